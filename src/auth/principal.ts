@@ -1,0 +1,11 @@
+/** Who calls: a key of an account, as the rest of the server sees it. Never holds the secret. */
+export interface Principal {
+  keyId: string;
+  keyName: string;
+  /** Owner of vector data: `account/name`, kept through rotation. */
+  tenant: string;
+  account: string;
+  plan: string;
+  /** Globs over aliases; null = all that the plan allows. */
+  allowedModels: readonly string[] | null;
+}

@@ -1,0 +1,127 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { Fault } from '../neutral/outcome.ts';
+import type { NeutralRequest } from '../neutral/request.ts';
+import type { Usage } from '../neutral/usage.ts';
+
+export type DialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
+
+export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
+
+/** The side that callers speak to. Pure: no I/O, no clock. */
+export interface CallerDialect {
+  id: DialectId;
+  /** Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. */
+  decodeRequest(body: JsonObject): Result<NeutralRequest>;
+  encodeStream(head: AnswerHead): StreamEncoder;
+  fold(head: AnswerHead): AnswerFold;
+  /** The JSON body of an error answer. */
+  errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject;
+  /** The last frame of a stream that cannot go on; nothing may follow it. */
+  errorFrame(failure: Failure, requestId: string, nowMs: number): string;
+}
+
+/** What an answer says of itself when the upstream left it open. */
+export interface AnswerHead {
+  /** Id to use if the upstream gave none. */
+  fallbackId: string;
+  /** Model name to show if the upstream gave none. */
+  model: string;
+  createdS: number;
+  includeUsage: boolean;
+}
+
+export interface StreamEncoder {
+  /** The frames for one event, concatenated; '' when the event shows nothing. */
+  step(event: NeutralEvent): string;
+}
+
+export interface AnswerFold {
+  add(event: NeutralEvent): void;
+  /** The whole answer in this dialect. Valid once `end` or the last `finish` was added. */
+  result(): JsonObject;
+}
+
+/** The side that providers speak. Pure: no I/O, no clock. */
+export interface UpstreamDialect {
+  id: DialectId;
+  /**
+   * The body for a target. `failure` when the request asks what this dialect cannot do and dropping it would change
+   * the result; `Loss`es for what was left out or changed.
+   */
+  encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
+  decodeStream(): StreamDecoder;
+  /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
+  decodeWhole(body: JsonObject): NeutralEvent[];
+  /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
+  readInPassing(): PassingReader;
+  /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
+  readError(body: unknown): UpstreamError | null;
+}
+
+/** What encoders need to know of the target. */
+export interface EncodeTarget {
+  /** Upstream model id. */
+  model: string;
+  maxOutputTokens: number | null;
+  /** Ask for a stream; converted answers always do unless the target says `stream: false`. */
+  stream: boolean;
+  /** Provider's quirks; see `providers/provider.ts`. */
+  omit: readonly string[];
+}
+
+export interface EncodedRequest {
+  body: JsonObject;
+  losses: Loss[];
+}
+
+export interface SseEvent {
+  /** The `event:` field, '' when absent. */
+  event: string;
+  /** The `data:` lines joined by \n. */
+  data: string;
+}
+
+export interface StreamDecoder {
+  step(event: SseEvent): NeutralEvent[];
+  /** At the end of the bytes: `[]` if the terminal event was seen, else a `failed` with class `truncated`. */
+  finish(): NeutralEvent[];
+  /** Lines skipped because they were not readable. */
+  malformedLines(): number;
+}
+
+/** What the upstream said went wrong, in its own words. */
+export interface UpstreamError {
+  message: string;
+  /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
+  code: string;
+  param: string | null;
+}
+
+export interface PassingReader {
+  /**
+   * Looks at one event of a stream, of which `data` is the payload. Says what to do with its bytes: `hide` is for a
+   * usage chunk that the caller did not ask for.
+   */
+  step(event: SseEvent): PassingVerdict;
+  /** Looks at a whole JSON answer. A fault means that it is an error or no answer at all. */
+  whole(body: unknown): Fault | null;
+  readonly seen: PassingFacts;
+}
+
+export interface PassingVerdict {
+  content: boolean;
+  fault: Fault | null;
+  /** The chunk exists only because we asked for usage. */
+  usageOnly: boolean;
+}
+
+export interface PassingFacts {
+  usage: Usage | null;
+  /** The upstream's terminal event ([DONE], message_stop) has passed. */
+  terminal: boolean;
+  /** Rough count of output tokens that passed, for when the upstream tells no usage. */
+  outputTokensSeen: number;
+}

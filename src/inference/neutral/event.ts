@@ -1,0 +1,51 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { Fault } from './outcome.ts';
+import type { Usage } from './usage.ts';
+
+/**
+ * What an answer says, in order, whatever dialect it came in. A whole answer is the fold of the same events.
+ * `choice` is the index of the answer (0 unless n > 1); `call` is the index of a tool call within its choice,
+ * dense and ascending. Content events: text, reasoning, refusal, audio and tool-call ones.
+ */
+export type NeutralEvent =
+  /** Once, first. `model` is what the upstream calls itself. */
+  | { type: 'start'; id: string | null; model: string | null; createdS: number | null }
+  | { type: 'text-delta'; choice: number; text: string }
+  | { type: 'reasoning-delta'; choice: number; text: string }
+  /** Closes the reasoning part before it: the vendor's proof over its text. */
+  | { type: 'reasoning-signature'; choice: number; signature: string; vendor: string }
+  | { type: 'redacted-reasoning'; choice: number; data: string; vendor: string }
+  | { type: 'refusal-delta'; choice: number; text: string }
+  | { type: 'tool-call-start'; choice: number; call: number; id: string; name: string }
+  | { type: 'tool-call-delta'; choice: number; call: number; argumentsJson: string }
+  /** A boundary between two parts of the same kind, where the wire shows one. */
+  | { type: 'part-end'; choice: number }
+  | { type: 'audio-delta'; choice: number; audio: JsonObject }
+  | { type: 'citation'; choice: number; citation: JsonObject }
+  | { type: 'logprobs'; choice: number; logprobs: JsonValue }
+  /** Cumulative: replaces what an earlier one said, never adds. */
+  | { type: 'usage'; usage: Usage }
+  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence: string | null }
+  /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */
+  | { type: 'end' }
+  /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */
+  | { type: 'failed'; fault: Fault };
+
+export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter' | 'pause' | 'context-full';
+
+/** True for what a person would see as the answer's beginning; it commits the response headers. */
+export function isContent(event: NeutralEvent): boolean {
+  switch (event.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return event.text !== '';
+    case 'tool-call-start':
+    case 'tool-call-delta':
+    case 'audio-delta':
+    case 'redacted-reasoning':
+      return true;
+    default:
+      return false;
+  }
+}

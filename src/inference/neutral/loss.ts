@@ -1,0 +1,12 @@
+/** One thing a conversion left out or changed. `field` is its path in the caller's own dialect, such as `seed`. */
+export interface Loss {
+  field: string;
+  why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
+}
+
+/** `x-culvert-dropped`'s value, or null when nothing was lost. Names come from callers: only safe characters pass. */
+export function lossHeader(losses: readonly Loss[]): string | null {
+  if (losses.length === 0) return null;
+  const names = new Set(losses.map((loss) => loss.field.replace(/[^\w.[\]-]/g, '_').slice(0, 64)));
+  return [...names].slice(0, 32).join(', ');
+}

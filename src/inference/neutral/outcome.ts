@@ -1,0 +1,33 @@
+/** How an attempt can end badly (design §8). Routing and health read `class`; people read `message`. */
+export interface Fault {
+  class: FaultClass;
+  /** The upstream's HTTP status; null when none came. */
+  status: number | null;
+  /** Without secrets or upstream URLs. */
+  message: string;
+  /** Field that the upstream blamed, when it said so. */
+  param?: string | null;
+  /** Ms the upstream asked us to wait, already clamped. */
+  retryAfterMs?: number | null;
+}
+
+export type FaultClass =
+  | 'caller_fault'
+  | 'rate_limited'
+  | 'quota_exhausted'
+  | 'bad_credential'
+  | 'model_unavailable'
+  | 'region_blocked'
+  | 'transient'
+  | 'stall_first_token'
+  | 'stall_idle'
+  | 'truncated'
+  | 'malformed'
+  | 'cancelled'
+  | 'deadline';
+
+export type OutcomeClass = 'ok' | FaultClass;
+
+export function fault(faultClass: FaultClass, message: string, status: number | null = null): Fault {
+  return { class: faultClass, status, message };
+}

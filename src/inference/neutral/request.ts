@@ -1,0 +1,113 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+
+/**
+ * A conversation request between dialects: a superset of what they can say. Order of messages is the caller's.
+ * What one vendor alone knows is kept under `extensions` and goes back to that vendor only.
+ */
+export interface NeutralRequest {
+  /** The alias as the caller wrote it; encoders put the target's own model id instead. */
+  model: string;
+  messages: readonly NeutralMessage[];
+  stream: boolean;
+  /** The caller asked for a final usage chunk of a stream (OpenAI's stream_options.include_usage). */
+  includeUsage: boolean;
+  maxOutputTokens?: number;
+  temperature?: number;
+  topP?: number;
+  topK?: number;
+  frequencyPenalty?: number;
+  presencePenalty?: number;
+  /** Always a list here, whatever the caller wrote. */
+  stop?: readonly string[];
+  /** Choices wanted, 1 if absent. */
+  n?: number;
+  seed?: number;
+  logprobs?: boolean;
+  topLogprobs?: number;
+  logitBias?: JsonObject;
+  tools?: readonly NeutralTool[];
+  toolChoice?: NeutralToolChoice;
+  parallelToolCalls?: boolean;
+  responseFormat?: NeutralResponseFormat;
+  reasoning?: NeutralReasoning;
+  /** End-user id for ledger and log, ≤ 256 characters, without control characters. */
+  user?: string;
+  /** Hints that change nothing of the result (service_tier, store, metadata, prompt_cache_key…), by wire name. */
+  hints?: JsonObject;
+  /** Top-level fields nobody here knows, by dialect id: restored in that dialect, dropped and listed elsewhere. */
+  extensions?: Readonly<Record<string, JsonObject>>;
+}
+
+export type NeutralRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
+
+export interface NeutralMessage {
+  role: NeutralRole;
+  /** Never a bare string here: a string is one text part. */
+  parts: readonly NeutralPart[];
+  name?: string;
+}
+
+export type NeutralPart =
+  | { type: 'text'; text: string; cache?: JsonObject }
+  | { type: 'image'; source: MediaSource; detail?: string; cache?: JsonObject }
+  | { type: 'audio'; format: string; base64: string }
+  | { type: 'document'; source: MediaSource; name?: string; cache?: JsonObject }
+  | { type: 'refusal'; text: string }
+  /** `signature` is the vendor's proof over the text; it goes back only to the dialect named by `vendor`. */
+  | { type: 'reasoning'; text: string; signature?: string; vendor?: string }
+  | { type: 'redacted-reasoning'; data: string; vendor: string }
+  /** `argumentsJson` is the text as written, '{}' when empty; it may be invalid JSON (a model wrote it). */
+  | { type: 'tool-call'; id: string; name: string; argumentsJson: string; cache?: JsonObject }
+  | { type: 'tool-result'; callId: string; parts: readonly NeutralPart[]; isError: boolean; cache?: JsonObject }
+  /** A block that only `vendor`'s dialect knows, kept whole. */
+  | { type: 'vendor'; vendor: string; block: JsonObject };
+
+export type MediaSource =
+  | { kind: 'base64'; mediaType: string; base64: string }
+  | { kind: 'url'; url: string }
+  | { kind: 'file-id'; fileId: string };
+
+export interface NeutralTool {
+  name: string;
+  description?: string;
+  /** JSON Schema, whole (`$ref`, `anyOf`, …); absent means no parameters. */
+  parameters?: JsonObject;
+  strict?: boolean;
+  cache?: JsonObject;
+}
+
+export type NeutralToolChoice =
+  | { type: 'auto' }
+  | { type: 'none' }
+  | { type: 'required' }
+  | { type: 'tool'; name: string };
+
+export type NeutralResponseFormat =
+  | { type: 'text' }
+  | { type: 'json-object' }
+  | { type: 'json-schema'; name: string; schema: JsonObject; strict?: boolean; description?: string };
+
+export interface NeutralReasoning {
+  /** OpenAI's word: none, minimal, low, medium, high, xhigh. */
+  effort?: string;
+  /** Anthropic's budget in tokens. */
+  budgetTokens?: number;
+}
+
+/** Facts that routing needs to filter targets; cheap to compute from a NeutralRequest or a raw body. */
+export interface RequestNeeds {
+  vision: boolean;
+  audioIn: boolean;
+  tools: boolean;
+  logprobs: boolean;
+  jsonSchema: boolean;
+  reasoning: boolean;
+  n: number;
+  stream: boolean;
+  /** Rough size of the input in tokens (UTF-8 bytes / 4, media left out). */
+  inputTokensEstimate: number;
+  maxOutputTokens: number | null;
+}
+
+/** A JSON value that must travel exactly as it came. */
+export type Opaque = JsonValue;

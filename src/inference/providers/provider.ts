@@ -1,0 +1,69 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
+import type { FaultClass } from '../neutral/outcome.ts';
+
+/** An upstream service as data: what a catalog file states of it. No I/O, no logger, no class. */
+export interface Provider {
+  /** The `type:` of the configuration. */
+  id: string;
+  /** What it is called in messages to people. */
+  title: string;
+  /** What it speaks. */
+  dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages'>;
+  /** Base URL without a trailing slash; null when the configuration must give one. */
+  baseUrl: string | null;
+  auth: ProviderAuth;
+  /** Environment variable that holds its key: it configures the provider when there is no file. */
+  envKey: string | null;
+  /** A server on the caller's own machine: no key needed, found by probes, 30 s `first_token` is too short. */
+  local: boolean;
+  /** Paths below the base URL. */
+  paths: { chat: string; models: string };
+  /** Headers sent with every request, such as `anthropic-version`. */
+  headers: Readonly<Record<string, string>>;
+  quirks: ProviderQuirks;
+  /** Wins over the dialect's own table: status and error code → class. First match decides. */
+  errors: readonly ErrorRule[];
+  /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments). */
+  chatPath?: (model: string, options: { apiVersion: string | null }) => string;
+  /** Ids of models that chat, out of `GET paths.models`' body. Default: OpenAI's `data[].id`. */
+  listModels?: (body: unknown) => DiscoveredModel[];
+}
+
+export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'none';
+
+export interface ProviderQuirks {
+  /** Top-level request fields it answers 400 to: dropped and listed. */
+  omit: readonly string[];
+  /** Request fields it spells otherwise, e.g. `max_completion_tokens` → `max_tokens`. */
+  rename: Readonly<Record<string, string>>;
+  /** Knows `stream_options.include_usage`. */
+  streamUsage: boolean;
+  /** `n` > 1 in one call. */
+  nativeN: boolean;
+  logprobs: boolean;
+  seed: boolean;
+  /** `response_format: json_schema`; without it json_object or a forced tool call stands in. */
+  jsonSchema: boolean;
+  jsonObject: boolean;
+}
+
+export interface ErrorRule {
+  status?: number;
+  /** Equal to the error's code or type, or a pattern over code and message. */
+  code?: string | RegExp;
+  class: FaultClass;
+}
+
+export interface DiscoveredModel {
+  id: string;
+  type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'rerank';
+  contextWindow?: number;
+  maxOutputTokens?: number;
+  createdS?: number;
+}
+
+/** Which class an upstream's answer falls in; `error` null when its body could not be read. */
+export type Classify = (provider: Provider, status: number, error: UpstreamError | null) => FaultClass;
+
+export type ProviderModelsBody = JsonObject;

@@ -1,0 +1,89 @@
+import type { OutcomeClass } from '../neutral/outcome.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { Usage, UsageSource } from '../neutral/usage.ts';
+import type { Credential, Target } from './target.ts';
+
+/** What routing is asked. Alias targets come in config order, fallbacks' targets after them. */
+export interface RouteQuery {
+  alias: string;
+  targets: readonly RouteCandidate[];
+  needs: RequestNeeds;
+  /** Hash of tenant and first messages, or the caller's session; null = no affinity. Only reorders equals. */
+  affinity: number | null;
+  attemptsMax: number;
+  /** `x-culvert-no-fallback`: only the first alias's own targets, one attempt. */
+  fallback: 'allowed' | 'off';
+  /** The caller's dialect: where a 400 of another dialect gets its second opinion. */
+  callerDialect: string;
+}
+
+export interface RouteCandidate {
+  target: Target;
+  /** 0 = the alias asked for; 1… = its fallbacks, tried after all targets before them. */
+  rank: number;
+}
+
+/** The ordered decision for one request; asked again after each failed attempt. */
+export interface Route {
+  next(nowMs: number): RouteStep;
+  /** Must be called for each `attempt` step, once, before `next` is called again. */
+  ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
+  /** At first content or a whole answer: feeds PeakEWMA. */
+  firstToken(attempt: RouteAttempt, nowMs: number): void;
+  verdicts(): readonly Verdict[];
+}
+
+export type RouteStep =
+  | { kind: 'attempt'; attempt: RouteAttempt; /** Backoff before dispatch; 0 unless a target is repeated. */ delayMs: number }
+  /** Every target is open or cooling, the soonest is back within waitForTargetMaxMs: ask again then. */
+  | { kind: 'wait'; ms: number }
+  /** Nothing is left to try. `tried` 0 and a time: 503 with Retry-After; else 502. */
+  | { kind: 'exhausted'; soonestMs: number | null; reason: 'no-capable-target' | 'unavailable' | 'attempts-spent' | 'caller-fault' | 'retry-budget' };
+
+export interface RouteAttempt {
+  number: number;
+  target: Target;
+  credential: Credential;
+  /** This real request tests an open breaker. */
+  probe: boolean;
+  startedMs: number;
+}
+
+export interface AttemptEnd {
+  class: OutcomeClass;
+  retryAfterMs: number | null;
+}
+
+/** Why a candidate was or was not taken; words for people. */
+export interface Verdict {
+  target: string;
+  verdict: string;
+}
+
+/** What the ledger keeps of one attempt. */
+export interface AttemptRecord {
+  target: string;
+  provider: string;
+  model: string;
+  credential: string;
+  class: OutcomeClass;
+  status: number | null;
+  /** Ms from dispatch to its end, and to first content (null: none came). */
+  ms: number;
+  firstTokenMs: number | null;
+  bytes: number;
+  usage: Usage | null;
+  usageSource: UsageSource;
+  costUsd: number | null;
+  message: string | null;
+}
+
+/** The explanation of one request, kept with its usage event. */
+export interface RouteRecord {
+  alias: string;
+  verdicts: readonly Verdict[];
+  attempts: readonly AttemptRecord[];
+  losses: readonly Loss[];
+  passThrough: boolean;
+}

@@ -1,0 +1,51 @@
+/** One HTTP exchange with an upstream, told by callbacks; nothing is copied or awaited on the way. */
+export interface UpstreamRequest {
+  /** Scheme, host, port. */
+  origin: string;
+  /** Path and query. */
+  path: string;
+  method: 'POST' | 'GET';
+  /** Flat list name, value, name, value…; values are already safe. */
+  headers: readonly string[];
+  body: Buffer | string | null;
+  connectTimeoutMs: number;
+  /** The outer guard above our own timers; undici's headersTimeout and bodyTimeout. */
+  headersTimeoutMs: number;
+  bodyTimeoutMs: number;
+}
+
+/** After `failed` or `ended` nothing more is called, and after `abort` nothing at all. */
+export interface UpstreamObserver {
+  /** 1xx never come here. Header names are lower case; a repeated one is joined by `, `. */
+  headers(status: number, headers: UpstreamHeaders): void;
+  /** Decompressed bytes; the buffer may be kept. */
+  data(chunk: Buffer): void;
+  ended(): void;
+  failed(error: TransportError): void;
+}
+
+export interface UpstreamHeaders {
+  get(name: string): string | undefined;
+}
+
+export interface UpstreamCall {
+  /** Closes the exchange's socket at once, in whatever state. Idempotent. */
+  abort(): void;
+  /** Stops reading from the upstream's socket until `resume`. */
+  pause(): void;
+  resume(): void;
+}
+
+export interface TransportError {
+  kind: 'connect' | 'connect-timeout' | 'dns' | 'tls' | 'reset' | 'headers-timeout' | 'body-timeout' | 'decode' | 'protocol';
+  /** For people: no URL, no address. */
+  message: string;
+}
+
+export interface Transport {
+  send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall;
+  /** Lets running calls finish, then closes every socket. */
+  close(): Promise<void>;
+  /** Closes every socket now. */
+  destroy(): void;
+}

@@ -1,0 +1,185 @@
+/**
+ * Everything that can be answered instead of a result, as one union. A dialect writes its own body from the same
+ * Failure; status, type and wording stand here once, so that a forgotten kind does not compile.
+ */
+export type Failure =
+  | { kind: 'invalid-request'; message: string; param: string | null }
+  | { kind: 'unauthenticated'; message: string }
+  | { kind: 'forbidden'; message: string }
+  | { kind: 'model-unknown'; model: string; allowedModels: readonly string[]; nearest: string | null }
+  | { kind: 'model-not-in-plan'; model: string; allowedModels: readonly string[]; nearest: string | null }
+  | { kind: 'not-found'; message: string }
+  | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
+  | { kind: 'request-timeout'; message: string }
+  | { kind: 'conflict'; message: string }
+  | { kind: 'body-too-large'; limitBytes: number }
+  | { kind: 'unsupported-media-type'; received: string | null; expected: string }
+  | { kind: 'upgrade-required'; message: string }
+  | { kind: 'headers-too-large' }
+  | QuotaExceeded
+  /** The upstream found fault with the caller's own request; its status and (scrubbed) message pass through. */
+  | { kind: 'upstream-refused'; status: number; message: string; provider: string; param: string | null }
+  | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
+  | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
+  | { kind: 'quota-unavailable'; message: string }
+  | { kind: 'overloaded'; message: string }
+  | { kind: 'unsupported'; message: string }
+  | { kind: 'internal' };
+
+/** One of the plan's limits is reached. Amounts are milli-units for windows, plain counts for the others. */
+export interface QuotaExceeded {
+  kind: 'quota-exceeded';
+  /** `5h|week|month|minute|concurrency|tier:<name>:<limit>|tokens:<window>|budget:<window>` */
+  limit: string;
+  window: '5h' | 'week' | 'month' | null;
+  used: number;
+  allowed: number;
+  /** Wall-clock ms of the first instant at which this very request would pass. */
+  freeAtMs: number;
+  message: string;
+}
+
+export interface FailedAttempt {
+  provider: string;
+  /** Words without secrets, such as `timed out waiting for the first token after 30 s`. */
+  reason: string;
+}
+
+export type FailureKind = Failure['kind'];
+
+/** HTTP status by kind. `upstream-refused` carries its own. */
+export const failureStatus = {
+  'invalid-request': 400,
+  unauthenticated: 401,
+  forbidden: 403,
+  'model-unknown': 404,
+  'model-not-in-plan': 403,
+  'not-found': 404,
+  'method-not-allowed': 405,
+  'request-timeout': 408,
+  conflict: 409,
+  'body-too-large': 413,
+  'unsupported-media-type': 415,
+  'upgrade-required': 426,
+  'headers-too-large': 431,
+  'quota-exceeded': 429,
+  'upstream-refused': 400,
+  'upstreams-failed': 502,
+  'no-target': 503,
+  'quota-unavailable': 503,
+  overloaded: 503,
+  unsupported: 501,
+  internal: 500,
+} as const satisfies Record<FailureKind, number>;
+
+const typeByStatus: Readonly<Record<number, string>> = {
+  401: 'authentication_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  409: 'conflict_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  501: 'unsupported_error',
+  502: 'upstream_error',
+  503: 'overloaded_error',
+};
+
+/** The parts of an error answer that every dialect shares. */
+export interface FailureFacts {
+  /** HTTP status, also `error.code`. */
+  status: number;
+  type: string;
+  message: string;
+  param: string | null;
+  /** Whether the same request may pass if it is simply sent again soon. */
+  retryable: boolean;
+  /** Ms until a retry makes sense; null when unknown or pointless. */
+  retryAfterMs: number | null;
+  /** Set for plan limits alone: further members of the error object. */
+  quota: QuotaExceeded | null;
+}
+
+export function statusOf(failure: Failure): number {
+  return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
+}
+
+/** What a caller is told of a failure; `nowMs` is wall-clock time, used for the wait of a reached limit. */
+export function factsOf(failure: Failure, nowMs: number): FailureFacts {
+  const status = statusOf(failure);
+  return {
+    status,
+    type: typeByStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
+    message: messageOf(failure),
+    param: 'param' in failure ? failure.param : failure.kind.startsWith('model-') ? 'model' : null,
+    retryable: status === 502 || status === 503,
+    retryAfterMs: retryAfterOf(failure, nowMs),
+    quota: failure.kind === 'quota-exceeded' ? failure : null,
+  };
+}
+
+function retryAfterOf(failure: Failure, nowMs: number): number | null {
+  switch (failure.kind) {
+    case 'quota-exceeded':
+      return Math.max(0, failure.freeAtMs - nowMs);
+    case 'no-target':
+      return failure.retryAfterMs;
+    case 'upstreams-failed':
+    case 'quota-unavailable':
+    case 'overloaded':
+      return 1_000;
+    default:
+      return null;
+  }
+}
+
+function messageOf(failure: Failure): string {
+  switch (failure.kind) {
+    case 'model-unknown':
+      return `The model '${failure.model}' does not exist.${hint(failure.nearest)} ${listModels(failure.allowedModels)}`;
+    case 'model-not-in-plan':
+      return `The model '${failure.model}' is not part of your plan or key.${hint(failure.nearest)} ${listModels(failure.allowedModels)}`;
+    case 'method-not-allowed':
+      return `${failure.method} is not allowed on ${failure.path}; use ${failure.allowed.join(' or ')}.`;
+    case 'body-too-large':
+      return `The request body is larger than ${failure.limitBytes} bytes.`;
+    case 'unsupported-media-type':
+      return `Content-Type ${failure.received === null ? 'is missing' : `'${failure.received}' is not supported`}; send ${failure.expected}.`;
+    case 'headers-too-large':
+      return 'The request headers are larger than 16 KB.';
+    case 'upstream-refused':
+      return `${failure.provider}: ${failure.message}`;
+    case 'upstreams-failed':
+      return `All upstream providers failed for model '${failure.model}' (${failure.attempts.map((a) => `${a.provider}: ${a.reason}`).join('; ') || 'no attempt could be made in time'}). This is transient: retry the request.`;
+    case 'internal':
+      return 'Something went wrong inside Culvert. The request id names it in the server log.';
+    default:
+      return failure.message;
+  }
+}
+
+const listedModelsMax = 50;
+
+function listModels(models: readonly string[]): string {
+  if (models.length === 0) return 'No model is available to this key; GET /v1/models lists what is.';
+  const more = models.length > listedModelsMax ? ` and ${models.length - listedModelsMax} more (GET /v1/models)` : '';
+  return `Allowed models: ${models.slice(0, listedModelsMax).join(', ')}${more}.`;
+}
+
+function hint(nearest: string | null): string {
+  return nearest === null ? '' : ` Did you mean '${nearest}'?`;
+}
+
+/** Carries a Failure through code that can only throw. */
+export class FailureError extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure) {
+    super(failure.kind);
+    this.name = 'FailureError';
+    this.failure = failure;
+  }
+}
+
+export function invalid(param: string | null, message: string): Failure {
+  return { kind: 'invalid-request', param, message };
+}

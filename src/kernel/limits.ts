@@ -1,0 +1,19 @@
+/** The bounds that no configuration moves. What happens at each is said where it is enforced. */
+export const jsonDepthMax = 64;
+export const headerBytesMax = 16 * 1024;
+export const headersTimeoutMs = 10_000;
+export const bodyStallTimeoutMs = 60_000;
+/** Bodies above this are parsed and converted in a worker, so that the loop never stalls. */
+export const offLoopBodyBytes = 1024 * 1024;
+/** One upstream SSE event; larger is a fault of the upstream. */
+export const upstreamEventBytesMax = 1024 * 1024;
+/** One whole upstream answer, decompressed. */
+export const upstreamBodyBytesMax = 64 * 1024 * 1024;
+/** Of an upstream's error answer, how much is read to find its message. */
+export const upstreamErrorBytesMax = 64 * 1024;
+/** What may wait for one reader beyond the kernel's buffers. */
+export const readerBufferBytesMax = 256 * 1024;
+export const readerStallTimeoutMs = 60_000;
+export const keepAliveAfterMs = 10_000;
+/** Longest pause for all-open targets to come back before answering 503. */
+export const waitForTargetMaxMs = 2_000;
