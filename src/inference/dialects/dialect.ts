@@ -52,9 +52,10 @@ export interface UpstreamDialect {
    * the result; `Loss`es for what was left out or changed.
    */
   encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
-  decodeStream(): StreamDecoder;
+  /** `options` come from the encoded request that this answers; absent: nothing to undo. */
+  decodeStream(options?: DecodeOptions): StreamDecoder;
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
-  decodeWhole(body: JsonObject): NeutralEvent[];
+  decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[];
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
   readInPassing(): PassingReader;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
@@ -75,6 +76,13 @@ export interface EncodeTarget {
 export interface EncodedRequest {
   body: JsonObject;
   losses: Loss[];
+  /** What the encoder did that the decoder of this attempt's answer must undo: hand it to decodeStream/decodeWhole. */
+  decode?: DecodeOptions;
+}
+
+export interface DecodeOptions {
+  /** Structured output was asked for as a forced call of this tool: its arguments are the answer's text. */
+  unwrapTool?: string;
 }
 
 export interface SseEvent {
