@@ -12,13 +12,14 @@ export interface Provider {
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages'>;
   /** Base URL without a trailing slash; null when the configuration must give one. */
   baseUrl: string | null;
+  /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
+  baseSuffixes?: readonly string[];
   auth: ProviderAuth;
   /** Environment variable that holds its key: it configures the provider when there is no file. */
   envKey: string | null;
   /** A server on the caller's own machine: no key needed, found by probes, 30 s `first_token` is too short. */
   local: boolean;
-  /** Paths below the base URL. */
-  paths: { chat: string; models: string };
+  paths: ProviderPaths;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   quirks: ProviderQuirks;
@@ -26,8 +27,17 @@ export interface Provider {
   errors: readonly ErrorRule[];
   /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments). */
   chatPath?: (model: string, options: { apiVersion: string | null }) => string;
-  /** Ids of models that chat, out of `GET paths.models`' body. Default: OpenAI's `data[].id`. */
+  /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */
   listModels?: (body: unknown) => DiscoveredModel[];
+}
+
+export interface ProviderPaths {
+  /** Below the base URL; null when the service does not chat. */
+  chat: string | null;
+  /** Below the base URL; null when there is no list of what can be called. */
+  models: string | null;
+  /** From the origin, for a list that does not stand below the base URL; wins over `models`. */
+  originModels?: string;
 }
 
 export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'none';

@@ -1,0 +1,31 @@
+import { openAiLike } from './openai-like.ts';
+
+/**
+ * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the
+ * deployment. There is no list of deployments for an API key, so nothing is discovered.
+ */
+export const azureOpenAi = openAiLike({
+  id: 'azure-openai',
+  title: 'Azure OpenAI',
+  baseUrl: null,
+  baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1', '/openai'],
+  auth: 'api-key',
+  paths: { models: null },
+  errors: [
+    { status: 400, code: 'content_filter', class: 'caller_fault' },
+    { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },
+    // The subscription's monthly quota; a plain 429 without the word is the per-minute limit.
+    { status: 403, code: /quota|spending limit/i, class: 'quota_exhausted' },
+    { status: 403, code: /virtual network|firewall/i, class: 'bad_credential' },
+    { status: 401, code: /invalid subscription key|access denied/i, class: 'bad_credential' },
+  ],
+  chatPath: (model, { apiVersion }) =>
+    apiVersion === null
+      ? '/openai/v1/chat/completions'
+      : `/openai/deployments/${pathSegment(model)}/chat/completions?api-version=${encodeURIComponent(apiVersion)}`,
+});
+
+// A pattern alias lets callers shape the model: `..` must not climb out of /deployments/.
+function pathSegment(model: string): string {
+  return /^\.*$/.test(model) ? '-' : encodeURIComponent(model.toWellFormed());
+}

@@ -1,0 +1,51 @@
+import { anthropic } from './anthropic.ts';
+import { azureOpenAi } from './azure-openai.ts';
+import { cohere } from './cohere.ts';
+import { deepseek } from './deepseek.ts';
+import { fireworks } from './fireworks.ts';
+import { groq } from './groq.ts';
+import { jina } from './jina.ts';
+import { llamacpp } from './llamacpp.ts';
+import { lmstudio } from './lmstudio.ts';
+import { mistral } from './mistral.ts';
+import { nvidia } from './nvidia.ts';
+import { ollama } from './ollama.ts';
+import { openai } from './openai.ts';
+import { openrouter } from './openrouter.ts';
+import type { Provider } from './provider.ts';
+import { together } from './together.ts';
+import { vllm } from './vllm.ts';
+import { xai } from './xai.ts';
+
+/** Every provider, in the order in which a start without a file offers them. */
+export const catalog: readonly Provider[] = [
+  openai,
+  anthropic,
+  azureOpenAi,
+  groq,
+  mistral,
+  openrouter,
+  deepseek,
+  xai,
+  together,
+  fireworks,
+  nvidia,
+  cohere,
+  jina,
+  ollama,
+  lmstudio,
+  llamacpp,
+  vllm,
+];
+
+const byId = new Map(catalog.map((provider) => [provider.id, provider]));
+
+/** The provider of a configuration's `type:`; undefined when this build has none of that name. */
+export function providerOf(type: string): Provider | undefined {
+  return byId.get(type);
+}
+
+/** Providers whose key stands in the environment: what a start without a file configures. Empty values count as unset. */
+export function providersInEnvironment(env: Readonly<Record<string, string | undefined>>): Provider[] {
+  return catalog.filter((provider) => provider.envKey !== null && (env[provider.envKey] ?? '').trim() !== '');
+}

@@ -1,0 +1,24 @@
+import type { UpstreamError } from '../dialects/dialect.ts';
+import type { FaultClass } from '../neutral/outcome.ts';
+import { defaultErrorClass } from './default-errors.ts';
+import type { Classify, ErrorRule } from './provider.ts';
+
+/**
+ * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it.
+ * Called off the hot path only.
+ */
+export const classifyError: Classify = (provider, status, error): FaultClass => {
+  for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
+  return defaultErrorClass(status, error);
+};
+
+// Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
+const matchedCharsMax = 2_000;
+
+function matches(rule: ErrorRule, status: number, error: UpstreamError | null): boolean {
+  if (rule.status !== undefined && rule.status !== status) return false;
+  if (rule.code === undefined) return true;
+  if (error === null) return false;
+  if (typeof rule.code === 'string') return rule.code === error.code;
+  return rule.code.test(`${error.code} ${error.message}`.slice(0, matchedCharsMax));
+}

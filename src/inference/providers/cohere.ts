@@ -1,0 +1,34 @@
+import { openAiLike } from './openai-like.ts';
+
+/**
+ * https://docs.cohere.com/docs/compatibility-api: the OpenAI-compatible layer over Chat v2. The list of models
+ * stands outside it, in Cohere's own shape.
+ */
+export const cohere = openAiLike({
+  id: 'cohere',
+  title: 'Cohere',
+  baseUrl: 'https://api.cohere.ai/compatibility/v1',
+  envKey: 'COHERE_API_KEY',
+  paths: { originModels: '/v1/models?page_size=1000' },
+  quirks: {
+    omit: [
+      'store',
+      'metadata',
+      'logit_bias',
+      'top_logprobs',
+      'modalities',
+      'prediction',
+      'audio',
+      'service_tier',
+      'parallel_tool_calls',
+    ],
+    rename: { max_completion_tokens: 'max_tokens' },
+    nativeN: false,
+    logprobs: false,
+  },
+  errors: [
+    { status: 402, class: 'quota_exhausted' },
+    { status: 429, code: /trial key|monthly/i, class: 'quota_exhausted' },
+    { status: 498, class: 'caller_fault' },
+  ],
+});

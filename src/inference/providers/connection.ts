@@ -1,0 +1,181 @@
+import { printable } from './header-safe.ts';
+import type { Provider, ProviderAuth } from './provider.ts';
+
+/** One configured provider, ready to be called: everything that a request can share is joined once, here. */
+export interface ProviderConnection {
+  /** The operator's name for it, the key under `providers:`. */
+  name: string;
+  provider: Provider;
+  /** Scheme, host, port: `https://api.openai.com`. */
+  origin: string;
+  /** Path of the base URL without a trailing slash, '' when none. */
+  basePath: string;
+  /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
+  chatPath: string | null;
+  apiVersion: string | null;
+  /** By credential id (`name#0`…). At least one, also for a service that needs no key. */
+  credentials: ReadonlyMap<string, CredentialHeaders>;
+  /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
+  beta: string | null;
+}
+
+/** Flat header lists (name, value, name, value…). They hold the secret: never logged, never in an error. */
+export interface CredentialHeaders {
+  /** For an answer in one piece and for a stream; they differ in `accept`. */
+  whole: readonly string[];
+  stream: readonly string[];
+  /** For GET: no content-type. */
+  get: readonly string[];
+}
+
+export interface ConnectionFacts {
+  name: string;
+  provider: Provider;
+  /** The operator's; null takes the provider's own. */
+  baseUrl: string | null;
+  /** In the order of the configuration; none for a service without keys. */
+  secrets: readonly string[];
+  /** The operator's extra headers; they win over the provider's. */
+  headers: Readonly<Record<string, string>>;
+  apiVersion: string | null;
+}
+
+export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
+
+/** Ids are `name#0`, `name#1`… in the order of the secrets. */
+export function credentialId(name: string, index: number): string {
+  return `${name}#${index}`;
+}
+
+/** Checks and joins what the configuration says of one provider. The message names the fault, never a secret. */
+export function createConnection(facts: ConnectionFacts): ConnectionResult {
+  const { name, provider } = facts;
+  const base = readBaseUrl(facts);
+  if (!base.ok) return base;
+
+  const extra = readOperatorHeaders(facts.headers);
+  if (!extra.ok) return { ok: false, message: `provider ${name}: ${extra.message}` };
+
+  const secrets = facts.secrets.map((secret) => secret.trim()).filter((secret) => secret !== '');
+  if (secrets.some((secret) => !printable(secret))) {
+    return { ok: false, message: `provider ${name}: an API key has characters that no header can carry` };
+  }
+  const credentials = new Map<string, CredentialHeaders>();
+  const count = Math.max(1, secrets.length);
+  for (let i = 0; i < count; i++) {
+    credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] ?? null, extra.headers));
+  }
+
+  const { chat } = provider.paths;
+  return {
+    ok: true,
+    connection: {
+      name,
+      provider,
+      origin: base.origin,
+      basePath: base.path,
+      chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
+      apiVersion: facts.apiVersion,
+      credentials,
+      beta: extra.headers.get('anthropic-beta') ?? null,
+    },
+  };
+}
+
+function readBaseUrl(
+  facts: ConnectionFacts,
+): { ok: true; origin: string; path: string } | { ok: false; message: string } {
+  const { name, provider } = facts;
+  const text = facts.baseUrl ?? provider.baseUrl;
+  if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { ok: false, message: `provider ${name}: base_url is not a URL` };
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return { ok: false, message: `provider ${name}: base_url must begin with https:// or http://` };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return {
+      ok: false,
+      message: `provider ${name}: base_url must not carry a user or password; use api_key or headers`,
+    };
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return { ok: false, message: `provider ${name}: base_url must not carry ? or #; use api_version or headers` };
+  }
+  let path = url.pathname.replace(/\/+$/, '');
+  const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
+  if (suffix !== undefined) path = path.slice(0, -suffix.length);
+  // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
+  if (path === '' && provider.local && provider.baseUrl !== null) path = new URL(provider.baseUrl).pathname;
+  return { ok: true, origin: url.origin, path };
+}
+
+/** They belong to the connection itself: an operator's value would break framing or send a body to another host. */
+const transportHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+]);
+
+type OperatorHeaders = { ok: true; headers: Map<string, string> } | { ok: false; message: string };
+
+function readOperatorHeaders(headers: Readonly<Record<string, string>>): OperatorHeaders {
+  const read = new Map<string, string>();
+  for (const [rawName, rawValue] of Object.entries(headers)) {
+    const name = rawName.toLowerCase();
+    const value = rawValue.trim();
+    if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return { ok: false, message: 'a header name is not valid' };
+    if (transportHeaders.has(name)) return { ok: false, message: `header ${name} cannot be set` };
+    if (!printable(value)) return { ok: false, message: `header ${name} has characters that no header can carry` };
+    read.set(name, value);
+  }
+  return { ok: true, headers: read };
+}
+
+function joinHeaders(
+  provider: Provider,
+  secret: string | null,
+  operator: ReadonlyMap<string, string>,
+): CredentialHeaders {
+  const shared = new Map<string, string>([
+    // Some services answer 403 to a request that does not say who asks.
+    ['user-agent', 'culvert'],
+    ...Object.entries(provider.headers),
+  ]);
+  if (secret !== null) {
+    const auth = authHeader(provider.auth, secret);
+    if (auth !== null) shared.set(auth[0], auth[1]);
+  }
+  for (const [name, value] of operator) shared.set(name, value);
+  const flat = [...shared].flat();
+  return {
+    whole: ['content-type', 'application/json', 'accept', 'application/json', ...flat],
+    stream: ['content-type', 'application/json', 'accept', 'text/event-stream', ...flat],
+    get: ['accept', 'application/json', ...flat],
+  };
+}
+
+function authHeader(auth: ProviderAuth, secret: string): [string, string] | null {
+  switch (auth) {
+    case 'bearer':
+      return ['authorization', `Bearer ${secret}`];
+    case 'x-api-key':
+    case 'api-key':
+      return [auth, secret];
+    case 'none':
+      return null;
+  }
+}

@@ -1,0 +1,14 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://api-docs.deepseek.com: `max_tokens` is its only spelling, JSON mode is `json_object` alone. */
+export const deepseek = openAiLike({
+  id: 'deepseek',
+  title: 'DeepSeek',
+  baseUrl: 'https://api.deepseek.com',
+  envKey: 'DEEPSEEK_API_KEY',
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, seed: false, jsonSchema: false },
+  errors: [
+    { status: 400, code: /model not exist/i, class: 'model_unavailable' },
+    { status: 402, class: 'quota_exhausted' },
+  ],
+});

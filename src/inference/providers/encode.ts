@@ -1,0 +1,85 @@
+import type { ProviderConnection } from './connection.ts';
+import { printable } from './header-safe.ts';
+
+/** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
+export interface UpstreamAddress {
+  origin: string;
+  /** Path and query. */
+  path: string;
+  /** Flat list name, value, name, value…; shared between requests unless the caller sent a header that passes. */
+  headers: readonly string[];
+}
+
+export interface UpstreamCallFacts {
+  /** Id of the credential that routing picked. */
+  credential: string;
+  /** Upstream model id; only providers that put it in the path look at it. */
+  model: string;
+  answer: 'whole' | 'stream';
+  /** The caller's headers, lower-case names. */
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/**
+ * Address and headers of one chat attempt. Nothing a caller sends can change where it goes: the path comes from the
+ * catalog, the origin from the configuration, and of the caller's headers only `callerHeaders` below pass.
+ * Throws for a credential that the connection does not have, and for a provider that does not chat: both are
+ * faults of ours, the configuration is checked before.
+ */
+export function encodeUpstream(connection: ProviderConnection, call: UpstreamCallFacts): UpstreamAddress {
+  const credential = connection.credentials.get(call.credential);
+  if (credential === undefined) throw new Error(`no credential ${call.credential} in ${connection.name}`);
+  const base = call.answer === 'stream' ? credential.stream : credential.whole;
+  return {
+    origin: connection.origin,
+    path: connection.chatPath ?? modelPath(connection, call.model),
+    headers: withCallerHeaders(connection, base, call.callerHeaders),
+  };
+}
+
+/** A GET below the base URL, such as the list of models; with the first credential. */
+export function encodeGet(connection: ProviderConnection, path: string): UpstreamAddress {
+  const [credential] = connection.credentials.values();
+  if (credential === undefined) throw new Error(`${connection.name} has no credential`);
+  return { origin: connection.origin, path, headers: credential.get };
+}
+
+function modelPath(connection: ProviderConnection, model: string): string {
+  const { provider } = connection;
+  if (provider.chatPath === undefined) throw new Error(`${provider.id} does not chat`);
+  return connection.basePath + provider.chatPath(model, { apiVersion: connection.apiVersion });
+}
+
+/**
+ * What of the caller's headers reaches every upstream: the trace, and the session ids by which some services keep
+ * a conversation on the machine that has its prompt cached. Everything else stays here (S2).
+ */
+const passedHeaders = ['traceparent', 'x-session-id', 'x-session-affinity', 'x-grok-conv-id'] as const;
+const passedValueCharsMax = 512;
+
+function withCallerHeaders(
+  connection: ProviderConnection,
+  base: readonly string[],
+  caller: UpstreamCallFacts['callerHeaders'],
+): readonly string[] {
+  let joined: string[] | null = null;
+  for (const name of passedHeaders) {
+    const value = caller[name];
+    if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
+    // What the operator fixed for this provider stays.
+    if (base.includes(name)) continue;
+    joined ??= base.slice();
+    joined.push(name, value);
+  }
+  if (connection.provider.dialect === 'anthropic-messages') {
+    const beta = caller['anthropic-beta'];
+    const text = Array.isArray(beta) ? beta.join(',') : beta;
+    if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {
+      joined ??= base.slice();
+      const at = joined.indexOf('anthropic-beta');
+      if (at < 0) joined.push('anthropic-beta', text);
+      else joined[at + 1] = `${connection.beta},${text}`;
+    }
+  }
+  return joined ?? base;
+}

@@ -1,0 +1,10 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.fireworks.ai/tools-sdks/openai-compatibility: usage ends every stream, unasked. */
+export const fireworks = openAiLike({
+  id: 'fireworks',
+  title: 'Fireworks AI',
+  baseUrl: 'https://api.fireworks.ai/inference/v1',
+  envKey: 'FIREWORKS_API_KEY',
+  errors: [{ status: 412, code: /suspended|spending limit|billing/i, class: 'quota_exhausted' }],
+});

@@ -1,0 +1,14 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://github.com/ggml-org/llama.cpp/tree/master/tools/server: one slot, one answer; 503 while it loads. */
+export const llamacpp = openAiLike({
+  id: 'llamacpp',
+  title: 'llama.cpp',
+  baseUrl: 'http://127.0.0.1:8080/v1',
+  local: true,
+  quirks: { nativeN: false },
+  errors: [
+    { status: 400, code: 'exceed_context_size_error', class: 'caller_fault' },
+    { status: 503, code: 'unavailable_error', class: 'transient' },
+  ],
+});

@@ -1,0 +1,33 @@
+import { openAiLike } from './openai-like.ts';
+
+/**
+ * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
+ * Usage comes with every stream, unasked.
+ */
+export const mistral = openAiLike({
+  id: 'mistral',
+  title: 'Mistral',
+  baseUrl: 'https://api.mistral.ai/v1',
+  envKey: 'MISTRAL_API_KEY',
+  quirks: {
+    omit: [
+      'logprobs',
+      'top_logprobs',
+      'logit_bias',
+      'user',
+      'store',
+      'service_tier',
+      'modalities',
+      'audio',
+      'verbosity',
+    ],
+    rename: { max_completion_tokens: 'max_tokens', seed: 'random_seed' },
+    streamUsage: false,
+    logprobs: false,
+  },
+  errors: [
+    { status: 400, code: /invalid model|unknown_model/i, class: 'model_unavailable' },
+    { status: 403, code: /model|subscription/i, class: 'model_unavailable' },
+    { status: 429, code: /capacity exceeded/i, class: 'transient' },
+  ],
+});

@@ -1,0 +1,14 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.api.nvidia.com/nim/reference: each model behind it has its own schema, all know `max_tokens`. */
+export const nvidia = openAiLike({
+  id: 'nvidia',
+  title: 'NVIDIA NIM',
+  baseUrl: 'https://integrate.api.nvidia.com/v1',
+  envKey: 'NVIDIA_API_KEY',
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  errors: [
+    { status: 404, code: /function .*not found/i, class: 'model_unavailable' },
+    { status: 402, class: 'quota_exhausted' },
+  ],
+});

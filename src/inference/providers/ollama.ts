@@ -1,0 +1,12 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.ollama.com/api/openai-compatibility: what it does not list is ignored, not refused. */
+export const ollama = openAiLike({
+  id: 'ollama',
+  title: 'Ollama',
+  baseUrl: 'http://127.0.0.1:11434/v1',
+  local: true,
+  auth: 'bearer',
+  quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
+  errors: [{ status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' }],
+});

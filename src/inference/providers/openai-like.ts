@@ -1,0 +1,48 @@
+import type { ErrorRule, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
+
+/** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
+export const openAiQuirks: ProviderQuirks = {
+  omit: [],
+  rename: {},
+  streamUsage: true,
+  nativeN: true,
+  logprobs: true,
+  seed: true,
+  jsonSchema: true,
+  jsonObject: true,
+};
+
+export interface OpenAiLikeFacts {
+  id: string;
+  title: string;
+  baseUrl: string | null;
+  baseSuffixes?: readonly string[];
+  envKey?: string;
+  local?: true;
+  auth?: ProviderAuth;
+  paths?: Partial<ProviderPaths>;
+  headers?: Readonly<Record<string, string>>;
+  /** Only where it differs from OpenAI. */
+  quirks?: Partial<ProviderQuirks>;
+  errors?: readonly ErrorRule[];
+  chatPath?: NonNullable<Provider['chatPath']>;
+}
+
+/** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
+export function openAiLike(facts: OpenAiLikeFacts): Provider {
+  return {
+    id: facts.id,
+    title: facts.title,
+    dialect: 'openai-chat',
+    baseUrl: facts.baseUrl,
+    baseSuffixes: facts.baseSuffixes ?? ['/chat/completions'],
+    auth: facts.auth ?? 'bearer',
+    envKey: facts.envKey ?? null,
+    local: facts.local ?? false,
+    paths: { chat: '/chat/completions', models: '/models', ...facts.paths },
+    headers: facts.headers ?? {},
+    quirks: { ...openAiQuirks, ...facts.quirks },
+    errors: facts.errors ?? [],
+    ...(facts.chatPath === undefined ? {} : { chatPath: facts.chatPath }),
+  };
+}

@@ -1,0 +1,18 @@
+import { openAiLike } from './openai-like.ts';
+
+/**
+ * https://openrouter.ai/docs. Fields that the routed model lacks are ignored there, so none is omitted here; which
+ * model can do what is the operator's to state. Errors carry the HTTP status as `error.code`, also inside a 200.
+ */
+export const openrouter = openAiLike({
+  id: 'openrouter',
+  title: 'OpenRouter',
+  baseUrl: 'https://openrouter.ai/api/v1',
+  envKey: 'OPENROUTER_API_KEY',
+  quirks: { nativeN: false },
+  errors: [
+    { status: 403, code: /moderation|flagged|guardrail/i, class: 'caller_fault' },
+    { status: 400, code: /not a valid model|no endpoints found/i, class: 'model_unavailable' },
+    { status: 404, code: /no endpoints found|no allowed providers/i, class: 'model_unavailable' },
+  ],
+});

@@ -1,0 +1,16 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
+export const together = openAiLike({
+  id: 'together',
+  title: 'Together AI',
+  baseUrl: 'https://api.together.ai/v1',
+  envKey: 'TOGETHER_API_KEY',
+  quirks: { rename: { max_completion_tokens: 'max_tokens' } },
+  errors: [
+    // Documented: 403 says that input and max_tokens together exceed the context.
+    { status: 403, code: /token|context/i, class: 'caller_fault' },
+    { status: 402, class: 'quota_exhausted' },
+    { status: 400, code: /non-serverless model|unable to access model/i, class: 'model_unavailable' },
+  ],
+});

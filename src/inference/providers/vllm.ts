@@ -1,0 +1,10 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
+export const vllm = openAiLike({
+  id: 'vllm',
+  title: 'vLLM',
+  baseUrl: 'http://127.0.0.1:8000/v1',
+  local: true,
+  errors: [{ status: 404, code: 'NotFoundError', class: 'model_unavailable' }],
+});

@@ -1,0 +1,15 @@
+import { openAiLike } from './openai-like.ts';
+
+/** https://docs.x.ai/docs/api-reference */
+export const xai = openAiLike({
+  id: 'xai',
+  title: 'xAI',
+  baseUrl: 'https://api.x.ai/v1',
+  envKey: 'XAI_API_KEY',
+  errors: [
+    // A wrong key is a 400 here.
+    { status: 400, code: /incorrect api key/i, class: 'bad_credential' },
+    { status: 403, code: /credits|spending limit/i, class: 'quota_exhausted' },
+    { status: 429, code: /credits|spending limit/i, class: 'quota_exhausted' },
+  ],
+});
