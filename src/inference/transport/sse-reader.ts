@@ -1,0 +1,246 @@
+/** One server-sent event. The dialects know the same shape. */
+export interface SseEvent {
+  /** The `event:` field, '' when absent. */
+  event: string;
+  /** The `data:` lines joined by \n. */
+  data: string;
+}
+
+/** An event with its bytes: `splitter.bytes.subarray(start, end)`, the blank line that ends it included. */
+export interface SplitEvent extends SseEvent {
+  start: number;
+  end: number;
+}
+
+/**
+ * Reads an event stream, cut anywhere, as the WHATWG parser does (html.spec.whatwg.org, "Interpreting an event
+ * stream"): LF, CR and CRLF, a leading BOM, several `data:` lines, comments. `id` and `retry` mean nothing to a gateway
+ * and are skipped; blocks without data give no event.
+ */
+export interface SseReader {
+  /** The events that this chunk completes. Empty for ever once `tooLarge`. */
+  push(chunk: Buffer): readonly SseEvent[];
+  /**
+   * At the end of the bytes: the last block when only its blank line is missing. The WHATWG parser throws it away, but
+   * servers exist that end with `data: [DONE]` and no line end.
+   */
+  end(): readonly SseEvent[];
+  /** An event grew beyond `eventBytesMax`: nothing that follows can be trusted. */
+  readonly tooLarge: boolean;
+  /** Bytes held of an event that has not ended. */
+  readonly pendingBytes: number;
+}
+
+/**
+ * The same, for forwarding bytes. Events of one push lie in order in one buffer, so that a run of forwarded ones is
+ * one slice, from the first one's `start` to the last one's `end`; what lies between two events (comments) goes along.
+ * Comments outside such a run are dropped, as is a BOM: it would not be at the start of what our caller reads.
+ */
+export interface SseSplitter extends SseReader {
+  push(chunk: Buffer): readonly SplitEvent[];
+  end(): readonly SplitEvent[];
+  /** What the offsets of the last `push` or `end` refer to. Never written again: it may be kept. */
+  readonly bytes: Buffer;
+}
+
+export interface SseReaderOptions {
+  /** Largest event, from its first byte to its blank line. */
+  eventBytesMax: number;
+}
+
+export function createSseReader(options: SseReaderOptions): SseReader {
+  return new ByteSplitter(options.eventBytesMax);
+}
+
+export function createSseSplitter(options: SseReaderOptions): SseSplitter {
+  return new ByteSplitter(options.eventBytesMax);
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const colon = 0x3a;
+const space = 0x20;
+const bom = [0xef, 0xbb, 0xbf];
+const noEvents: readonly SplitEvent[] = Object.freeze([]);
+const noBytes = Buffer.alloc(0);
+const pendingBytesMin = 1024;
+
+class ByteSplitter implements SseSplitter {
+  tooLarge = false;
+  bytes: Buffer = noBytes;
+  private readonly eventBytesMax: number;
+  /** The unfinished block in its first `pendingBytes` bytes, with room to grow: short chunks are not joined anew. */
+  private pending: Buffer = noBytes;
+  pendingBytes = 0;
+  /** Where in `pending` the unfinished line begins; the lines before it are in `event` and `data`. */
+  private lineStart = 0;
+  private event = '';
+  private data: string | null = null;
+  /** The last chunk ended in CR: an LF that comes next belongs to it. */
+  private skipLf = false;
+  private atStart = true;
+
+  constructor(eventBytesMax: number) {
+    this.eventBytesMax = eventBytesMax;
+  }
+
+  push(chunk: Buffer): readonly SplitEvent[] {
+    if (this.tooLarge || chunk.length === 0) return noEvents;
+    if (this.atStart) {
+      const first = this.pendingBytes === 0 ? chunk : Buffer.concat([this.takePending(), chunk]);
+      const bomBytes = leadingBomBytes(first);
+      if (bomBytes === first.length && bomBytes < 3) {
+        this.hold(first, 0);
+        return noEvents;
+      }
+      this.atStart = false;
+      return this.split(first, bomBytes === 3 ? 3 : 0);
+    }
+    if (this.skipLf) {
+      this.skipLf = false;
+      if (chunk[0] === LF) return this.split(chunk, 1);
+    }
+    return this.split(chunk, 0);
+  }
+
+  /** Looks for line ends in `chunk` from `from` only: what is pending has been searched before. */
+  private split(chunk: Buffer, from: number): readonly SplitEvent[] {
+    // Offsets into `bytes` are chunk offsets + base.
+    let bytes = chunk;
+    let base = 0;
+    let blockStart = from;
+    let lineStart = from;
+    if (this.pendingBytes > 0) {
+      base = this.pendingBytes;
+      this.append(chunk);
+      bytes = this.pending;
+      blockStart = 0;
+      lineStart = from > 0 ? base + from : this.lineStart;
+    }
+    let events: SplitEvent[] | null = null;
+    let at = from;
+    // -2: not searched yet; -1: none left in this chunk.
+    let lf = -2;
+    let cr = -2;
+    while (at < chunk.length) {
+      const byte = chunk[at];
+      let lineEnd = at;
+      if (byte !== LF && byte !== CR) {
+        // Each kind is searched once per hit, so that a chunk of one kind alone is not searched for the other again.
+        if (lf !== -1 && lf < at) lf = chunk.indexOf(LF, at);
+        if (cr !== -1 && cr < at) cr = chunk.indexOf(CR, at);
+        lineEnd = lf === -1 || (cr !== -1 && cr < lf) ? cr : lf;
+        if (lineEnd === -1) break;
+      }
+      if (base + lineEnd + 1 - blockStart > this.eventBytesMax) return this.overflow(bytes, events);
+      at = lineEnd + 1;
+      if (chunk[lineEnd] === CR) {
+        if (at === chunk.length) this.skipLf = true;
+        else if (chunk[at] === LF) at += 1;
+      }
+      if (base + lineEnd > lineStart) {
+        this.readLine(bytes, lineStart, base + lineEnd);
+      } else {
+        if (this.data !== null) {
+          events ??= [];
+          events.push({ event: this.event, data: this.data, start: blockStart, end: base + at });
+        }
+        this.event = '';
+        this.data = null;
+        blockStart = base + at;
+      }
+      lineStart = base + at;
+    }
+    const restBytes = base + chunk.length - blockStart;
+    if (restBytes > this.eventBytesMax) return this.overflow(bytes, events);
+    this.keepRest(bytes, blockStart, restBytes);
+    this.lineStart = lineStart - blockStart;
+    if (events === null) return noEvents;
+    this.bytes = bytes;
+    return events;
+  }
+
+  end(): readonly SplitEvent[] {
+    if (this.tooLarge || this.pendingBytes === 0) return noEvents;
+    const length = this.pendingBytes;
+    const bytes = Buffer.concat([this.takePending(), Buffer.from('\n\n')]);
+    if (this.lineStart < length) this.readLine(bytes, this.lineStart, length);
+    const { event, data } = this;
+    this.event = '';
+    this.data = null;
+    if (data === null) return noEvents;
+    this.bytes = bytes;
+    return [{ event, data, start: 0, end: bytes.length }];
+  }
+
+  private readLine(bytes: Buffer, start: number, end: number): void {
+    const nameBytes = fieldNameBytes(bytes, start, end);
+    if (nameBytes === 0) return;
+    let from = start + nameBytes;
+    if (from < end) from += 1;
+    if (from < end && bytes[from] === space) from += 1;
+    const value = from < end ? bytes.toString('utf8', from, end) : '';
+    if (nameBytes === 5) this.event = value;
+    else this.data = this.data === null ? value : `${this.data}\n${value}`;
+  }
+
+  private append(chunk: Buffer): void {
+    const total = this.pendingBytes + chunk.length;
+    if (total > this.pending.length) {
+      const grown = Buffer.allocUnsafe(total * 2);
+      this.pending.copy(grown, 0, 0, this.pendingBytes);
+      this.pending = grown;
+    }
+    chunk.copy(this.pending, this.pendingBytes);
+    this.pendingBytes = total;
+  }
+
+  /** A buffer whose head was given away is never appended to: its reader may still hold it. */
+  private keepRest(bytes: Buffer, start: number, restBytes: number): void {
+    if (bytes === this.pending && start === 0) return;
+    this.pending = noBytes;
+    this.pendingBytes = 0;
+    if (restBytes > 0) this.hold(bytes, start, restBytes);
+  }
+
+  private hold(bytes: Buffer, start: number, length = bytes.length): void {
+    this.pending = Buffer.allocUnsafe(Math.max(pendingBytesMin, length * 2));
+    bytes.copy(this.pending, 0, start, start + length);
+    this.pendingBytes = length;
+  }
+
+  private takePending(): Buffer {
+    const taken = this.pending.subarray(0, this.pendingBytes);
+    this.pending = noBytes;
+    this.pendingBytes = 0;
+    return taken;
+  }
+
+  private overflow(bytes: Buffer, events: SplitEvent[] | null): readonly SplitEvent[] {
+    this.tooLarge = true;
+    this.takePending();
+    this.data = null;
+    if (events === null) return noEvents;
+    this.bytes = bytes;
+    return events;
+  }
+}
+
+const dataName = [0x64, 0x61, 0x74, 0x61];
+const eventName = [0x65, 0x76, 0x65, 0x6e, 0x74];
+
+/** 4 for `data`, 5 for `event`, 0 for a comment or any other field. */
+function fieldNameBytes(bytes: Buffer, start: number, end: number): number {
+  const name = bytes[start] === 0x64 ? dataName : eventName;
+  const nameEnd = start + name.length;
+  if (nameEnd > end || (nameEnd < end && bytes[nameEnd] !== colon)) return 0;
+  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return 0;
+  return name.length;
+}
+
+/** How many of the bytes of a BOM `bytes` begins with. */
+function leadingBomBytes(bytes: Buffer): number {
+  let count = 0;
+  while (count < 3 && count < bytes.length && bytes[count] === bom[count]) count += 1;
+  return count;
+}
