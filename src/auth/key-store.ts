@@ -7,6 +7,8 @@ export interface KeyStore {
   createAccount(account: AccountRow): Promise<void>;
   createKey(key: KeyRow): Promise<void>;
   findAccount(id: string): Promise<AccountRow | null>;
+  /** False when there is no such key or it is revoked already. */
+  revokeKey(id: string, atMs: number): Promise<boolean>;
   close(): Promise<void>;
 }
 

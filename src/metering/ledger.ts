@@ -1,10 +1,9 @@
-
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
  * usage event. Drivers: stores/sqlite (ledger.db), later stores/postgres.
  */
 export interface Ledger {
-  /** Resolves once the row is committed; rejects with `LedgerUnavailable` when that takes over 250 ms. */
+  /** Resolves once the row is committed; rejects with a FailureError `quota-unavailable` after 250 ms. */
   open(reservation: ReservationRow): Promise<void>;
   /**
    * Closes the reservation and writes event and attempts in one commit. Fire and forget: what cannot be written is
@@ -19,8 +18,6 @@ export interface Ledger {
   flush(): Promise<void>;
   shutdown(): Promise<void>;
 }
-
-export class LedgerUnavailable extends Error {}
 
 export interface ReservationRow {
   requestId: string;

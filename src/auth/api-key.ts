@@ -1,0 +1,39 @@
+import { hash } from 'node:crypto';
+import { randomBase62 } from '../kernel/ids.ts';
+
+/** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
+export const keyPrefix = 'sk-cv-';
+export const adminKeyPrefix = 'sk-cv-admin-';
+/** What a declared key must look like (design §5). */
+export const declaredKeyPattern = /^sk-cv-[A-Za-z0-9_-]{8,200}$/;
+
+const publicIdLength = 12;
+/** 43 characters of base62 hold 256 bits. */
+const secretLength = 43;
+
+/** A fresh key. `secret` is shown once and stored nowhere; `hash` is what is kept. */
+export interface MintedKey {
+  /** Public: stands in logs, lists and the ledger. */
+  id: string;
+  /** `sk-cv-` and the public id. */
+  prefix: string;
+  secret: string;
+  hash: string;
+}
+
+export function mintKey(): MintedKey {
+  const id = randomBase62(publicIdLength);
+  const prefix = `${keyPrefix}${id}`;
+  const secret = `${prefix}-${randomBase62(secretLength)}`;
+  return { id, prefix, secret, hash: hashKey(secret) };
+}
+
+/** The key of /admin/v1; it opens nothing on /v1. */
+export function mintAdminKey(): string {
+  return `${adminKeyPrefix}${randomBase62(secretLength)}`;
+}
+
+/** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
+export function hashKey(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}

@@ -1,0 +1,98 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { hashKey } from './api-key.ts';
+import { buildDirectory, type Declared, type KeyEntry, type Stored } from './key-directory.ts';
+import { type KeyHeaders, presentedKey } from './presented-key.ts';
+import type { Principal } from './principal.ts';
+
+/** Everybody who may enter, in memory. Synchronous: no request waits for a database here. */
+export interface KeyRing {
+  /** For /v1: the caller, or 401 (key) before 403 (account, or an admin key in the wrong place). */
+  authenticate(headers: KeyHeaders): Principal | Failure;
+  /** For /admin/v1 and /metrics: `admin`, or 401, or 403 for a user's key. */
+  authenticateAdmin(headers: KeyHeaders): 'admin' | Failure;
+  /** At start and at each configuration reload. */
+  declare(declared: Declared): void;
+  /** What the store holds now. */
+  restock(stored: Stored): void;
+  /** User keys that are not revoked; expired ones count. Zero on a public address refuses the start. */
+  userKeys(): number;
+}
+
+/** Tells the two results of `authenticate` apart. */
+export function isFailure(result: Principal | Failure): result is Failure {
+  return 'kind' in result;
+}
+
+const missing: Failure = {
+  kind: 'unauthenticated',
+  message: "No API key was sent. Send one as 'Authorization: Bearer sk-cv-…', or in x-api-key or api-key.",
+};
+// One body for unknown, revoked and malformed keys: an answer must not tell which it was.
+const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };
+const twoKeys: Failure = {
+  kind: 'unauthenticated',
+  message: 'Two different API keys were sent in one request; send one.',
+};
+const expired: Failure = { kind: 'unauthenticated', message: 'The API key has expired.' };
+const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
+const adminOnV1: Failure = {
+  kind: 'forbidden',
+  message:
+    'The admin key opens /admin/v1 and /metrics only. Create a key for /v1 with: culvert keys create --account A --name N',
+};
+const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key; an API key does not open it.' };
+
+export function createKeyRing(clock: Clock, first: Declared): KeyRing {
+  let declared = first;
+  let stored: Stored = { accounts: [], keys: [] };
+  let entries = new Map<string, KeyEntry>();
+  let adminHash: string | null = null;
+  let userKeys = 0;
+  rebuild();
+
+  function rebuild(): void {
+    entries = buildDirectory(declared, stored);
+    adminHash = declared.adminKey === null ? null : hashKey(declared.adminKey);
+    userKeys = 0;
+    for (const entry of entries.values()) if (entry.kind === 'user') userKeys += 1;
+  }
+
+  /** Measured 0.7 µs with the hash; a cache of presented secrets would save 0.4 and keep secrets in memory. */
+  function find(headers: KeyHeaders): KeyEntry | Failure {
+    const presented = presentedKey(headers, adminHash);
+    if (presented.kind === 'none') return missing;
+    if (presented.kind === 'two') return twoKeys;
+    if (presented.kind === 'foreign') return invalid;
+    const entry = entries.get(presented.hash);
+    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(presented.hash, 'hex'))) return invalid;
+    return entry;
+  }
+
+  return {
+    authenticate(headers) {
+      const entry = find(headers);
+      if (!('digest' in entry)) return entry;
+      if (entry.expiresMs <= clock.wallMs()) return expired;
+      if (entry.kind === 'admin') return adminOnV1;
+      if (entry.suspended) return suspended;
+      return entry.principal;
+    },
+    authenticateAdmin(headers) {
+      const entry = find(headers);
+      if (!('digest' in entry)) return entry;
+      if (entry.expiresMs <= clock.wallMs()) return expired;
+      return entry.kind === 'admin' ? 'admin' : userOnAdmin;
+    },
+    declare(next) {
+      declared = next;
+      rebuild();
+    },
+    restock(next) {
+      stored = next;
+      rebuild();
+    },
+    userKeys: () => userKeys,
+  };
+}

@@ -1,0 +1,95 @@
+import type { Claim, Reservation } from './admission.ts';
+import { type Charge, chargeOf, type Delivery, type MeteredUsage, type UsageOrigin } from './charge.ts';
+import type { Ledger, UsageEvent, UsageRoute } from './ledger.ts';
+import { type TokenPrice, usdOf } from './price.ts';
+
+/** What the pipeline knows at the end of a request. Nothing here is checked again. */
+export interface RequestFacts {
+  claim: Claim;
+  clientRequestId: string | null;
+  delivery: Delivery;
+  /** HTTP status the caller got; 499 when the caller left before one was sent. */
+  status: number;
+  /** `ok` or the failure's class. */
+  class: string;
+  stream: boolean;
+  /** The caller closed the connection before the end. */
+  aborted: boolean;
+  /** From arrival to the end, and to the first content (null: none). */
+  ms: number;
+  firstTokenMs: number | null;
+  /** Target of the attempt that answered; null when none did. */
+  target: string | null;
+  price: TokenPrice | null;
+  /** Of the attempt that answered; null when neither the upstream nor we could count. */
+  usage: MeteredUsage | null;
+  usageSource: UsageOrigin;
+  /** End-user id of the request. */
+  user: string | null;
+  route: UsageRoute;
+}
+
+/** Called once per settled reservation, before the books are closed: part 2 gives quota back here. */
+export type Settled = (reservation: Reservation, charge: Charge, claim: Claim) => void;
+
+export interface Settlement {
+  /**
+   * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
+   * call for a reservation counts; later ones return null. Never throws and never waits.
+   */
+  settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
+}
+
+export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled): Settlement {
+  const done = new WeakSet<Reservation>();
+  return {
+    settle(reservation, facts) {
+      if (done.has(reservation)) return null;
+      done.add(reservation);
+      const charge = chargeOf(facts.delivery, reservation.costMilli, {
+        usage: facts.usage,
+        source: facts.usageSource,
+        inputTokensEstimate: facts.claim.inputTokensEstimate,
+      });
+      settled(reservation, charge, facts.claim);
+      const event = usageEventOf(facts, charge);
+      ledger.close(event);
+      return event;
+    },
+  };
+}
+
+/** The ledger's row for a request with a given charge. */
+export function usageEventOf(facts: RequestFacts, charge: Charge): UsageEvent {
+  const { claim } = facts;
+  const { usage } = charge;
+  return {
+    requestId: claim.requestId,
+    clientRequestId: facts.clientRequestId,
+    atMs: claim.atMs,
+    account: claim.principal.account,
+    keyId: claim.principal.keyId,
+    tenant: claim.principal.tenant,
+    endpoint: claim.endpoint,
+    alias: claim.alias,
+    target: facts.target,
+    status: facts.status,
+    class: facts.class,
+    stream: facts.stream,
+    aborted: facts.aborted,
+    ms: Math.round(facts.ms),
+    firstTokenMs: facts.firstTokenMs === null ? null : Math.round(facts.firstTokenMs),
+    inputTokens: usage.inputTokens,
+    outputTokens: usage.outputTokens,
+    cachedInputTokens: usage.cachedInputTokens ?? 0,
+    reasoningTokens: usage.reasoningTokens ?? 0,
+    characters: usage.characters ?? 0,
+    audioMs: usage.audioMs ?? 0,
+    images: usage.images ?? 0,
+    costMilli: charge.costMilli,
+    costUsd: usdOf(usage, facts.price),
+    usageSource: charge.usageSource,
+    user: facts.user,
+    route: facts.route,
+  };
+}
