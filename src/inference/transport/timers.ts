@@ -1,0 +1,135 @@
+import { type Clock, systemClock } from '../../kernel/clock.ts';
+
+/** A clock that can also wake somebody up: given, not taken, so that tests move it. */
+export interface Time extends Clock {
+  /** Calls `wake` once, after `ms`. What it returns goes to `cancel`, at any time and any number of times. */
+  after(ms: number, wake: () => void): unknown;
+  cancel(alarm: unknown): void;
+}
+
+export const systemTime: Time = {
+  ...systemClock,
+  after: (ms, wake) => setTimeout(wake, ms),
+  cancel: (alarm) => clearTimeout(alarm as NodeJS.Timeout),
+};
+
+export type ExpiredTimer = 'first-token' | 'idle' | 'total';
+
+export interface AttemptLimits {
+  /** From now to the first content; a whole answer counts as content when it is complete. */
+  firstTokenMs: number;
+  /** Between two pieces of content. */
+  idleMs: number;
+  /** An instant on the monotonic clock, shared by all attempts of one request. */
+  totalDeadlineMs: number;
+}
+
+/** The clocks of one attempt. Fed by content, not by bytes or comments. */
+export interface AttemptTimers {
+  /** Content has arrived. Cheap: may be called for every chunk. */
+  content(): void;
+  /** A slow reader holds us back: `first-token` and `idle` stand still until `resume`, `total` runs on. */
+  pause(): void;
+  resume(): void;
+  /** Nothing fires any more. Idempotent. */
+  stop(): void;
+}
+
+/** Node's timers overflow above this and fire at once. */
+const alarmMaxMs = 2 ** 31 - 1;
+
+/** `onExpire` is called at most once, and the timers are stopped by then. */
+export function createAttemptTimers(
+  limits: AttemptLimits,
+  onExpire: (timer: ExpiredTimer) => void,
+  time: Time = systemTime,
+): AttemptTimers {
+  return new OneAlarm(limits, onExpire, time);
+}
+
+/**
+ * One alarm serves all three: content only notes the time, and an alarm that goes off too early is set again for what
+ * is left. A stream of 10,000 chunks thus costs 10,000 assignments and a handful of timers.
+ */
+class OneAlarm implements AttemptTimers {
+  private readonly limits: AttemptLimits;
+  private readonly onExpire: (timer: ExpiredTimer) => void;
+  private readonly time: Time;
+  private readonly wake = (): void => this.check();
+  private alarm: unknown;
+  private state: 'running' | 'paused' | 'stopped' = 'running';
+  private waitsFor: 'first-token' | 'idle' = 'first-token';
+  /** When the wait for the next content began, moved on by the length of each pause. */
+  private sinceMs: number;
+  private pausedAtMs = 0;
+
+  constructor(limits: AttemptLimits, onExpire: (timer: ExpiredTimer) => void, time: Time) {
+    this.limits = limits;
+    this.onExpire = onExpire;
+    this.time = time;
+    this.sinceMs = time.monotonicMs();
+    this.set(this.sinceMs);
+  }
+
+  content(): void {
+    if (this.state === 'stopped') return;
+    const nowMs = this.time.monotonicMs();
+    this.sinceMs = nowMs;
+    // Bytes that were on their way when the pause began: the wait that stands still is a new one.
+    if (this.state === 'paused') this.pausedAtMs = nowMs;
+    if (this.waitsFor === 'idle') return;
+    this.waitsFor = 'idle';
+    // The alarm may stand later than the new wait ends.
+    if (this.limits.idleMs < this.limits.firstTokenMs) this.reset();
+  }
+
+  pause(): void {
+    if (this.state !== 'running') return;
+    this.state = 'paused';
+    this.pausedAtMs = this.time.monotonicMs();
+  }
+
+  resume(): void {
+    if (this.state !== 'paused') return;
+    this.state = 'running';
+    this.sinceMs += this.time.monotonicMs() - this.pausedAtMs;
+    // While paused an alarm may have gone off and been set for `total` only.
+    this.reset();
+  }
+
+  stop(): void {
+    if (this.state === 'stopped') return;
+    this.state = 'stopped';
+    this.time.cancel(this.alarm);
+  }
+
+  private check(): void {
+    if (this.state === 'stopped') return;
+    const nowMs = this.time.monotonicMs();
+    if (nowMs >= this.limits.totalDeadlineMs) this.expire('total');
+    else if (this.state === 'running' && nowMs >= this.waitEndsMs()) this.expire(this.waitsFor);
+    else this.set(nowMs);
+  }
+
+  private waitEndsMs(): number {
+    return this.sinceMs + (this.waitsFor === 'idle' ? this.limits.idleMs : this.limits.firstTokenMs);
+  }
+
+  private reset(): void {
+    this.time.cancel(this.alarm);
+    this.set(this.time.monotonicMs());
+  }
+
+  private set(nowMs: number): void {
+    const total = this.limits.totalDeadlineMs;
+    const nextMs = this.state === 'paused' ? total : Math.min(total, this.waitEndsMs());
+    // Timers count whole ms and may go off a fraction early: up, and never 0, or `check` would spin.
+    const waitMs = Math.max(1, Math.ceil(nextMs - nowMs));
+    this.alarm = this.time.after(Math.min(waitMs, alarmMaxMs), this.wake);
+  }
+
+  private expire(timer: ExpiredTimer): void {
+    this.stop();
+    this.onExpire(timer);
+  }
+}
