@@ -1,0 +1,59 @@
+import type { FaultClass } from '../neutral/outcome.ts';
+import type { ProviderConnection } from './connection.ts';
+import { defaultErrorClass } from './default-errors.ts';
+import type { DiscoveredModel } from './provider.ts';
+import { listedModelsMax, readModelList } from './read-model-list.ts';
+
+/** A GET to a provider: the parsed JSON body, or undefined when it was not JSON. Rejects when no answer came. */
+export type DiscoveryGet = (connection: ProviderConnection, path: string) => Promise<{ status: number; body: unknown }>;
+
+export type Discovery =
+  | { ok: true; models: readonly DiscoveredModel[] }
+  /** `not-listed`: this service has no list; its models must be named in the configuration. */
+  | { ok: false; reason: FaultClass | 'not-listed'; message: string };
+
+/** Path of a connection's list of models, from the origin; null when the service has none. */
+export function modelsPath(connection: ProviderConnection): string | null {
+  const { models, originModels } = connection.provider.paths;
+  if (originModels !== undefined) return originModels;
+  return models === null ? null : connection.basePath + models;
+}
+
+/**
+ * What one provider serves, read from its own list. Never rejects. Does no I/O but `get`, whose timeout and size
+ * limit are its own; at most `listedModelsMax` models come back.
+ */
+export async function discoverModels(connection: ProviderConnection, get: DiscoveryGet): Promise<Discovery> {
+  const { provider, name } = connection;
+  const path = modelsPath(connection);
+  if (path === null) return { ok: false, reason: 'not-listed', message: `${provider.title} has no list of models` };
+  let answer = await attempt(connection, path, get);
+  // An older server may lack the richer list that stands beside the OpenAI one.
+  const { models: belowBase } = provider.paths;
+  if (isMissing(answer) && provider.paths.originModels !== undefined && belowBase !== null) {
+    answer = await attempt(connection, connection.basePath + belowBase, get);
+  }
+  if (answer === null) return { ok: false, reason: 'transient', message: `${name} did not answer` };
+  if (answer.status !== 200) {
+    const reason = defaultErrorClass(answer.status, null);
+    return { ok: false, reason, message: `${name} answered ${answer.status} to the list of models` };
+  }
+  const models = provider.listModels === undefined ? readModelList(answer.body) : provider.listModels(answer.body);
+  if (models === null) return { ok: false, reason: 'malformed', message: `${name} sent no list of models` };
+  return { ok: true, models: models.slice(0, listedModelsMax) };
+}
+
+type Answer = { status: number; body: unknown } | null;
+
+async function attempt(connection: ProviderConnection, path: string, get: DiscoveryGet): Promise<Answer> {
+  try {
+    return await get(connection, path);
+  } catch {
+    return null;
+  }
+}
+
+// LM Studio answers a path it does not know with 200 and an error object.
+function isMissing(answer: Answer): boolean {
+  return answer !== null && (answer.status === 404 || (answer.status === 200 && readModelList(answer.body) === null));
+}

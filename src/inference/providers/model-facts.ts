@@ -1,0 +1,94 @@
+import type { ProviderQuirks } from './provider.ts';
+
+/** What is publicly documented of a family of models. A null or absent fact is unknown and never filters a target. */
+export interface ModelFacts {
+  /** Tokens. */
+  contextWindow: number | null;
+  maxOutputTokens: number | null;
+  vision: boolean | null;
+  tools: boolean | null;
+  reasoning: boolean | null;
+}
+
+interface Family extends ModelFacts {
+  /** Over the id without a vendor's prefix and in lower case. */
+  pattern: RegExp;
+}
+
+function family(pattern: RegExp, contextWindow: number, maxOutputTokens: number, can: string): Family {
+  return {
+    pattern,
+    contextWindow,
+    maxOutputTokens,
+    vision: can.includes('vision'),
+    tools: can.includes('tools'),
+    reasoning: can.includes('reasoning'),
+  };
+}
+
+/**
+ * First match decides. Sources: platform.openai.com/docs/models, platform.claude.com/docs (models overview).
+ * What those do not say is not here: `capabilities`, `context_window` and `max_output_tokens` of a target state it.
+ */
+const families: readonly Family[] = [
+  family(/^gpt-5(\.\d+)?-chat/, 128_000, 16_384, 'vision tools'),
+  family(/^gpt-5(-mini|-nano)?(-\d{4}|$)/, 400_000, 128_000, 'vision tools reasoning'),
+  family(/^gpt-5\.1(-\d{4}|$)/, 400_000, 128_000, 'vision tools reasoning'),
+  family(/^gpt-4\.1(-mini|-nano)?(-\d{4}|$)/, 1_047_576, 32_768, 'vision tools'),
+  family(/^gpt-4o(-mini)?(-\d{4}|$)/, 128_000, 16_384, 'vision tools'),
+  family(/^gpt-4-turbo/, 128_000, 4_096, 'vision tools'),
+  family(/^gpt-3\.5-turbo(-0125|-1106)?$/, 16_385, 4_096, 'tools'),
+  family(/^o3-mini/, 200_000, 100_000, 'tools reasoning'),
+  family(/^(o1|o3|o4-mini)(-\d{4}|$)/, 200_000, 100_000, 'vision tools reasoning'),
+  family(/^claude-opus-5(-5)?(-\d{8}|$)/, 1_000_000, 128_000, 'vision tools reasoning'),
+  family(/^claude-(opus-4-[678]|sonnet-4-6)(-\d{8}|$)/, 1_000_000, 128_000, 'vision tools reasoning'),
+  family(/^claude-(opus|sonnet|haiku)-4-5(-\d{8}|-latest|$)/, 200_000, 64_000, 'vision tools reasoning'),
+  family(/^claude-opus-4(-1)?(-\d{8}|-latest|-0|$)/, 200_000, 32_000, 'vision tools reasoning'),
+  family(/^claude-(sonnet-4|3-7-sonnet)(-\d{8}|-latest|-0|$)/, 200_000, 64_000, 'vision tools reasoning'),
+  family(/^claude-3-5-(sonnet|haiku)/, 200_000, 8_192, 'vision tools'),
+  family(/^claude-3-(opus|haiku|sonnet)/, 200_000, 4_096, 'vision tools'),
+];
+
+/** Facts of a model by its upstream id (`gpt-4o`, `openai/gpt-4o`); null for one that is not in the table. */
+export function modelFacts(model: string): ModelFacts | null {
+  const name = bareName(model);
+  const found = families.find((one) => one.pattern.test(name));
+  if (found === undefined) return null;
+  const { pattern: _, ...facts } = found;
+  return facts;
+}
+
+/** Refuse `max_tokens` ("use max_completion_tokens instead"): the o-series, and GPT-5 and later. */
+const onlyMaxCompletionTokens = /^(o\d|gpt-([5-9]|\d\d))/;
+/** Refuse sampling parameters at all times; GPT-5.1 and later take them when they do not reason, so they keep them. */
+const neverSamples = /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/;
+const samplingFields = [
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+];
+
+/**
+ * A provider's quirks for one of its models. OpenAI's reasoning models take fewer fields than the API they stand in;
+ * that is known for OpenAI itself and Azure alone, others translate on their own. Ask once per target, not per request.
+ */
+export function quirksOf(provider: { id: string; quirks: ProviderQuirks }, model: string): ProviderQuirks {
+  const { quirks } = provider;
+  if (provider.id !== 'openai' && provider.id !== 'azure-openai') return quirks;
+  const name = bareName(model);
+  if (!onlyMaxCompletionTokens.test(name)) return quirks;
+  const samples = !neverSamples.test(name);
+  return {
+    ...quirks,
+    rename: { ...quirks.rename, max_tokens: 'max_completion_tokens' },
+    ...(samples ? {} : { omit: [...quirks.omit, ...samplingFields], logprobs: false }),
+  };
+}
+
+function bareName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+}

@@ -1,0 +1,79 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { modelType } from './model-type.ts';
+import type { DiscoveredModel } from './provider.ts';
+
+/** More than any service lists; the rest of a longer list is left out. */
+export const listedModelsMax = 2_000;
+
+/**
+ * The models of any list seen so far: OpenAI and those like it (`data[]`), Together (an array at the top), Anthropic,
+ * Ollama and Cohere (`models[].name`), LM Studio (`data[]`, or `models[].key`), llama.cpp (`data[].meta`), vLLM,
+ * OpenRouter, Mistral, Groq. In the list's order, each id once; null when the body is no list at all.
+ */
+export function readModelList(body: unknown): DiscoveredModel[] | null {
+  const rows = listOf(body);
+  if (rows === null) return null;
+  const models = new Map<string, DiscoveredModel>();
+  for (const row of rows) {
+    if (models.size >= listedModelsMax) break;
+    const model = isObject(row) ? readRow(row) : null;
+    if (model !== null && !models.has(model.id)) models.set(model.id, model);
+  }
+  return [...models.values()];
+}
+
+function listOf(body: unknown): readonly unknown[] | null {
+  if (Array.isArray(body)) return body;
+  if (!isObject(body)) return null;
+  // llama.cpp sends both; `data` is OpenAI's and the richer one.
+  if (Array.isArray(body.data)) return body.data;
+  return Array.isArray(body.models) ? body.models : null;
+}
+
+function readRow(row: JsonObject): DiscoveredModel | null {
+  // Groq: withdrawn models stay in the list as inactive. Cohere: deprecated ones as such.
+  if (row.active === false || row.is_deprecated === true) return null;
+  const id = [row.id, row.key, row.model, row.name].find((value) => typeof value === 'string' && value !== '');
+  if (typeof id !== 'string' || !safeId.test(id)) return null;
+  const type = modelType(row, id);
+  if (type === null) return null;
+  const meta = isObject(row.meta) ? row.meta : {};
+  const top = isObject(row.top_provider) ? row.top_provider : {};
+  const contextWindow = firstCount(
+    row.context_length,
+    row.context_window,
+    row.max_model_len,
+    row.max_context_length,
+    row.max_input_tokens,
+    meta.n_ctx,
+    meta.n_ctx_train,
+  );
+  // Anthropic's list calls the output limit max_tokens; where the input limit is not told with it, it may mean either.
+  const maxOutputTokens = firstCount(
+    row.max_completion_tokens,
+    row.max_output_tokens,
+    top.max_completion_tokens,
+    row.max_input_tokens === undefined ? undefined : row.max_tokens,
+  );
+  const createdS = firstCount(row.created) ?? secondsOf(row.created_at);
+  return {
+    id,
+    type,
+    ...(contextWindow === undefined ? {} : { contextWindow }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(createdS === undefined ? {} : { createdS }),
+  };
+}
+
+/** Ids become aliases, header values and log words: visible ASCII without quotes, brackets and backslash. */
+const safeId = /^[A-Za-z0-9@_][\w.:/@+~,=()-]{0,199}$/;
+
+function firstCount(...values: unknown[]): number | undefined {
+  return values.find((value): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value > 0);
+}
+
+function secondsOf(date: unknown): number | undefined {
+  if (typeof date !== 'string') return undefined;
+  const ms = Date.parse(date);
+  return Number.isNaN(ms) ? undefined : Math.floor(ms / 1_000);
+}

@@ -1,0 +1,121 @@
+/** Longest message of an upstream that reaches a caller, a log or the ledger. */
+export const scrubbedCharsMax = 500;
+/** Of what the upstream sent, how much is looked at: patterns never run over more. */
+const lookedAtCharsMax = 4_000;
+
+/** What the connection knows of itself and no message may tell. */
+export interface ScrubKnown {
+  /** Whole secrets, as configured. */
+  secrets: readonly string[];
+  /** Hosts and host:port of the upstream. */
+  hosts: readonly string[];
+}
+
+/**
+ * An upstream's message as callers and logs may read it (S19): without credentials, bearer tokens, key-like strings,
+ * URLs, addresses, paths of its machine and stack traces, on one line, at most `scrubbedCharsMax` characters.
+ * Told twice over: by what we know (`known`) and by how such things look.
+ */
+export function scrubMessage(message: string, known: ScrubKnown): string {
+  let text = boundedPiece(message);
+  // Before anything is rewritten, or a half of a secret could survive its other half.
+  for (const secret of known.secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
+  text = withoutStack(text);
+  for (const [pattern, replacement] of patterns) text = text.replace(pattern, replacement);
+  for (const host of known.hosts) if (host !== '') text = text.replaceAll(host, '[address]');
+  text = text.replace(wordLike, (word) => (looksRandom(word) ? '[redacted]' : word));
+  text = text.replace(unprintable, ' ').replace(/ {2,}/g, ' ').trim();
+  return text.length <= scrubbedCharsMax ? text : `${text.slice(0, scrubbedCharsMax - 1)}…`.toWellFormed();
+}
+
+function boundedPiece(message: string): string {
+  if (message.length <= lookedAtCharsMax) return message;
+  // A secret cut in two by the bound would not be recognised: the last, broken word goes.
+  const piece = message.slice(0, lookedAtCharsMax);
+  const end = piece.search(/\S+$/);
+  return end < 0 ? piece : piece.slice(0, end);
+}
+
+/** Frames of Node, Java, Python, Go and Rust; the message stands before or, in Python, after them. */
+const stackLine =
+  /^\s*(at\s.{1,300}[(:]\S{0,300}:?\d*\)?|File ".{0,300}", line \d+.*|Traceback \(most recent call last\):|goroutine \d+ .*|\s*\d+: 0x[0-9a-f]+ .*|stack backtrace:)\s*$/;
+
+function withoutStack(text: string): string {
+  if (!text.includes('\n')) return text.replace(/\s+at\s[^\n]{0,200}:\d+:\d+\)?[^\n]*/, '');
+  const lines = text.split('\n');
+  const kept: string[] = [];
+  let inPython = false;
+  for (const line of lines) {
+    if (line.startsWith('Traceback')) inPython = true;
+    // Python prints the source line, indented, below each frame.
+    if (stackLine.test(line) || (inPython && /^\s/.test(line))) continue;
+    kept.push(line);
+  }
+  return kept.join(' ');
+}
+
+// Every quantifier is bounded or over one class followed by another, so each pattern is linear in a bounded text.
+const patterns: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN [A-Z ]{1,40}-----[\s\S]{0,4000}?(-----END [A-Z ]{1,40}-----|$)/g, '[redacted]'],
+  [/\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s"'<>)\]}]+/gi, '[url]'],
+  [/\b(bearer|basic|digest|negotiate)[ :]+[\w.~+/=*-]{4,}/gi, '$1 [redacted]'],
+  // name = value, name: value, "name":"value", for whatever calls itself a secret.
+  [
+    /\b((?:proxy-)?authorization|(?:x-|x-goog-|ocp-apim-subscription-)?(?:api[-_ ]?)?key|(?:access|auth|id|refresh|session|secret)[-_]?(?:token|key)|token|secret|password|passwd|credential|set-cookie|cookie)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{4,}/gi,
+    '$1$2[redacted]',
+  ],
+  // Prefixes by which services mark their keys; `*` and `…` because some print them half masked.
+  [
+    /\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|r8|tgp|jina|gh[oprsu]|github_pat|xox[abeprs]|ya29|glpat|dop_v1|key|csk|co)[-_.][\w*….-]{6,}/gi,
+    '[redacted]',
+  ],
+  [/\bAIza[\w-]{10,}/g, '[redacted]'],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[redacted]'],
+  [/\beyJ[\w-]{6,}(?:\.[\w-]*){0,2}/g, '[redacted]'],
+  [/\b(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?\b/g, '[address]'],
+  [/\[[0-9a-f:.%]{2,45}\](?::\d{1,5})?/gi, '[address]'],
+  [/\b(?:localhost|[a-z0-9_]+(?:[-.][a-z0-9_]+)+):\d{2,5}\b/gi, '[address]'],
+  [/\blocalhost\b/gi, '[address]'],
+  [
+    /\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|lan|corp|intra|private|cluster|svc|com|net|org|io|ai|dev|cloud|azure)\b(?::\d{1,5})?/gi,
+    '[address]',
+  ],
+  [/(?<![\w/])\/(?:usr|home|root|opt|var|srv|app|etc|tmp|mnt|Users|workspace|build|src)\/[^\s"'),:;]+/g, '[path]'],
+  [/\b[A-Za-z]:\\[^\s"'),;]+/g, '[path]'],
+];
+
+const wordLike = /[\w+/=-]{20,}/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters, bidi marks and line separators are what must go.
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g;
+
+/**
+ * Keys without a known prefix: words of 20 or more characters that hold a digit and change between lower case, upper
+ * case and digit as often as chance does (names such as `DeepSeek-R1-Distill-Llama-70B` change half as often).
+ */
+function looksRandom(word: string): boolean {
+  let changes = 0;
+  let letters = 0;
+  let digits = 0;
+  let previous = 0;
+  for (let i = 0; i < word.length; i++) {
+    const kind = kindOf(word.charCodeAt(i));
+    if (kind === 0) {
+      previous = 0;
+      continue;
+    }
+    if (kind === 1) digits++;
+    else letters++;
+    if (previous !== 0 && previous !== kind) changes++;
+    previous = kind;
+  }
+  if (digits === 0) return letters >= 32 && changes / letters > 0.3;
+  if (letters === 0) return digits >= 24;
+  return changes / (letters + digits) > 0.27;
+}
+
+function kindOf(code: number): 0 | 1 | 2 | 3 {
+  if (code >= 48 && code <= 57) return 1;
+  if (code >= 97 && code <= 122) return 2;
+  if (code >= 65 && code <= 90) return 3;
+  return 0;
+}
