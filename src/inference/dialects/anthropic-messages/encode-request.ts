@@ -1,0 +1,155 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { NeutralRequest } from '../../neutral/request.ts';
+import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { encodeMessages } from './encode-messages.ts';
+import { encodeFormat } from './encode-response-format.ts';
+import { encodeThinking } from './encode-thinking.ts';
+import { encodeTools } from './encode-tools.ts';
+import { type Encoding, lose, refuse } from './encoding.ts';
+import { type ModelRules, rulesOf } from './model-rules.ts';
+import { type MessagesBody, vendor } from './wire.ts';
+
+/** Where nobody knows the model's limit; every model takes it. Anthropic requires the field. */
+const maxTokensDefault = 4_096;
+
+/**
+ * A neutral request as a Messages body. Losses are named by OpenAI's fields, the only dialect that is converted here.
+ * Refused: what would change the result (audio in, logprobs, n > 1, a required search, a format that cannot be had).
+ */
+export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+  const encoding: Encoding = { losses: [], failure: null };
+  const rules = rulesOf(target.model);
+  refuseUnsupported(request, encoding);
+  const { system, turns } = encodeMessages(request.messages, rules, encoding);
+  const format = encodeFormat(request, rules, encoding);
+  const tools =
+    format.kind === 'forced-tool'
+      ? { tools: [format.tool], tool_choice: format.choice }
+      : encodeTools(request, turns, rules, encoding);
+  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+
+  const own = request.extensions?.[vendor];
+  const maxTokens = maxTokensOf(request, target, encoding);
+  const body: MessagesBody & JsonObject = {
+    ...own,
+    model: target.model,
+    max_tokens: maxTokens,
+    messages: turns,
+    stream: target.stream,
+    ...tools,
+  };
+  if (system.length > 0) body.system = system;
+  const forced = tools.tool_choice?.type === 'tool' || tools.tool_choice?.type === 'any';
+  const thinking = encodeThinking(
+    request.reasoning,
+    maxTokens,
+    { rules, turns, toolChoice: forced ? 'forced' : 'free' },
+    encoding,
+  );
+  if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
+  if (thinking.effort !== undefined || format.kind === 'native') {
+    const output: JsonObject = isObject(own?.output_config) ? { ...own.output_config } : {};
+    if (thinking.effort !== undefined) output.effort = thinking.effort;
+    if (format.kind === 'native') output.format = format.format;
+    body.output_config = output;
+  }
+  encodeSampling(request, body, rules, encoding);
+  encodeStop(request, body, encoding);
+  encodeUser(request, body, encoding);
+  dropHints(request, encoding);
+  omit(target, body, encoding);
+  const encoded: EncodedRequest = { body, losses: encoding.losses };
+  if (format.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
+  return { ok: true, value: encoded };
+}
+
+function refuseUnsupported(request: NeutralRequest, encoding: Encoding): void {
+  if ((request.n ?? 1) > 1) refuse(encoding, 'n', 'The provider of this model gives one choice at a time.');
+  if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
+    refuse(encoding, 'logprobs', 'The provider of this model gives no log probabilities.');
+  }
+  const openai = request.extensions?.['openai-chat'];
+  const modalities = openai?.modalities ?? request.hints?.modalities;
+  if (Array.isArray(modalities) && modalities.includes('audio')) {
+    refuse(encoding, 'modalities', 'The provider of this model does not answer in audio.');
+  }
+  if (openai?.web_search_options !== undefined || request.hints?.web_search_options !== undefined) {
+    refuse(encoding, 'web_search_options', 'Web search in the answer is not available for this model here.');
+  }
+}
+
+function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number {
+  const limit = target.maxOutputTokens;
+  const wanted = request.maxOutputTokens ?? limit ?? maxTokensDefault;
+  if (limit === null || wanted <= limit) return wanted;
+  lose(encoding, 'max_tokens', 'clamped');
+  return limit;
+}
+
+function encodeSampling(request: NeutralRequest, body: MessagesBody, rules: ModelRules, encoding: Encoding): void {
+  const { temperature, topP, topK } = request;
+  // A model that thinks by budget takes no temperature, no top_k, and a top_p of 0.95 at least.
+  const thinks = body.thinking?.type === 'enabled';
+  if (temperature !== undefined) {
+    // 1 is the default: leaving it out says the same, and models that refuse the field accept that.
+    if (rules.sampling === 'none' || thinks) {
+      if (temperature !== 1) lose(encoding, 'temperature', 'unsupported');
+    } else {
+      if (temperature > 1) lose(encoding, 'temperature', 'clamped');
+      body.temperature = Math.min(temperature, 1);
+    }
+  }
+  if (topP !== undefined) {
+    const alone = rules.sampling === 'all' || body.temperature === undefined;
+    if (rules.sampling !== 'none' && alone && (!thinks || topP >= 0.95)) body.top_p = topP;
+    else if (topP !== 1) lose(encoding, 'top_p', 'unsupported');
+  }
+  if (topK !== undefined) {
+    if (rules.sampling !== 'none' && !thinks) body.top_k = topK;
+    else lose(encoding, 'top_k', 'unsupported');
+  }
+}
+
+function encodeStop(request: NeutralRequest, body: MessagesBody, encoding: Encoding): void {
+  if (request.stop === undefined) return;
+  // Anthropic refuses stop sequences without a visible character.
+  const kept = request.stop.filter((sequence) => sequence.trim() !== '');
+  if (kept.length < request.stop.length) lose(encoding, 'stop', 'narrowed');
+  if (kept.length > 0) body.stop_sequences = kept;
+}
+
+// Anthropic refuses ids that look like an address or a number someone could be called by.
+const personal = /@|^\+?[\d\s().-]{7,}$/;
+
+function encodeUser(request: NeutralRequest, body: MessagesBody, encoding: Encoding): void {
+  if (request.user === undefined || request.user === '') return;
+  if (personal.test(request.user)) lose(encoding, 'user', 'unsupported');
+  else body.metadata = { user_id: request.user };
+}
+
+function dropHints(request: NeutralRequest, encoding: Encoding): void {
+  if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
+  if (request.frequencyPenalty !== undefined) lose(encoding, 'frequency_penalty', 'unsupported');
+  if (request.presencePenalty !== undefined) lose(encoding, 'presence_penalty', 'unsupported');
+  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
+  for (const name in request.hints) lose(encoding, name, 'unsupported');
+  for (const dialect in request.extensions) {
+    if (dialect === vendor) continue;
+    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
+  }
+}
+
+/** What the target's provider spells its own way is named to the caller by the caller's word. */
+const callersWord: Readonly<Record<string, string>> = {
+  stop_sequences: 'stop',
+  thinking: 'reasoning_effort',
+  output_config: 'response_format',
+};
+
+function omit(target: EncodeTarget, body: MessagesBody & JsonObject, encoding: Encoding): void {
+  for (const name of target.omit) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    lose(encoding, callersWord[name] ?? name, 'unsupported');
+  }
+}

@@ -1,0 +1,17 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { Loss } from '../../neutral/loss.ts';
+
+/** What one encoding run gathers on its way; the first failure found is the one told. */
+export interface Encoding {
+  readonly losses: Loss[];
+  failure: Failure | null;
+}
+
+export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  encoding.losses.push({ field, why });
+}
+
+/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+export function refuse(encoding: Encoding, field: string, message: string): void {
+  encoding.failure ??= invalid(field, message);
+}

@@ -1,0 +1,109 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import type { UpstreamError } from '../dialect.ts';
+
+const messageCharsMax = 2_000;
+
+/**
+ * Reads `{type: "error", error: {type, message}}`, also without the outer type and with a bare string as error, as
+ * imitating servers send it. `code` is `error.details.error_code` where there is one (spend limits), else its type.
+ */
+export function readError(body: unknown): UpstreamError | null {
+  if (!isObject(body)) return null;
+  const error = body.error;
+  if (typeof error === 'string') return { message: error.slice(0, messageCharsMax), code: '', param: null };
+  if (!isObject(error)) {
+    return body.type === 'error' ? { message: 'An error without a description.', code: '', param: null } : null;
+  }
+  const details = isObject(error.details) ? error.details.error_code : undefined;
+  const code = typeof details === 'string' ? details : typeof error.type === 'string' ? error.type : '';
+  const message = typeof error.message === 'string' ? error.message.slice(0, messageCharsMax) : '';
+  return { message: message || code || 'An error without a description.', code, param: blamedField(message) };
+}
+
+/** Anthropic's validation messages begin with the field: `tools.0.custom.input_schema.type: Field required`. */
+function blamedField(message: string): string | null {
+  const match = /^([a-z][\w]*(?:\.[\w-]+)*): /.exec(message.slice(0, 200));
+  return match === null ? null : match[1]!.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+}
+
+/** The fault of an error event inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
+export function faultOfError(body: JsonObject): Fault {
+  const error = readError(body);
+  return {
+    class: classOfAnthropicError(200, error),
+    status: null,
+    message: error?.message ?? 'An error without a description.',
+    param: error?.param ?? null,
+  };
+}
+
+const classByCode: Readonly<Record<string, FaultClass>> = {
+  overloaded_error: 'transient',
+  api_error: 'transient',
+  timeout_error: 'transient',
+  rate_limit_error: 'rate_limited',
+  billing_error: 'quota_exhausted',
+  enforced_spend_limit_reached: 'quota_exhausted',
+  authentication_error: 'bad_credential',
+  request_too_large: 'caller_fault',
+  conflict_error: 'caller_fault',
+};
+
+/**
+ * Class of an Anthropic error by HTTP status and error type (Anthropic's API reference "Errors"). `status` 200 means
+ * an error inside a successful answer, where the type alone decides.
+ */
+export function classOfAnthropicError(status: number, error: UpstreamError | null): FaultClass {
+  const code = error?.code ?? '';
+  const message = error?.message ?? '';
+  if (spent.test(message)) return 'quota_exhausted';
+  switch (code) {
+    case 'invalid_request_error':
+      // Anthropic uses this type for any 4xx without one of its own: then the status says more.
+      if (status !== 200 && status !== 400) return classOfStatus(status, message);
+      return disabled.test(message) ? 'bad_credential' : 'caller_fault';
+    case 'not_found_error':
+      return classOfStatus(404, message);
+    case 'permission_error':
+      return classOfStatus(403, message);
+    default:
+      return classByCode[code] ?? classOfStatus(status, message);
+  }
+}
+
+const spent = /credit balance is too low|specified api usage limits|spend(?:ing)? limit/i;
+const disabled = /organization has been disabled|api key (?:is )?(?:invalid|disabled)/i;
+const aboutModel = /\bmodel\b/i;
+const aboutRegion = /unsupported (?:country|region)|not (?:available|supported) in your (?:country|region|location)/i;
+const aboutContent = /\bfile\b|\bcontainer\b/i;
+
+function classOfStatus(status: number, message: string): FaultClass {
+  switch (status) {
+    case 400:
+    case 409:
+    case 413:
+    case 415:
+    case 422:
+      return 'caller_fault';
+    case 401:
+      return 'bad_credential';
+    case 402:
+      return 'quota_exhausted';
+    case 403:
+      if (aboutRegion.test(message)) return 'region_blocked';
+      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
+    case 404:
+      // A file that the body names is the caller's to fix; anything else unknown is this target's model or path.
+      return aboutContent.test(message) && !aboutModel.test(message) ? 'caller_fault' : 'model_unavailable';
+    case 410:
+      return 'model_unavailable';
+    case 429:
+      return 'rate_limited';
+    case 451:
+      return 'region_blocked';
+    default:
+      if (status >= 500 || status === 408 || status === 425 || (status >= 300 && status < 400)) return 'transient';
+      return status >= 400 ? 'caller_fault' : 'malformed';
+  }
+}

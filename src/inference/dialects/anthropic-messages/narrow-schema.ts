@@ -1,0 +1,132 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+
+/**
+ * Keywords that Anthropic's structured outputs refuse with a 400 (docs "Structured outputs", JSON Schema limitations).
+ * They go into the description instead, where the model reads them.
+ */
+const refused = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'uniqueItems',
+  'contains',
+  'minContains',
+  'maxContains',
+  'prefixItems',
+  'minProperties',
+  'maxProperties',
+  'patternProperties',
+  'propertyNames',
+  'dependentRequired',
+  'dependentSchemas',
+  'unevaluatedProperties',
+  'unevaluatedItems',
+  'not',
+  'if',
+  'then',
+  'else',
+]);
+
+const formats = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
+
+export interface NarrowedSchema {
+  schema: JsonObject;
+  /** A caller's keyword was left out or changed: the answer may be one that the caller's schema refuses, or tighter. */
+  narrowed: boolean;
+}
+
+/** The schema as Anthropic's structured outputs take it; the caller's object is not changed. */
+export function narrowSchema(schema: JsonObject): NarrowedSchema {
+  const run = { narrowed: false };
+  return { schema: narrow(schema, run), narrowed: run.narrowed };
+}
+
+function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
+  const result: JsonObject = {};
+  const dropped: string[] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    if (refuses(key, value)) dropped.push(`${key}: ${JSON.stringify(value)}`);
+    else if (key === 'oneOf') result.anyOf = narrowValue(value, run);
+    else if (key === 'properties' || key === '$defs' || key === 'definitions') result[key] = narrowNamed(value, run);
+    else if (key === 'items' || key === 'anyOf' || key === 'allOf') result[key] = narrowValue(value, run);
+    else result[key] = value;
+  }
+  if (describesObject(schema) && result.additionalProperties !== false) {
+    // Absent means "may have more", which a model held to a schema does not use: only a stated wish is lost.
+    if (schema.additionalProperties !== undefined) run.narrowed = true;
+    result.additionalProperties = false;
+  }
+  if (dropped.length > 0) {
+    run.narrowed = true;
+    const said = typeof result.description === 'string' ? `${result.description} ` : '';
+    result.description = `${said}(${dropped.join(', ')})`;
+  }
+  return result;
+}
+
+function refuses(key: string, value: JsonValue): boolean {
+  if (refused.has(key)) return true;
+  if (key === 'minItems') return value !== 0 && value !== 1;
+  return key === 'format' && !formats.has(String(value));
+}
+
+function describesObject(schema: JsonObject): boolean {
+  const type = schema.type;
+  return type === 'object' || (Array.isArray(type) && type.includes('object')) || isObject(schema.properties);
+}
+
+function narrowValue(value: JsonValue, run: { narrowed: boolean }): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => narrowValue(item, run));
+  return isObject(value) ? narrow(value, run) : value;
+}
+
+function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
+  if (!isObject(value)) return value;
+  const result: JsonObject = {};
+  for (const [name, inner] of Object.entries(value)) if (inner !== undefined) result[name] = narrowValue(inner, run);
+  return result;
+}
+
+/** Whether a definition refers to itself, by whatever way: Anthropic's structured outputs refuse that. */
+export function isRecursive(schema: JsonObject): boolean {
+  const definitions = new Map<string, JsonValue>([['#', schema]]);
+  for (const home of ['$defs', 'definitions']) {
+    const named = schema[home];
+    if (!isObject(named)) continue;
+    for (const [name, inner] of Object.entries(named))
+      if (inner !== undefined) definitions.set(`#/${home}/${name}`, inner);
+  }
+  const done = new Set<string>();
+  const onTheWay = new Set<string>();
+
+  function reachesItself(reference: string): boolean {
+    if (onTheWay.has(reference)) return true;
+    const target = definitions.get(reference);
+    if (done.has(reference) || target === undefined) return false;
+    onTheWay.add(reference);
+    const found = references(target, reference === '#').some(reachesItself);
+    onTheWay.delete(reference);
+    done.add(reference);
+    return found;
+  }
+  return reachesItself('#') || [...definitions.keys()].some(reachesItself);
+}
+
+function references(value: JsonValue, root: boolean): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => references(item, false));
+  if (!isObject(value)) return [];
+  const found: string[] = [];
+  for (const [key, inner] of Object.entries(value)) {
+    if (key === '$ref' && typeof inner === 'string') found.push(inner);
+    // Definitions count where they are used, not where they stand.
+    else if (inner !== undefined && !(root && (key === '$defs' || key === 'definitions')))
+      found.push(...references(inner, false));
+  }
+  return found;
+}

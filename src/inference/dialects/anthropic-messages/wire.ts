@@ -1,0 +1,83 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+
+/**
+ * The Messages format as Anthropic publishes it (API reference "Messages", version header 2023-06-01), as far as we
+ * write it. What we read is never trusted to have these shapes: decoders take JsonObject and look for themselves.
+ */
+export type MessagesBody = {
+  model: string;
+  max_tokens: number;
+  messages: Turn[];
+  stream: boolean;
+  system?: TextBlock[];
+  temperature?: number;
+  top_p?: number;
+  top_k?: number;
+  stop_sequences?: string[];
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+  thinking?: Thinking;
+  output_config?: JsonObject;
+  metadata?: { user_id: string };
+};
+
+export type Turn = { role: 'user' | 'assistant'; content: Block[] };
+
+export type TextBlock = { type: 'text'; text: string; cache_control?: JsonObject };
+
+export type Source =
+  | { type: 'base64'; media_type: string; data: string }
+  | { type: 'url'; url: string }
+  | { type: 'text'; media_type: 'text/plain'; data: string }
+  | { type: 'file'; file_id: string };
+
+export type ImageBlock = { type: 'image'; source: Source; cache_control?: JsonObject };
+export type DocumentBlock = { type: 'document'; source: Source; title?: string; cache_control?: JsonObject };
+export type ThinkingBlock = { type: 'thinking'; thinking: string; signature: string };
+export type RedactedThinkingBlock = { type: 'redacted_thinking'; data: string };
+export type ToolUseBlock = {
+  type: 'tool_use';
+  id: string;
+  name: string;
+  input: JsonObject;
+  cache_control?: JsonObject;
+};
+export type ToolResultBlock = {
+  type: 'tool_result';
+  tool_use_id: string;
+  content?: string | Block[];
+  is_error?: true;
+  cache_control?: JsonObject;
+};
+
+export type Block =
+  | TextBlock
+  | ImageBlock
+  | DocumentBlock
+  | ThinkingBlock
+  | RedactedThinkingBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  /** A block we only carry (kept whole from Anthropic's own format). */
+  | JsonObject;
+
+export type Tool = { name: string; description?: string; input_schema: JsonObject; cache_control?: JsonObject };
+
+export type ToolChoice =
+  | { type: 'auto'; disable_parallel_tool_use?: true }
+  | { type: 'any'; disable_parallel_tool_use?: true }
+  | { type: 'tool'; name: string; disable_parallel_tool_use?: true }
+  | { type: 'none' };
+
+export type Thinking =
+  | { type: 'enabled'; budget_tokens: number }
+  | { type: 'adaptive'; display: 'summarized' }
+  | { type: 'disabled' }
+  | { type: 'between_tools' };
+
+/** Names this dialect as the vendor of signatures, redacted reasoning, vendor blocks and extensions. */
+export const vendor = 'anthropic-messages';
+
+export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise;
+}
