@@ -1,0 +1,46 @@
+/**
+ * The candidate that was probably meant: at most two typing errors away (fewer for short words), or one of which the
+ * word is the beginning. Null when nothing is near.
+ */
+export function nearest(word: string, candidates: Iterable<string>): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.min(2, Math.floor(word.length / 2)) + 1;
+  let byPrefix: string | null = null;
+  for (const candidate of candidates) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase(), bestDistance);
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+    if (byPrefix === null && word.length >= 3 && (candidate.startsWith(word) || word.startsWith(candidate))) {
+      byPrefix = candidate;
+    }
+  }
+  return best ?? byPrefix;
+}
+
+/** ` (did you mean 'x'?)`, or '' when nothing is near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const found = nearest(word, candidates);
+  return found === null ? '' : ` (did you mean '${found}'?)`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours; `limit` when there are that many or more. */
+function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit || a.length > 256) return a === b ? 0 : limit;
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1];
+      let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, beforeLast[j - 2]! + 1);
+      row.push(cost);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return Math.min(last[b.length]!, limit);
+}

@@ -1,0 +1,32 @@
+/** Something in a configuration that people must know, with the place where they can change it. */
+export interface ConfigProblem {
+  /** As given to the loader, for messages. */
+  file: string;
+  /** Both count from 1. */
+  line: number;
+  column: number;
+  /** Such as `providers.openai.timeouts.first_token` or `models["claude-*"].targets[0]`; '' for the whole file. */
+  path: string;
+  /** Without secrets: no value that came from the environment or a secret file is ever in it. */
+  message: string;
+}
+
+export type ConfigPath = readonly (string | number)[];
+
+/** `culvert.yaml:14:7 providers.openai.timeouts.first_token: expected a duration such as 30s` */
+export function formatProblem(problem: ConfigProblem): string {
+  const place = `${problem.file}:${problem.line}:${problem.column}`;
+  return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`;
+}
+
+const shownNameChars = 80;
+
+export function formatPath(path: ConfigPath): string {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else if (/^[A-Za-z0-9_-]{1,80}$/.test(step)) text += text === '' ? step : `.${step}`;
+    else text += `[${JSON.stringify(step.length > shownNameChars ? `${step.slice(0, shownNameChars)}…` : step)}]`;
+  }
+  return text;
+}

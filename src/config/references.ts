@@ -1,0 +1,136 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+
+/**
+ * `${NAME}`, `${NAME:-default}` and `${file:/path}` in culvert.yaml. `$${NAME}` stands for `${NAME}` itself.
+ *
+ * Braces are YAML's own inside `{ … }` and `[ … ]`, so a reference would not even parse there: before parsing each one
+ * is replaced by a mask of the same length (positions stay true) made of private-use characters, and values that hold
+ * masks are expanded after parsing. What a variable holds is therefore never read as YAML structure.
+ */
+export interface Reference {
+  kind: 'env' | 'file' | 'literal' | 'invalid';
+  /** Variable or path; for `literal` the text; for `invalid` what is wrong with it. */
+  name: string;
+  /** Of `:-`; undefined when there is none. */
+  fallback: string | undefined;
+}
+
+export interface MaskedText {
+  text: string;
+  references: readonly Reference[];
+}
+
+export type Expansion = { ok: true; text: string } | { ok: false; message: string };
+
+export interface ReferenceSources {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Relative `${file:…}` paths start here. */
+  directory: string;
+}
+
+const maskOpen = '\u{e000}';
+const maskFill = '\u{e001}';
+const maskClose = '\u{e002}';
+const digitBase = 0xe100;
+const digitCount = 2048;
+const maskForm = /\u{e000}([\u{e100}-\u{e8ff}]{2})\u{e001}*\u{e002}?/gu;
+const secretFileBytesMax = 64 * 1024;
+
+/** Whether the text uses the characters that masks are made of; such a file is refused. */
+export function holdsMaskCharacters(text: string): boolean {
+  return text.includes(maskOpen);
+}
+
+export function maskReferences(text: string): MaskedText {
+  const references: Reference[] = [];
+  const masked = text.replace(/\$\$\{[^}\n]*\}?|\$\{[^}\n]*\}/g, (source) => {
+    const index = references.length;
+    references.push(
+      source.startsWith('$$')
+        ? { kind: 'literal', name: source.slice(1), fallback: undefined }
+        : readReference(source.slice(2, -1)),
+    );
+    const digits = String.fromCharCode(digitBase + Math.floor(index / digitCount), digitBase + (index % digitCount));
+    return source.length === 3
+      ? maskOpen + digits
+      : (maskOpen + digits).padEnd(source.length - 1, maskFill) + maskClose;
+  });
+  return { text: masked, references };
+}
+
+/** The text as it stood in the file, references unexpanded: safe to show. */
+export function unmask(text: string): string {
+  return text.replace(maskForm, '${…}');
+}
+
+export function isMasked(text: string): boolean {
+  return text.includes(maskOpen);
+}
+
+/** Every reference of `text` replaced by what it stands for; messages name the variable or file, never its content. */
+export function expand(text: string, references: readonly Reference[], sources: ReferenceSources): Expansion {
+  let message: string | null = null;
+  const expanded = text.replace(maskForm, (_mask, digits: string) => {
+    const index = (digits.charCodeAt(0) - digitBase) * digitCount + digits.charCodeAt(1) - digitBase;
+    const read = readValue(references[index]!, sources);
+    if (read.ok) return read.text;
+    message ??= read.message;
+    return '';
+  });
+  return message === null ? { ok: true, text: expanded } : { ok: false, message };
+}
+
+function readReference(inner: string): Reference {
+  const invalid = (name: string): Reference => ({ kind: 'invalid', name, fallback: undefined });
+  if (inner.includes('${')) return invalid('a reference cannot stand inside another');
+  if (inner.startsWith('file:')) {
+    const path = inner.slice('file:'.length).trim();
+    return path === ''
+      ? invalid('expected a path, as in ${file:/run/secrets/key}')
+      : { kind: 'file', name: path, fallback: undefined };
+  }
+  const match = /^([A-Za-z_][A-Za-z0-9_]{0,200})(?::-(.*))?$/s.exec(inner);
+  if (match === null)
+    return invalid('expected ${NAME}, ${NAME:-default} or ${file:/path} (write $${NAME} for a plain ${NAME})');
+  return { kind: 'env', name: match[1]!, fallback: match[2] };
+}
+
+function readValue(reference: Reference, sources: ReferenceSources): Expansion {
+  switch (reference.kind) {
+    case 'literal':
+      return { ok: true, text: reference.name };
+    case 'invalid':
+      return { ok: false, message: reference.name };
+    case 'file':
+      return readSecretFile(reference.name, sources.directory);
+    case 'env': {
+      // As in a shell's `:-`, an empty variable counts as unset: `KEY=` in an env file means "none".
+      const value = Object.hasOwn(sources.env, reference.name) ? sources.env[reference.name] : undefined;
+      if (value !== undefined && value !== '') return { ok: true, text: value };
+      if (reference.fallback !== undefined) return { ok: true, text: reference.fallback };
+      return {
+        ok: false,
+        message: `the environment variable ${reference.name} is not set (\${${reference.name}:-} would make it optional)`,
+      };
+    }
+  }
+}
+
+/** Its content without the line ends that editors and `echo` leave at the end. */
+function readSecretFile(path: string, directory: string): Expansion {
+  const fullPath = secretFilePath(path, directory);
+  try {
+    const facts = statSync(fullPath);
+    if (!facts.isFile()) return { ok: false, message: `${path} is not a file` };
+    if (facts.size > secretFileBytesMax) return { ok: false, message: `${path} is larger than 64 KB` };
+    return { ok: true, text: readFileSync(fullPath, 'utf8').replace(/[\r\n]+$/, '') };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return { ok: false, message: `cannot read the file ${path} (${code})` };
+  }
+}
+
+export function secretFilePath(path: string, directory: string): string {
+  return resolve(directory, path);
+}

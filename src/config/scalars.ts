@@ -1,0 +1,153 @@
+import { z } from 'zod';
+
+/** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitBytes: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
+const tenYearsMs = 3_650 * 86_400_000;
+
+/** `500ms`, `1.5s`, `10m`, `2h`, `90d` → ms. Undefined when it is none of these. */
+export function parseDurationMs(text: string): number | undefined {
+  return parseAmount(text, /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/, unitMs);
+}
+
+/** `512kb`, `32mb`, `1gb` (powers of 1024, any case) → bytes. Undefined when it is none of these. */
+export function parseSizeBytes(text: string): number | undefined {
+  return parseAmount(text.toLowerCase(), /^(\d{1,9}(?:\.\d{1,3})?)(b|kb|mb|gb)$/, unitBytes);
+}
+
+function parseAmount(text: string, form: RegExp, units: Readonly<Record<string, number>>): number | undefined {
+  const match = form.exec(text);
+  return match === null ? undefined : Math.round(Number(match[1]) * units[match[2]!]!);
+}
+
+/** A duration within [min, max]; the output is ms. */
+export function duration(bounds: { min?: string; max?: string } = {}) {
+  const example = 'expected a duration such as 30s';
+  const minMs = bounds.min === undefined ? 0 : (parseDurationMs(bounds.min) ?? 0);
+  const maxMs = bounds.max === undefined ? tenYearsMs : (parseDurationMs(bounds.max) ?? tenYearsMs);
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^\\d{1,9}(\\.\\d{1,3})?(ms|s|m|h|d)$', kind: 'duration' })
+    .transform((text, context) => {
+      const ms = parseDurationMs(text);
+      if (ms === undefined) context.addIssue({ code: 'custom', message: example });
+      else if (ms < minMs)
+        context.addIssue({ code: 'custom', message: `expected a duration of at least ${bounds.min}` });
+      else if (ms > maxMs) {
+        context.addIssue({ code: 'custom', message: `expected a duration of at most ${bounds.max ?? '3650d'}` });
+      }
+      return ms ?? z.NEVER;
+    });
+}
+
+/** A size within [1, max]; the output is bytes. */
+export function size(bounds: { max?: string } = {}) {
+  const example = 'expected a size such as 32mb';
+  const maxBytes = bounds.max === undefined ? Number.MAX_SAFE_INTEGER : (parseSizeBytes(bounds.max) ?? 0);
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^\\d{1,9}(\\.\\d{1,3})?([bB]|[kKmMgG][bB])$', kind: 'size' })
+    .transform((text, context) => {
+      const bytes = parseSizeBytes(text);
+      if (bytes === undefined) context.addIssue({ code: 'custom', message: example });
+      else if (bytes < 1) context.addIssue({ code: 'custom', message: 'expected a size above 0' });
+      else if (bytes > maxBytes)
+        context.addIssue({ code: 'custom', message: `expected a size of at most ${bounds.max}` });
+      return bytes ?? z.NEVER;
+    });
+}
+
+/** `5%` → 0.05. */
+export function percentage() {
+  const example = 'expected a percentage such as 5%';
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^\\d{1,3}(\\.\\d{1,3})?%$', kind: 'percentage' })
+    .transform((text, context) => {
+      const share = /^\d{1,3}(?:\.\d{1,3})?%$/.test(text) ? Number(text.slice(0, -1)) / 100 : undefined;
+      if (share === undefined || share > 1) context.addIssue({ code: 'custom', message: example });
+      return share ?? z.NEVER;
+    });
+}
+
+/** `2027-01-01` (its first instant, UTC) or an RFC 3339 time; the output is wall-clock ms since the epoch. */
+export function instant() {
+  const example = 'expected a date such as 2027-01-01 or a time such as 2027-01-01T12:00:00Z';
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^\\d{4}-\\d{2}-\\d{2}([Tt ].+)?$', kind: 'date' })
+    .transform((text, context) => {
+      const ms = parseInstantMs(text);
+      if (ms === undefined) context.addIssue({ code: 'custom', message: example });
+      return ms ?? z.NEVER;
+    });
+}
+
+const instantForm = /^(\d{4}-\d{2}-(\d{2}))(?:[Tt ](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)([Zz]|[+-]\d{2}:\d{2}))?$/;
+
+function parseInstantMs(text: string): number | undefined {
+  const match = instantForm.exec(text);
+  if (match === null) return undefined;
+  const ms = Date.parse(match[3] === undefined ? match[1]! : `${match[1]}T${match[3]}${match[4]!.toUpperCase()}`);
+  // Date.parse rolls 2027-02-30 over into March; a day that does not exist is a typing error.
+  const dayExists = new Date(`${match[1]}T00:00:00Z`).getUTCDate() === Number(match[2]);
+  return Number.isNaN(ms) || !dayExists ? undefined : ms;
+}
+
+/** An http(s) URL without credentials; the output has no trailing slash, so that paths can be appended. */
+export function httpUrl() {
+  const example = 'expected an http:// or https:// URL';
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^[hH][tT][tT][pP][sS]?://', kind: 'url' })
+    .transform((text, context) => {
+      const url = URL.canParse(text) ? new URL(text) : undefined;
+      if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+        context.addIssue({ code: 'custom', message: example });
+      } else if (url.username !== '' || url.password !== '') {
+        context.addIssue({ code: 'custom', message: 'a URL must not hold a user name or password' });
+      } else if (url.hash !== '') {
+        context.addIssue({ code: 'custom', message: 'a URL must not hold a #fragment' });
+      }
+      return text.replace(/\/+$/, '');
+    });
+}
+
+/** A value that no API, log or error message may show. */
+export function secret(minChars = 1) {
+  const message = minChars > 1 ? `expected a secret of at least ${minChars} characters` : 'expected a secret';
+  return z.string({ error: message }).min(minChars, message).meta({ kind: 'secret' });
+}
+
+/** S9: a short secret makes signatures forgeable. Counted in bytes, since that is what HMAC sees. */
+export function signingSecret() {
+  const message = 'expected a secret of at least 32 bytes (openssl rand -base64 32 makes one)';
+  return z
+    .string({ error: message })
+    .meta({ kind: 'secret' })
+    .refine((text) => Buffer.byteLength(text) >= 32, message);
+}
+
+/** A name that people choose: letters, digits and `_.-`, up to 64; never one that an object already has. */
+export function name(what: string) {
+  return z
+    .string({ error: `expected ${what}` })
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, `${what} is 1 to 64 letters, digits, dots, _ or -`)
+    .refine((text) => !(text in Object.prototype), `${what} must not be a word of JavaScript's own`)
+    .meta({ kind: 'name' });
+}
+
+/** `off`, or what the given schema takes. */
+export function orOff<T extends z.ZodType>(schema: T, expected: string) {
+  return z.union([z.literal('off'), schema], { error: `expected off or ${expected}` });
+}
+
+export function positiveInt(max = 1_000_000_000) {
+  return z.int().min(1).max(max);
+}
+
+/** A list of model names in which `*` stands for any characters. */
+export function globs() {
+  return z.array(z.string().min(1).max(256)).max(1_000);
+}

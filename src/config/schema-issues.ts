@@ -1,0 +1,92 @@
+import type { z } from 'zod';
+import { didYouMean } from './nearest.ts';
+import type { ConfigPath } from './problem.ts';
+import { configSchema } from './schema.ts';
+import { knownKeys } from './shape.ts';
+
+/** Something that the schema refuses, in words. */
+export interface SchemaProblem {
+  path: ConfigPath;
+  message: string;
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** Checks `value`; the messages hold no values, only names of keys and what was expected. */
+export function checkSchema(
+  value: unknown,
+): { ok: true; config: z.output<typeof configSchema> } | { ok: false; problems: SchemaProblem[] } {
+  const result = configSchema.safeParse(value, { error: wording });
+  if (result.success) return { ok: true, config: result.data };
+  return { ok: false, problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
+}
+
+function problemsOf(issue: Issue, above: ConfigPath): SchemaProblem[] {
+  const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({
+        path: [...path, key],
+        message: `unknown key${didYouMean(key, knownKeys(configSchema, path))}`,
+      }));
+    case 'invalid_key':
+      return issue.issues.map((inner) => ({ path, message: inner.message }));
+    case 'invalid_union':
+      return unionProblems(issue, path);
+    default:
+      return [{ path, message: issue.message }];
+  }
+}
+
+/** Of a union's branches, the one that was meant is the one whose kind of value was given. */
+function unionProblems(issue: Extract<Issue, { code: 'invalid_union' }>, path: ConfigPath): SchemaProblem[] {
+  const meant = issue.errors.find((issues) => issues.length > 0 && !issues.some((inner) => isOfAnotherKind(inner)));
+  if (meant === undefined) return [{ path, message: issue.message }];
+  return meant.flatMap((inner) => problemsOf(inner, path));
+}
+
+function isOfAnotherKind(issue: Issue): boolean {
+  return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a mapping (key: value)',
+  record: 'a mapping (key: value)',
+  array: 'a list',
+};
+
+/** Wording for whatever the schema itself has no words for. */
+function wording(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `expected ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_value': {
+      const allowed = issue.values.map(String);
+      const hint = typeof issue.input === 'string' ? didYouMean(issue.input, allowed) : '';
+      return `expected ${allowed.length > 1 ? 'one of ' : ''}${allowed.join(', ')}${hint}`;
+    }
+    case 'too_small':
+    case 'too_big':
+      return bound(issue);
+    default:
+      return undefined;
+  }
+}
+
+function bound(issue: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig>): string {
+  const low = issue.code === 'too_small';
+  const limit = String(issue.code === 'too_small' ? issue.minimum : issue.maximum);
+  const relation = issue.inclusive === false ? (low ? 'above' : 'below') : low ? 'at least' : 'at most';
+  switch (issue.origin) {
+    case 'string':
+      return `expected ${relation} ${limit} character${limit === '1' ? '' : 's'}`;
+    case 'array':
+      return `expected ${relation} ${limit} item${limit === '1' ? '' : 's'}`;
+    default:
+      return `expected a number ${relation === 'at least' || relation === 'at most' ? `of ${relation}` : relation} ${limit}`;
+  }
+}

@@ -1,0 +1,118 @@
+import { z } from 'zod';
+import { name, percentage, positiveInt } from './scalars.ts';
+import { timeoutsSchema } from './schema-providers.ts';
+
+export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
+
+const modelName = z
+  .string({ error: 'expected a model name' })
+  .min(1, 'a model name cannot be empty')
+  .max(256, 'a model name has at most 256 characters')
+  .regex(/^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u, 'a model name holds no spaces or control characters, and at most one *')
+  .refine((text) => text !== '__proto__', 'this name cannot be used');
+
+const price = (unit: string) => z.number().min(0).max(1_000_000).optional().describe(`USD per ${unit}.`);
+
+export const priceSchema = z
+  .strictObject({
+    input: price('million input tokens'),
+    output: price('million output tokens'),
+    cached_input: price("million input tokens read from the provider's cache"),
+    image: price('image'),
+    minute: price('minute of audio'),
+    million_chars: price('million characters of speech'),
+  })
+  .describe('What it costs, for the ledger and budgets.');
+
+const capability = z.boolean().optional();
+
+export const capabilitiesSchema = z
+  .strictObject({
+    vision: capability.describe('Reads images.'),
+    tools: capability.describe('Calls tools.'),
+    reasoning: capability.describe('Has a reasoning mode.'),
+    streaming: capability.describe('Streams its answer.'),
+    audio_in: capability.describe('Reads audio.'),
+    logprobs: capability.describe('Gives log probabilities.'),
+    json_schema: capability.describe('Keeps to a JSON schema.'),
+    native_n: capability.describe('Gives several choices in one call.'),
+  })
+  .describe("What it can and cannot do, where that differs from the provider's; requests avoid targets that cannot.");
+
+const targetObjectSchema = z.strictObject({
+  provider: name("a provider's name").describe('Name of a provider above.'),
+  model: modelName.describe("The model's id at that provider. In a pattern alias, * is what the alias's * matched."),
+  priority: z.int().min(1).max(100).default(1).describe('1 is tried first; higher ones only when all below failed.'),
+  weight: z.number().min(0.001).max(1_000).default(1).describe('Share of requests among targets of one priority.'),
+  price: priceSchema.optional(),
+  context_window: positiveInt().optional().describe('Tokens it can read; longer requests avoid it.'),
+  max_output_tokens: positiveInt().optional().describe('Tokens it can write; a higher max_tokens is lowered to it.'),
+  capabilities: capabilitiesSchema.optional(),
+  body: z
+    .record(z.string(), z.json())
+    .default({})
+    .describe("Top-level fields set in every request to it, over the caller's."),
+  stream: z.boolean().default(true).describe('false: ask for a whole answer where it must be converted.'),
+  batch: positiveInt(100_000).optional().describe('Most inputs of one embedding call.'),
+  space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings.'),
+  timeouts: timeoutsSchema.prefault({}),
+});
+
+/** `provider/model`, the model may hold more slashes; or an object. Always an object afterwards. */
+export const targetSchema = z.union(
+  [
+    z
+      .string()
+      .regex(/^[^/\s]+\/\S+$/, 'expected provider/model')
+      .transform((text) => {
+        const slash = text.indexOf('/');
+        return { provider: text.slice(0, slash), model: text.slice(slash + 1) };
+      })
+      .pipe(targetObjectSchema),
+    targetObjectSchema,
+  ],
+  { error: 'expected provider/model or an object with provider and model' },
+);
+
+/** What callers name: an alias with its targets. */
+export const modelSchema = z.strictObject({
+  type: z.enum(modelTypes).default('chat').describe('What it is for.'),
+  listed_as: z.enum(modelTypes).optional().describe('model_type in the model list. Default: its type.'),
+  tier: name('a tier').optional().describe('Group of models with limits of its own (see tiers).'),
+  targets: z
+    .array(targetSchema)
+    .min(1, 'expected at least one target')
+    .max(100)
+    .describe('Where it may run: `provider/model` or an object.'),
+  fallbacks: z.array(modelName).max(20).default([]).describe('Other aliases, tried in order after all targets.'),
+  timeouts: timeoutsSchema.prefault({}),
+  attempts: z.int().min(1).max(8).default(4).describe('Upstream attempts per request, the first included.'),
+  hedge: z
+    .strictObject({
+      after: z
+        .string()
+        .regex(/^p(50|75|90|95|99)$/, 'expected a percentile such as p95')
+        .default('p95')
+        .describe('Percentile of the time to first token after which a second attempt starts.'),
+      at_most: percentage().prefault('5%').describe('Largest share of requests that may be hedged.'),
+    })
+    .optional()
+    .describe('A second attempt elsewhere when the first is slow.'),
+  cost: z.number().min(0).max(1_000_000).default(1).describe("Units a request costs, times the endpoint's cost."),
+  dimensions: z.int().min(1).max(65_536).optional().describe('Length of its embedding vectors.'),
+  space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings; a fallback never leaves it.'),
+  voices: z
+    .record(z.string().min(1).max(64), z.string().min(1).max(128))
+    .optional()
+    .describe('Voices by the name callers use.'),
+  capabilities: capabilitiesSchema.optional(),
+  context_window: positiveInt().optional().describe('Tokens it can read, for all targets that do not say.'),
+  max_output_tokens: positiveInt().optional().describe('Tokens it can write, for all targets that do not say.'),
+});
+
+export const modelsSchema = z
+  .record(modelName, modelSchema)
+  .default({})
+  .describe(
+    'Aliases: the model names that callers use. Without any, every model that a provider lists is one. One * makes a pattern.',
+  );

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { globs, httpUrl, instant, name, orOff, positiveInt, secret, signingSecret } from './scalars.ts';
+
+const amount = (what: string) =>
+  orOff(z.number().min(0).max(1_000_000_000_000), 'a number').optional().describe(`${what} Omitted or off: unlimited.`);
+
+const windows = (what: string) => ({
+  '5h': amount(`${what} in any 5 hours.`),
+  week: amount(`${what} in any 7 days.`),
+  month: amount(`${what} in any 30 days.`),
+});
+
+const perMinute = (what: string) => orOff(positiveInt(), 'a whole number of at least 1').describe(what);
+
+export const tierLimitSchema = orOff(
+  z.strictObject({ rpm: perMinute('Requests in any 60 seconds.').optional(), ...windows('Units') }),
+  'an object with rpm, 5h, week, month',
+);
+
+export const planSchema = z.strictObject({
+  windows: orOff(z.strictObject(windows('Units')), 'an object with 5h, week, month')
+    .optional()
+    .describe('Units (a request is one) in rolling windows. Omitted or off: unlimited.'),
+  rpm: perMinute('Requests in any 60 seconds. Omitted: 60; only off disables it.').default(60),
+  tpm: perMinute('Tokens in any 60 seconds. Omitted or off: unlimited.').optional(),
+  concurrency: perMinute('Requests at one time. Omitted or off: unlimited.').optional(),
+  models: orOff(globs(), 'a list of model names')
+    .optional()
+    .describe('Models it may use; * stands for any characters. Omitted or off: all.'),
+  tier_limits: orOff(z.record(name('a tier'), tierLimitSchema), 'an object of limits by tier')
+    .optional()
+    .describe('Limits by tier. An omitted tier has the limits of tiers; only off disables them.'),
+  tokens: orOff(z.strictObject(windows('Tokens')), 'an object with 5h, week, month')
+    .optional()
+    .describe('Tokens in rolling windows.'),
+  budget: orOff(z.strictObject(windows('USD')), 'an object with 5h, week, month')
+    .optional()
+    .describe('USD in rolling windows.'),
+  scope: z.enum(['account', 'key']).default('account').describe('Whether all keys of an account share these limits.'),
+  notify: z
+    .strictObject({
+      at: z
+        .array(z.number().gt(0).max(1))
+        .min(1)
+        .max(20)
+        .default([0.8, 0.95, 1])
+        .describe('Shares of a window at which a notice is sent.'),
+      webhook: httpUrl().describe('Where notices are posted.'),
+      secret: signingSecret().describe('Signs the notices (Standard Webhooks), ≥ 32 bytes.'),
+    })
+    .optional()
+    .describe('Signed notices when a window fills up.'),
+});
+
+/** The plan that applies where nothing else was said (design §11). */
+export const builtInDefaultPlan: z.output<typeof planSchema> = {
+  windows: { '5h': 1_000, week: 10_000, month: 40_000 },
+  rpm: 60,
+  scope: 'account',
+};
+
+export const plansSchema = z
+  .record(name("a plan's name"), planSchema)
+  .default({})
+  // `default` always exists, so that no account is ever without a plan.
+  .transform((plans): Record<string, z.output<typeof planSchema>> => ({ default: builtInDefaultPlan, ...plans }))
+  .describe('Limits by name. The plan `default` always exists.');
+
+export const tiersSchema = z
+  .record(name('a tier'), tierLimitSchema)
+  .default({})
+  .describe('Limits of groups of models, for every plan that does not set its own.');
+
+export const accountsSchema = z
+  .record(
+    name("an account's name"),
+    z.strictObject({
+      plan: name("a plan's name").optional().describe('Its plan. Default: default_plan.'),
+      status: z.enum(['active', 'suspended']).default('active').describe('A suspended account gets 403.'),
+      name: z.string().min(1).max(200).optional().describe('What people call it.'),
+    }),
+  )
+  .default({})
+  .describe('Who pays. Accounts that only keys name need not be listed.');
+
+export const declaredKeySchema = z.strictObject({
+  key: secret()
+    .regex(/^sk-cv-[A-Za-z0-9_-]{8,200}$/, 'expected sk-cv- followed by 8 to 200 letters, digits, _ or -')
+    .refine((text) => !text.startsWith('sk-cv-admin-'), 'sk-cv-admin- is for the admin key (admin.key)')
+    .describe('The secret: `sk-cv-` and 8 to 200 letters, digits, _ or -.'),
+  account: name("an account's name").default('default').describe('Who pays.'),
+  name: name("a key's name")
+    .default('default')
+    .describe('With the account, its identity: it owns vector data, whatever the secret.'),
+  plan: name("a plan's name").optional().describe("Shorthand for the account's plan."),
+  expires: instant().optional().describe('When it stops working: a date (its first instant, UTC) or a time.'),
+  models: globs().optional().describe('Models it may use; * stands for any characters. Default: all of the plan.'),
+  ips: z
+    .array(z.string().regex(/^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/, 'expected an address or network such as 10.0.0.0/8'))
+    .max(1_000)
+    .default([])
+    .describe('Addresses it may be used from. Empty: any.'),
+});
+
+export const keysSchema = z
+  .array(declaredKeySchema)
+  .max(10_000)
+  .default([])
+  .describe('Declared keys, for tests and GitOps.');
+
+const cost = (units: number, what: string) =>
+  z.number().min(0).max(1_000_000).default(units).describe(`Units ${what} costs.`);
+
+export const costsSchema = z
+  .strictObject({
+    chat: cost(1, 'a chat completion'),
+    messages: cost(1, 'a call of /v1/messages'),
+    responses: cost(1, 'a call of /v1/responses'),
+    embeddings: cost(1, 'an embedding call'),
+    speech: cost(1, 'a speech call'),
+    transcription: cost(1, 'a transcription'),
+    image: cost(1, 'an image'),
+    vectors: cost(0.05, 'a vector call'),
+    search: cost(1, 'a web search'),
+    scrape: cost(1, 'a scraped page'),
+    crawl_page: cost(1, 'a crawled page'),
+  })
+  .describe('Units of quota by kind of call.');
+
+export const limitsSchema = z
+  .strictObject({
+    speech_chars: positiveInt(1_000_000).default(4_096).describe('Most characters of one speech call.'),
+  })
+  .describe('Bounds on single requests.');

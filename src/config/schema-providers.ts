@@ -1,0 +1,97 @@
+import { z } from 'zod';
+import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
+
+/** Every `type:` of a provider, in the order of the documentation. */
+export const providerTypes = [
+  'openai',
+  'azure-openai',
+  'anthropic',
+  'gemini',
+  'groq',
+  'mistral',
+  'openrouter',
+  'deepseek',
+  'xai',
+  'together',
+  'fireworks',
+  'nvidia',
+  'cohere',
+  'jina',
+  'ollama',
+  'lmstudio',
+  'llamacpp',
+  'vllm',
+] as const;
+
+/** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */
+export const timeoutsSchema = z
+  .strictObject({
+    connect: duration({ min: '1ms', max: '5m' }).optional().describe('Until the connection stands. Built-in: 3s.'),
+    first_token: duration({ min: '1ms', max: '24h' })
+      .optional()
+      .describe('Until the first content of a streamed answer. Built-in: 30s.'),
+    idle: duration({ min: '1ms', max: '24h' })
+      .optional()
+      .describe('Longest silence between two pieces of content. Built-in: 30s.'),
+    total: duration({ min: '1ms', max: '24h' }).optional().describe('The whole answer. Built-in: 10m.'),
+  })
+  .describe("Timeouts. A target's win over its alias's, those over its provider's.");
+
+export const credentialSchema = z.strictObject({
+  api_key: secret().describe('The secret.'),
+  weight: z.number().min(0.001).max(1_000).default(1).describe('Share of requests relative to the other credentials.'),
+  rpm: positiveInt()
+    .optional()
+    .describe('Requests per minute that this credential may carry; above it the next one is used.'),
+});
+
+/** A configured upstream service with its credentials. */
+export const providerSchema = z.strictObject({
+  type: z.enum(providerTypes).describe('What kind of service it is; fills in base URL, authentication and quirks.'),
+  base_url: httpUrl().optional().describe("Where it is, if not at the type's own address. May be private."),
+  api_key: secret().optional().describe('Its key, when there is one only.'),
+  credentials: z
+    .array(credentialSchema)
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('Several keys, picked by weight and health.'),
+  headers: z
+    .record(
+      z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of an HTTP header'),
+      z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, 'expected a value that an HTTP header can hold'),
+    )
+    .default({})
+    .describe('Headers sent with every request to it.'),
+  api_version: z
+    .string()
+    .regex(/^[A-Za-z0-9.-]{1,40}$/, 'expected a version such as 2026-05-01')
+    .optional()
+    .describe('Version of the API, for azure-openai.'),
+  dialects: z
+    .array(z.enum(['openai-chat', 'openai-responses', 'anthropic-messages', 'gemini']))
+    .min(1)
+    .optional()
+    .describe(
+      'What it speaks. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
+    ),
+  timeouts: timeoutsSchema.prefault({}),
+  health: z
+    .strictObject({
+      path: z
+        .string()
+        .startsWith('/', 'expected a path that begins with /')
+        .default('/models')
+        .describe('Asked with GET below the base URL.'),
+      interval: duration({ min: '1s', max: '24h' }).prefault('30s').describe('Pause between two checks.'),
+    })
+    .optional()
+    .describe('Active health checks, for servers of your own.'),
+});
+
+export const providersSchema = z
+  .record(name("a provider's name"), providerSchema)
+  .default({})
+  .describe(
+    'Upstream services by a name of your choice. Without any, keys in the environment (OPENAI_API_KEY…) configure them.',
+  );

@@ -1,0 +1,120 @@
+import { z } from 'zod';
+import { duration, httpUrl, secret, signingSecret, size } from './scalars.ts';
+
+const origin = z
+  .string({ error: 'expected an origin such as https://app.example.org' })
+  .regex(/^(\*|https?:\/\/[^/\s]+)$/i, 'expected an origin such as https://app.example.org, without a path, or "*"');
+
+const network = z
+  .string({ error: 'expected an address or network such as 10.0.0.0/8' })
+  .regex(/^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/, 'expected an address or network such as 10.0.0.0/8');
+
+/** Where Culvert listens and what it takes from callers. */
+export const serverSchema = z
+  .strictObject({
+    host: z
+      .string()
+      .min(1)
+      .max(255)
+      .default('127.0.0.1')
+      .describe('Address to listen on. Anything but loopback needs at least one key.'),
+    port: z.int().min(0).max(65_535).default(4141).describe('Port to listen on; 0 takes a free one.'),
+    public_url: httpUrl()
+      .optional()
+      .describe("How callers reach this server, for links in answers. Default: the request's Host."),
+    body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body; above it 413.'),
+    upload_limit: size({ max: '4gb' })
+      .prefault('100mb')
+      .describe('Largest multipart upload (audio, images); above it 413.'),
+    cors_origins: z
+      .array(origin)
+      .max(1_000)
+      .default([])
+      .describe('Web origins that may call from a browser. Empty: CORS is off.'),
+    trusted_proxies: z.array(network).max(1_000).default([]).describe('Proxies whose X-Forwarded-For is believed.'),
+    shutdown_grace: duration({ max: '1h' })
+      .prefault('30s')
+      .describe('How long running streams may go on after SIGTERM.'),
+  })
+  .describe('Where Culvert listens and what it takes from callers.');
+
+/** The operator's own access. */
+export const adminSchema = z
+  .strictObject({
+    key: secret(16)
+      .optional()
+      .describe('Key of the admin API and /metrics. Default: one is generated into the data folder.'),
+    dashboard: z.boolean().default(true).describe('Serve the dashboard.'),
+  })
+  .describe("The operator's own access.");
+
+/** Where things are kept. */
+export const storageSchema = z
+  .strictObject({
+    data_dir: z.string().min(1).default('./.culvert').describe('Folder for databases, files and generated keys.'),
+    database: z
+      .string()
+      .regex(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
+      .default('sqlite')
+      .describe('Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL.'),
+    state: z
+      .string()
+      .regex(/^(memory|rediss?:\/\/\S+)$/, 'expected memory or a URL such as redis://host:6379')
+      .default('memory')
+      .describe('Quota counters: `memory` (one process) or a `redis://` URL.'),
+    on_state_loss: z
+      .enum(['deny', 'local'])
+      .default('deny')
+      .describe('When Redis is gone: refuse with 503, or enforce a share of each limit locally.'),
+    files: z
+      .string()
+      .regex(/^(local|s3:\/\/\S+)$/, 'expected local or a URL such as s3://bucket')
+      .default('local')
+      .describe('Generated files: `local` (in the data folder) or an `s3://` URL.'),
+    secret: signingSecret()
+      .optional()
+      .describe(
+        'Encrypts stored credentials and signs links, ≥ 32 bytes; shared by all replicas. Default: generated into the data folder.',
+      ),
+    retention: duration({ min: '1d' }).prefault('90d').describe('How long single requests are kept in the ledger.'),
+  })
+  .describe('Where things are kept.');
+
+/** Logs, metrics, traces. */
+export const telemetrySchema = z
+  .strictObject({
+    log: z
+      .strictObject({
+        level: z
+          .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+          .default('info')
+          .describe('Least important level that is written.'),
+        bodies: z
+          .union([z.literal(false), z.array(z.string().min(1)).max(100)], {
+            error: 'expected false or a list of keys such as [dev/laptop]',
+          })
+          .default(false)
+          .describe('Keys (`account/name`) whose request and answer bodies are logged, for debugging. Default: none.'),
+      })
+      .prefault({})
+      .describe('The log on standard output.'),
+    prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
+    otlp: httpUrl().optional().describe('OpenTelemetry collector for traces and metrics.'),
+  })
+  .describe('Logs, metrics, traces.');
+
+/** What the guard of caller-given URLs lets through. */
+export const fetchSchema = z
+  .strictObject({
+    ports: z
+      .array(z.int().min(1).max(65_535))
+      .max(100)
+      .default([80, 443, 8080, 8443])
+      .describe('Ports that may be fetched from.'),
+    allow_private: z
+      .array(z.string().min(2).max(260))
+      .max(1_000)
+      .default([])
+      .describe('Networks (CIDR) or host:port that are let through although they are private.'),
+  })
+  .describe('What may be fetched when a caller gives a URL (pages, images).');

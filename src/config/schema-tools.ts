@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
+
+/** The vector store. */
+export const vectorsSchema = z
+  .strictObject({
+    engine: z
+      .enum(['embedded', 'qdrant'])
+      .default('embedded')
+      .describe('`embedded` (in the data folder) or a Qdrant cluster.'),
+    url: httpUrl().optional().describe("Qdrant's address."),
+    api_key: secret().optional().describe("Qdrant's key."),
+    memory: size().prefault('1gb').describe('Memory for indexes; larger collections are served from disk, slower.'),
+    workers: z
+      .union([z.literal('auto'), z.int().min(1).max(64)], { error: 'expected auto or a whole number of at least 1' })
+      .default('auto')
+      .describe('Worker threads.'),
+    limits: z
+      .strictObject({
+        collections: positiveInt().default(1_000).describe('Collections an account may have.'),
+        points_per_call: positiveInt(10_000).default(10_000).describe('Points one call may write.'),
+      })
+      .prefault({})
+      .describe('Bounds on vector data.'),
+  })
+  .describe('The vector store.');
+
+const searchProviderSchema = z.strictObject({
+  type: z
+    .enum(['searxng', 'brave', 'tavily', 'serper', 'exa', 'corpus'])
+    .describe('The engine; corpus: pages that the account scraped or crawled.'),
+  base_url: httpUrl().optional().describe('Where it is, for searxng.'),
+  api_key: secret().optional().describe('Its key.'),
+  priority: z.int().min(1).max(100).default(1).describe('1 is tried first.'),
+});
+
+/** Web search, scraping and crawling. */
+export const toolsSchema = z
+  .strictObject({
+    search: z
+      .strictObject({
+        providers: z.array(searchProviderSchema).max(20).default([]).describe('Search engines, tried in order.'),
+      })
+      .prefault({})
+      .describe('Web search.'),
+    scrape: z
+      .strictObject({
+        render: z.enum(['auto', 'never', 'always']).default('auto').describe('Whether pages are rendered in Chromium.'),
+        chromium: z.string().min(1).optional().describe('Path of the Chromium binary.'),
+        max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Most bytes of a page, decoded.'),
+      })
+      .prefault({})
+      .describe('Scraping of single pages.'),
+    crawl: z
+      .strictObject({
+        max_pages: positiveInt(1_000_000).default(1_000).describe('Most pages of one crawl.'),
+        delay: duration({ max: '1h' }).prefault('500ms').describe('Least pause between two pages of one host.'),
+        retention: duration({ min: '1h' }).prefault('7d').describe('How long results are kept.'),
+      })
+      .prefault({})
+      .describe('Crawling of whole sites.'),
+  })
+  .describe('Web search, scraping and crawling.');

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { name } from './scalars.ts';
+import type { capabilitiesSchema, modelSchema, priceSchema, targetSchema } from './schema-models.ts';
+import { modelsSchema } from './schema-models.ts';
+import type { declaredKeySchema, planSchema } from './schema-plans.ts';
+import { accountsSchema, costsSchema, keysSchema, limitsSchema, plansSchema, tiersSchema } from './schema-plans.ts';
+import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
+import { providersSchema } from './schema-providers.ts';
+import { adminSchema, fetchSchema, serverSchema, storageSchema, telemetrySchema } from './schema-server.ts';
+import { toolsSchema, vectorsSchema } from './schema-tools.ts';
+
+/**
+ * The whole of culvert.yaml, once: types, defaults, error messages, JSON Schema and docs/configuration.md come from
+ * here. Field names are those of the file; durations are ms, sizes bytes, dates ms since the epoch, shares 0–1.
+ */
+export const configSchema = z.strictObject({
+  server: serverSchema.prefault({}),
+  admin: adminSchema.prefault({}),
+  storage: storageSchema.prefault({}),
+  providers: providersSchema,
+  models: modelsSchema,
+  tiers: tiersSchema,
+  plans: plansSchema,
+  default_plan: name("a plan's name").default('default').describe('Plan of accounts that name none.'),
+  accounts: accountsSchema,
+  keys: keysSchema,
+  costs: costsSchema.prefault({}),
+  limits: limitsSchema.prefault({}),
+  vectors: vectorsSchema.prefault({}),
+  tools: toolsSchema.prefault({}),
+  fetch: fetchSchema.prefault({}),
+  telemetry: telemetrySchema.prefault({}),
+  simulator: z
+    .enum(['auto', 'off', 'on'])
+    .default('auto')
+    .describe(
+      'Labelled stand-in answers for capabilities without any provider. auto: only when listening on loopback.',
+    ),
+  autodetect: z
+    .enum(['ask', 'on', 'off'])
+    .default('ask')
+    .describe('Whether model servers found on this machine are used.'),
+});
+
+/** A checked configuration with every default filled in. */
+export type Config = z.output<typeof configSchema>;
+export type ServerConfig = Config['server'];
+export type StorageConfig = Config['storage'];
+export type TelemetryConfig = Config['telemetry'];
+export type ProviderConfig = z.output<typeof providerSchema>;
+export type ProviderType = ProviderConfig['type'];
+export type CredentialConfig = z.output<typeof credentialSchema>;
+/** All in ms; undefined = taken from the level below. */
+export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
+export type ModelConfig = z.output<typeof modelSchema>;
+export type ModelType = ModelConfig['type'];
+export type TargetConfig = z.output<typeof targetSchema>;
+export type PriceConfig = z.output<typeof priceSchema>;
+export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
+export type PlanConfig = z.output<typeof planSchema>;
+export type KeyConfig = z.output<typeof declaredKeySchema>;
