@@ -49,7 +49,7 @@ function read(model: string): ModelRules {
   if (parsed === null) return imitator;
   const { family, version } = parsed;
   // Families born with 5 (fable, mythos, whatever follows) never had the older form.
-  const older = family === 'opus' || family === 'sonnet' || family === 'haiku' || family === '';
+  const older = version < 4 || family === 'opus' || family === 'sonnet' || family === 'haiku' || family === '';
   const adaptive = !older || version >= adaptiveSince(family);
   return {
     thinking: adaptive ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
