@@ -13,6 +13,12 @@ export interface ConfigProblem {
 
 export type ConfigPath = readonly (string | number)[];
 
+/** A problem before its place in the file is looked up. */
+export interface PathProblem {
+  path: ConfigPath;
+  message: string;
+}
+
 /** `culvert.yaml:14:7 providers.openai.timeouts.first_token: expected a duration such as 30s` */
 export function formatProblem(problem: ConfigProblem): string {
   const place = `${problem.file}:${problem.line}:${problem.column}`;

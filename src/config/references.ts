@@ -36,6 +36,7 @@ const digitBase = 0xe100;
 const digitCount = 2048;
 const maskForm = /\u{e000}([\u{e100}-\u{e8ff}]{2})\u{e001}*\u{e002}?/gu;
 const secretFileBytesMax = 64 * 1024;
+const secretFilesMax = 1_000;
 
 /** Whether the text uses the characters that masks are made of; such a file is refused. */
 export function holdsMaskCharacters(text: string): boolean {
@@ -61,6 +62,7 @@ export function maskReferences(text: string): MaskedText {
 
 /** The text as it stood in the file, references unexpanded: safe to show. */
 export function unmask(text: string): string {
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: shown as people wrote it
   return text.replace(maskForm, '${…}');
 }
 
@@ -81,6 +83,7 @@ export function expand(text: string, references: readonly Reference[], sources: 
   return message === null ? { ok: true, text: expanded } : { ok: false, message };
 }
 
+// biome-ignore-start lint/suspicious/noTemplateCurlyInString: these are the references' own words
 function readReference(inner: string): Reference {
   const invalid = (name: string): Reference => ({ kind: 'invalid', name, fallback: undefined });
   if (inner.includes('${')) return invalid('a reference cannot stand inside another');
@@ -95,6 +98,8 @@ function readReference(inner: string): Reference {
     return invalid('expected ${NAME}, ${NAME:-default} or ${file:/path} (write $${NAME} for a plain ${NAME})');
   return { kind: 'env', name: match[1]!, fallback: match[2] };
 }
+
+// biome-ignore-end lint/suspicious/noTemplateCurlyInString: these are the references' own words
 
 function readValue(reference: Reference, sources: ReferenceSources): Expansion {
   switch (reference.kind) {
@@ -131,6 +136,12 @@ function readSecretFile(path: string, directory: string): Expansion {
   }
 }
 
-export function secretFilePath(path: string, directory: string): string {
+function secretFilePath(path: string, directory: string): string {
   return resolve(directory, path);
+}
+
+/** The files that `${file:…}` references name, absolute, each once. */
+export function secretFilePaths(text: string, directory: string): string[] {
+  const files = maskReferences(text).references.filter((reference) => reference.kind === 'file');
+  return [...new Set(files.map((reference) => secretFilePath(reference.name, directory)))].slice(0, secretFilesMax);
 }

@@ -1,27 +1,36 @@
 import type { z } from 'zod';
 import { didYouMean } from './nearest.ts';
-import type { ConfigPath } from './problem.ts';
+import type { ConfigPath, PathProblem } from './problem.ts';
 import { configSchema } from './schema.ts';
 import { knownKeys } from './shape.ts';
-
-/** Something that the schema refuses, in words. */
-export interface SchemaProblem {
-  path: ConfigPath;
-  message: string;
-}
 
 type Issue = z.core.$ZodIssue;
 
 /** Checks `value`; the messages hold no values, only names of keys and what was expected. */
 export function checkSchema(
   value: unknown,
-): { ok: true; config: z.output<typeof configSchema> } | { ok: false; problems: SchemaProblem[] } {
+): { ok: true; config: z.output<typeof configSchema> } | { ok: false; problems: PathProblem[] } {
   const result = configSchema.safeParse(value, { error: wording });
   if (result.success) return { ok: true, config: result.data };
-  return { ok: false, problems: result.error.issues.flatMap((issue) => problemsOf(issue, [])) };
+  const problems = result.error.issues.flatMap((issue) => problemsOf(issue, []));
+  return {
+    ok: false,
+    problems: problems.map((problem) =>
+      isMissing(value, problem.path) ? { ...problem, message: 'is required' } : problem,
+    ),
+  };
 }
 
-function problemsOf(issue: Issue, above: ConfigPath): SchemaProblem[] {
+function isMissing(value: unknown, path: ConfigPath): boolean {
+  let at: unknown = value;
+  for (const step of path) {
+    if (typeof at !== 'object' || at === null) return false;
+    at = (at as Record<string | number, unknown>)[step];
+  }
+  return at === undefined;
+}
+
+function problemsOf(issue: Issue, above: ConfigPath): PathProblem[] {
   const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -39,7 +48,7 @@ function problemsOf(issue: Issue, above: ConfigPath): SchemaProblem[] {
 }
 
 /** Of a union's branches, the one that was meant is the one whose kind of value was given. */
-function unionProblems(issue: Extract<Issue, { code: 'invalid_union' }>, path: ConfigPath): SchemaProblem[] {
+function unionProblems(issue: Extract<Issue, { code: 'invalid_union' }>, path: ConfigPath): PathProblem[] {
   const meant = issue.errors.find((issues) => issues.length > 0 && !issues.some((inner) => isOfAnotherKind(inner)));
   if (meant === undefined) return [{ path, message: issue.message }];
   return meant.flatMap((inner) => problemsOf(inner, path));
@@ -63,7 +72,7 @@ const kinds: Readonly<Record<string, string>> = {
 function wording(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined ? 'is required' : `expected ${kinds[issue.expected] ?? issue.expected}`;
+      return `expected ${kinds[issue.expected] ?? issue.expected}`;
     case 'invalid_value': {
       const allowed = issue.values.map(String);
       const hint = typeof issue.input === 'string' ? didYouMean(issue.input, allowed) : '';

@@ -1,0 +1,109 @@
+import { dirname, resolve } from 'node:path';
+import { crossCheck } from './cross-check.ts';
+import type { ConfigPath, ConfigProblem } from './problem.ts';
+import { formatPath } from './problem.ts';
+import { secretFilePaths } from './references.ts';
+import type { Config } from './schema.ts';
+import { checkSchema } from './schema-issues.ts';
+import { findUnbuilt } from './unbuilt.ts';
+import type { YamlSource } from './yaml-source.ts';
+import { readYaml } from './yaml-source.ts';
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+export type ConfigResult =
+  | {
+      ok: true;
+      config: Config;
+      /** Keys that have no effect yet, in the order of the file. */
+      warnings: readonly ConfigProblem[];
+      /** Absolute; null when there is no file and everything is a default. */
+      file: string | null;
+      /** The file and the secret files it names, absolute: whatever a change of should lead to a reload. */
+      sources: readonly string[];
+    }
+  | {
+      ok: false;
+      /** At least one, in the order of the file. */
+      errors: readonly ConfigProblem[];
+      sources: readonly string[];
+    };
+
+export interface CheckOptions {
+  /** Providers that exist without standing in the file, such as those of keys in the environment. */
+  implicitProviders?: readonly string[];
+  /** What messages call the file. Default: the name given. */
+  shownAs?: string;
+}
+
+/** Checks a text as if it stood in the file `fileName`: relative `${file:…}` paths start at that file's folder. */
+export function checkConfigText(text: string, fileName: string, env: Env, options: CheckOptions = {}): ConfigResult {
+  const directory = dirname(resolve(fileName));
+  const sources = [resolve(fileName), ...secretFilePaths(text, directory)];
+  const yaml = readYaml(text, { env, directory });
+  const problem = (path: ConfigPath, message: string, place = yaml.place(path)): ConfigProblem => ({
+    file: options.shownAs ?? fileName,
+    line: place.line,
+    column: place.column,
+    path: formatPath(path),
+    message,
+  });
+  const refuse = (errors: ConfigProblem[]): ConfigResult => ({ ok: false, errors: inFileOrder(errors), sources });
+
+  const unread = yaml.problems.map(({ path, message, place }) => problem(path, message, place));
+  if (yaml.value === undefined) return refuse(unread);
+
+  const checked = checkWithTypes(yaml);
+  if (!checked.ok) {
+    // A value that could not be read is missing for the schema too; only the first of the two is worth saying.
+    const said = new Set(unread.map((error) => error.path));
+    const refused = checked.problems.map(({ path, message }) => problem(path, message));
+    return refuse([...unread, ...refused.filter((error) => !said.has(error.path))]);
+  }
+  const findings = findUnbuilt(yaml.value);
+  const errors = [
+    ...unread,
+    ...crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] }).map(({ path, message }) =>
+      problem(path, message),
+    ),
+    ...findings.filter((finding) => finding.action === 'refuse').map(({ path, message }) => problem(path, message)),
+  ];
+  if (errors.length > 0) return refuse(errors);
+  const warnings = inFileOrder(findings.map(({ path, message }) => problem(path, message)));
+  return { ok: true, config: checked.config, warnings, file: resolve(fileName), sources };
+}
+
+/**
+ * References give text, and only the schema knows where a number or a boolean is wanted: where it refuses a text that
+ * came from a reference, the same text is tried as what YAML would have made of it.
+ */
+function checkWithTypes(yaml: YamlSource): ReturnType<typeof checkSchema> {
+  const first = checkSchema(yaml.value);
+  if (first.ok || yaml.expanded.length === 0) return first;
+  const refused = new Set(first.problems.map(({ path }) => formatPath(path)));
+  let changed = false;
+  for (const { path, text } of yaml.expanded) {
+    const typed = asPlainScalar(text);
+    if (typed === undefined || !refused.has(formatPath(path))) continue;
+    put(yaml.value, path, typed);
+    changed = true;
+  }
+  return changed ? checkSchema(yaml.value) : first;
+}
+
+function asPlainScalar(text: string): number | boolean | undefined {
+  if (/^(true|True|TRUE)$/.test(text)) return true;
+  if (/^(false|False|FALSE)$/.test(text)) return false;
+  return /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
+}
+
+function put(root: unknown, path: ConfigPath, value: unknown): void {
+  let at = root as Record<string | number, unknown>;
+  for (const step of path.slice(0, -1)) at = at[step] as Record<string | number, unknown>;
+  const last = path.at(-1);
+  if (last !== undefined) at[last] = value;
+}
+
+function inFileOrder(problems: ConfigProblem[]): ConfigProblem[] {
+  return problems.sort((a, b) => a.line - b.line || a.column - b.column);
+}

@@ -1,0 +1,94 @@
+import { didYouMean } from './nearest.ts';
+import type { PathProblem } from './problem.ts';
+import type { Config, ModelConfig } from './schema.ts';
+
+/** Targets name providers, fallbacks name aliases without going round, and vector spaces do not mix. */
+export function checkModels(config: Config, implicitProviders: readonly string[]): PathProblem[] {
+  const problems: PathProblem[] = [];
+  const providers = [...Object.keys(config.providers), ...implicitProviders];
+  for (const [alias, model] of Object.entries(config.models)) {
+    model.targets.forEach((target, index) => {
+      const path = ['models', alias, 'targets', index];
+      if (!providers.includes(target.provider)) {
+        problems.push({ path, message: `there is no such provider${didYouMean(target.provider, providers)}` });
+      }
+      if (target.model.includes('*') && !alias.includes('*')) {
+        problems.push({ path, message: 'a * in a target needs a * in the alias, whose match it stands for' });
+      }
+    });
+    problems.push(...checkFallbacks(config, alias, model), ...checkSpaces(config, alias, model));
+  }
+  return problems;
+}
+
+function checkFallbacks(config: Config, alias: string, model: ModelConfig): PathProblem[] {
+  const problems: PathProblem[] = [];
+  model.fallbacks.forEach((fallback, index) => {
+    const path = ['models', alias, 'fallbacks', index];
+    const name = aliasFor(config, fallback);
+    if (name === null) {
+      problems.push({ path, message: `there is no such model${didYouMean(fallback, Object.keys(config.models))}` });
+    } else if (name === alias || reaches(config, name, alias)) {
+      problems.push({ path, message: 'this fallback leads back to the model itself' });
+    } else if (config.models[name]!.type !== model.type) {
+      problems.push({
+        path,
+        message: `a model of type ${model.type} cannot fall back to one of type ${config.models[name]!.type}`,
+      });
+    }
+  });
+  return problems;
+}
+
+/** The alias that answers to `name`: itself, or the first pattern that matches it. */
+function aliasFor(config: Config, name: string): string | null {
+  if (Object.hasOwn(config.models, name)) return name;
+  for (const alias of Object.keys(config.models)) {
+    const star = alias.indexOf('*');
+    if (star < 0 || name.length < alias.length - 1) continue;
+    if (name.startsWith(alias.slice(0, star)) && name.endsWith(alias.slice(star + 1))) return alias;
+  }
+  return null;
+}
+
+function reaches(config: Config, from: string, goal: string): boolean {
+  const seen = new Set([from]);
+  // A set gives what is added while it is walked, so this visits everything that `from` can fall back to, once.
+  for (const alias of seen) {
+    for (const fallback of config.models[alias]?.fallbacks ?? []) {
+      const next = aliasFor(config, fallback);
+      if (next === goal) return true;
+      if (next !== null) seen.add(next);
+    }
+  }
+  return false;
+}
+
+/** Vectors of different models cannot be compared: with several places to run, all must say the same space. */
+function checkSpaces(config: Config, alias: string, model: ModelConfig): PathProblem[] {
+  if (model.type !== 'embedding') return [];
+  const own = spacesOf(model);
+  const problems: PathProblem[] = [];
+  if (model.targets.length > 1 && (own.size > 1 || own.has(undefined))) {
+    problems.push({
+      path: ['models', alias, 'targets'],
+      message: 'several targets of an embedding model must declare the same space, on the model or on each',
+    });
+  }
+  model.fallbacks.forEach((fallback, index) => {
+    const name = aliasFor(config, fallback);
+    const other = name === null ? undefined : config.models[name];
+    if (other === undefined || other.type !== 'embedding') return;
+    const both = new Set([...own, ...spacesOf(other)]);
+    if (both.size === 1 && !both.has(undefined)) return;
+    problems.push({
+      path: ['models', alias, 'fallbacks', index],
+      message: 'an embedding model and its fallback must declare the same space',
+    });
+  });
+  return problems;
+}
+
+function spacesOf(model: ModelConfig): Set<string | undefined> {
+  return new Set(model.targets.map((target) => target.space ?? model.space));
+}

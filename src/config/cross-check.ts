@@ -1,0 +1,111 @@
+import { checkModels } from './cross-check-models.ts';
+import { didYouMean } from './nearest.ts';
+import type { ConfigPath, PathProblem } from './problem.ts';
+import type { Config } from './schema.ts';
+
+export interface CrossCheckOptions {
+  /** Providers that exist without standing in the file, such as those of the environment. */
+  implicitProviders: readonly string[];
+}
+
+/** What no single value shows: names that must exist, secrets that must differ, things that exclude each other. */
+export function crossCheck(config: Config, options: CrossCheckOptions): PathProblem[] {
+  return [
+    ...checkStorage(config),
+    ...checkProviders(config),
+    ...checkModels(config, options.implicitProviders),
+    ...checkPlans(config),
+    ...checkKeys(config),
+    ...checkTools(config),
+  ];
+}
+
+function checkStorage({ storage }: Config): PathProblem[] {
+  if (storage.database !== 'sqlite' || storage.state === 'memory') return [];
+  return [
+    { path: ['storage', 'state'], message: 'Redis state needs a PostgreSQL database: replicas cannot share SQLite' },
+  ];
+}
+
+function checkProviders({ providers }: Config): PathProblem[] {
+  const problems: PathProblem[] = [];
+  for (const [name, provider] of Object.entries(providers)) {
+    const path = ['providers', name];
+    if (provider.type === 'azure-openai' && provider.base_url === undefined) {
+      problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
+    }
+    if (provider.api_key !== undefined && provider.credentials !== undefined) {
+      problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
+    }
+  }
+  return problems;
+}
+
+function checkPlans(config: Config): PathProblem[] {
+  const problems: PathProblem[] = [];
+  const check = (plan: string | undefined, path: ConfigPath) => {
+    if (plan === undefined || Object.hasOwn(config.plans, plan)) return;
+    problems.push({ path, message: `there is no such plan${didYouMean(plan, Object.keys(config.plans))}` });
+  };
+  check(config.default_plan, ['default_plan']);
+  for (const [name, account] of Object.entries(config.accounts)) check(account.plan, ['accounts', name, 'plan']);
+  config.keys.forEach((key, index) => {
+    check(key.plan, ['keys', index, 'plan']);
+  });
+  return problems;
+}
+
+function checkKeys(config: Config): PathProblem[] {
+  const problems: PathProblem[] = [];
+  const byIdentity = new Map<string, number>();
+  const bySecret = new Map<string, number>();
+  const planOfAccount = new Map<string, string>();
+  for (const [account, { plan }] of Object.entries(config.accounts)) {
+    if (plan !== undefined) planOfAccount.set(account, plan);
+  }
+  config.keys.forEach((key, index) => {
+    const identity = `${key.account}/${key.name}`;
+    const twin = byIdentity.get(identity);
+    if (twin === undefined) byIdentity.set(identity, index);
+    else
+      problems.push({
+        path: ['keys', index],
+        message: `has the same account and name as keys[${twin}]; give it a name of its own`,
+      });
+
+    const same = bySecret.get(key.key);
+    if (same === undefined) bySecret.set(key.key, index);
+    else problems.push({ path: ['keys', index, 'key'], message: `is the same secret as keys[${same}].key` });
+    if (key.key === config.admin.key) {
+      problems.push({ path: ['keys', index, 'key'], message: 'is the same secret as admin.key' });
+    }
+
+    if (key.plan === undefined) return;
+    const said = planOfAccount.get(key.account);
+    if (said === undefined) planOfAccount.set(key.account, key.plan);
+    else if (said !== key.plan) {
+      problems.push({
+        path: ['keys', index, 'plan'],
+        message: 'its account has another plan; a plan belongs to the account',
+      });
+    }
+  });
+  return problems;
+}
+
+function checkTools({ vectors, tools }: Config): PathProblem[] {
+  const problems: PathProblem[] = [];
+  if (vectors.engine === 'qdrant' && vectors.url === undefined) {
+    problems.push({ path: ['vectors', 'engine'], message: 'qdrant needs url' });
+  }
+  tools.search.providers.forEach((provider, index) => {
+    const path = ['tools', 'search', 'providers', index];
+    if (provider.type === 'searxng' && provider.base_url === undefined) {
+      problems.push({ path, message: 'searxng needs base_url' });
+    }
+    if (provider.type !== 'searxng' && provider.type !== 'corpus' && provider.api_key === undefined) {
+      problems.push({ path, message: `${provider.type} needs api_key` });
+    }
+  });
+  return problems;
+}

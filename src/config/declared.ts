@@ -1,0 +1,30 @@
+import type { Config, CredentialConfig, ProviderConfig } from './schema.ts';
+
+/** A provider's credentials in the order of the file; empty when it needs none. */
+export function credentialsOf(provider: ProviderConfig): readonly CredentialConfig[] {
+  if (provider.credentials !== undefined) return provider.credentials;
+  return provider.api_key === undefined ? [] : [{ api_key: provider.api_key, weight: 1 }];
+}
+
+export interface DeclaredAccount {
+  id: string;
+  name: string;
+  plan: string;
+  status: 'active' | 'suspended';
+}
+
+/** The accounts that the file declares, and those that only its keys name; each once, with its plan. */
+export function declaredAccounts(config: Config): DeclaredAccount[] {
+  const planByKeys = new Map<string, string | undefined>();
+  for (const key of config.keys) planByKeys.set(key.account, planByKeys.get(key.account) ?? key.plan);
+  const ids = new Set([...Object.keys(config.accounts), ...planByKeys.keys()]);
+  return [...ids].map((id) => {
+    const account = Object.hasOwn(config.accounts, id) ? config.accounts[id] : undefined;
+    return {
+      id,
+      name: account?.name ?? id,
+      plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
+      status: account?.status ?? 'active',
+    };
+  });
+}

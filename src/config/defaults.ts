@@ -1,0 +1,7 @@
+import type { Config } from './schema.ts';
+import { configSchema } from './schema.ts';
+
+/** The configuration of an empty file: loopback, ./.culvert, no providers of its own. A new object each time. */
+export function zeroConfig(): Config {
+  return configSchema.parse({});
+}

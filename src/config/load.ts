@@ -1,0 +1,64 @@
+import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute, relative, resolve } from 'node:path';
+import type { ConfigResult, Env } from './check.ts';
+import { checkConfigText } from './check.ts';
+import { zeroConfig } from './defaults.ts';
+import { configBytesMax } from './yaml-source.ts';
+
+export type { CheckOptions, ConfigResult, Env } from './check.ts';
+export { checkConfigText } from './check.ts';
+
+export interface LoadOptions {
+  /** Null: no file. */
+  file: string | null;
+  env: Env;
+  /** Providers that exist without standing in the file, such as those of keys in the environment. */
+  implicitProviders?: readonly string[];
+  /** A file below it is named relative to it in messages. Default: the process's. */
+  cwd?: string;
+}
+
+/**
+ * Which file to use, absolute: `--config`, else `CULVERT_CONFIG`, else ./culvert.yaml if there is one, else null (no
+ * file). A named file need not exist: `loadConfig` says so.
+ */
+export function findConfigFile(options: { flag: string | undefined; env: Env; cwd: string }): string | null {
+  const named = options.flag ?? (options.env.CULVERT_CONFIG || undefined);
+  if (named !== undefined) return resolve(options.cwd, named);
+  const usual = resolve(options.cwd, 'culvert.yaml');
+  return statSync(usual, { throwIfNoEntry: false }) === undefined ? null : usual;
+}
+
+/** Reads and checks the whole file. Never throws for what the file, its absence or the environment hold. */
+export function loadConfig(options: LoadOptions): ConfigResult {
+  if (options.file === null) return { ok: true, config: zeroConfig(), warnings: [], file: null, sources: [] };
+  const cwd = options.cwd ?? process.cwd();
+  const file = resolve(cwd, options.file);
+  const shownAs = shownName(file, cwd);
+  const read = readText(file);
+  if (!read.ok) {
+    return {
+      ok: false,
+      errors: [{ file: shownAs, line: 1, column: 1, path: '', message: read.message }],
+      sources: [file],
+    };
+  }
+  return checkConfigText(read.text, file, options.env, { implicitProviders: options.implicitProviders ?? [], shownAs });
+}
+
+function readText(file: string): { ok: true; text: string } | { ok: false; message: string } {
+  try {
+    const facts = statSync(file);
+    if (!facts.isFile()) return { ok: false, message: 'this is not a file' };
+    if (facts.size > configBytesMax) return { ok: false, message: 'the file is larger than 4 MB' };
+    return { ok: true, text: readFileSync(file, 'utf8') };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+    return { ok: false, message: code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})` };
+  }
+}
+
+function shownName(file: string, cwd: string): string {
+  const name = relative(cwd, file);
+  return name === '' || name.startsWith('..') || isAbsolute(name) ? file : name;
+}

@@ -1,0 +1,50 @@
+import type { Config } from './schema.ts';
+
+const mark = '(secret)';
+
+/** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
+export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret']);
+/** URLs in which a user name, a password or a token may stand. */
+const urlKeys: ReadonlySet<string> = new Set([
+  'database',
+  'state',
+  'files',
+  'webhook',
+  'otlp',
+  'url',
+  'base_url',
+  'public_url',
+]);
+
+/**
+ * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers and of
+ * `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, a webhook its path.
+ */
+export function redact(config: Config): unknown {
+  return redactValue(config, '');
+}
+
+function redactValue(value: unknown, key: string): unknown {
+  if (value === undefined || value === null) return value;
+  if (key === 'headers' || key === 'body') {
+    return Object.fromEntries(Object.keys(value as object).map((name) => [name, mark]));
+  }
+  if (Array.isArray(value)) return value.map((item) => redactValue(item, ''));
+  if (typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]));
+  }
+  if (typeof value !== 'string') return value;
+  if (secretKeys.has(key)) return mark;
+  return urlKeys.has(key) ? redactUrl(value, key) : value;
+}
+
+function redactUrl(text: string, key: string): string {
+  if (!URL.canParse(text)) return text;
+  const url = new URL(text);
+  if (url.username !== '') url.username = 'user';
+  if (url.password !== '') url.password = 'secret';
+  if (url.search !== '') url.search = '?secret';
+  // Chat services put the token of an incoming webhook into its path.
+  if (key === 'webhook') url.pathname = '/secret';
+  return url.href;
+}

@@ -1,0 +1,131 @@
+import type { ConfigPath } from './problem.ts';
+
+/**
+ * What the schema knows and this version does not do yet. A part that builds something deletes its lines here.
+ * `warn`: the key has no effect yet. `refuse`: it limits, protects or says where data goes, so that leaving it without
+ * effect would mislead.
+ */
+export interface Unbuilt {
+  /** Keys from the top; `*` is any name or index. */
+  path: readonly string[];
+  action: 'warn' | 'refuse';
+  /** In words, naming the part that brings it. */
+  reason: string;
+  /** Whether this value asks for it. */
+  when: (value: unknown) => boolean;
+}
+
+const always = () => true;
+const warn = (path: string, part: string, when: Unbuilt['when'] = always): Unbuilt => ({
+  path: path.split('.'),
+  action: 'warn',
+  reason: `has no effect yet: it comes with ${part}`,
+  when,
+});
+const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt => ({
+  path: path.split('.'),
+  action: 'refuse',
+  reason: `not accepted yet: ${reason}`,
+  when,
+});
+
+const limits = 'limits come with part 2; until then only off is accepted, or nothing';
+const saysSomething = (value: unknown) => value !== 'off' && !isEmpty(value);
+
+export const unbuilt: readonly Unbuilt[] = [
+  warn('server.public_url', 'part 5 (images)'),
+  warn('server.upload_limit', 'part 5 (audio and images)'),
+  warn('server.trusted_proxies', 'part 2 (keys by address)', saysSomething),
+  warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
+  refuse('storage.database', 'PostgreSQL comes with part 2; until then only sqlite is accepted', isNot('sqlite')),
+  refuse('storage.state', 'Redis comes with part 2; until then only memory is accepted', isNot('memory')),
+  refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
+  warn('storage.on_state_loss', 'part 2 (Redis)'),
+  warn('storage.secret', 'part 2 (Idempotency-Key)'),
+  warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
+  warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
+  warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'openai-responses' || value === 'gemini'),
+  warn('providers.*.health', 'a later part (active health checks)'),
+  warn('models.*.type', 'part 3 (rerank)', (value) => value === 'rerank'),
+  warn('models.*.type', 'part 4 (embeddings)', (value) => value === 'embedding'),
+  warn(
+    'models.*.type',
+    'part 5 (audio and images)',
+    (value) => value === 'speech' || value === 'transcription' || value === 'image',
+  ),
+  warn('models.*.hedge', 'a later part (hedging)'),
+  refuse('tiers.*', limits, limitsSomething),
+  refuse('plans.*.windows', limits, limitsSomething),
+  refuse('plans.*.rpm', limits, saysSomething),
+  refuse('plans.*.tpm', limits, saysSomething),
+  refuse('plans.*.concurrency', limits, saysSomething),
+  refuse('plans.*.models', limits, saysSomething),
+  refuse('plans.*.tier_limits', limits, limitsSomething),
+  refuse('plans.*.tokens', limits, limitsSomething),
+  refuse('plans.*.budget', limits, limitsSomething),
+  warn('plans.*.scope', 'part 2 (limits)'),
+  warn('plans.*.notify', 'part 2 (notices)'),
+  refuse(
+    'keys.*.ips',
+    'addresses of keys are checked from part 2 on; until then only an empty list is accepted',
+    saysSomething,
+  ),
+  warn('costs.messages', 'part 3 (messages)'),
+  warn('costs.responses', 'part 3 (responses)'),
+  warn('costs.embeddings', 'part 4 (embeddings)'),
+  warn('costs.vectors', 'part 4 (vectors)'),
+  warn('costs.speech', 'part 5 (audio)'),
+  warn('costs.transcription', 'part 5 (audio)'),
+  warn('costs.image', 'part 5 (images)'),
+  warn('costs.search', 'part 6 (web tools)'),
+  warn('costs.scrape', 'part 6 (web tools)'),
+  warn('costs.crawl_page', 'part 6 (web tools)'),
+  warn('limits.speech_chars', 'part 5 (audio)'),
+  refuse('vectors.limits', 'limits of vector data come with part 4', saysSomething),
+  warn('vectors', 'part 4 (vectors)'),
+  warn('tools', 'part 6 (web tools)'),
+  warn('fetch', 'part 3 (fetching of URLs that callers give)'),
+  warn('telemetry.log.bodies', 'part 2 (logging of bodies)', (value) => value !== false),
+  warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
+];
+
+export interface UnbuiltFinding {
+  path: ConfigPath;
+  action: 'warn' | 'refuse';
+  message: string;
+}
+
+/** What of the file's own values (defaults are not in `value`) is not built. */
+export function findUnbuilt(value: unknown): UnbuiltFinding[] {
+  return unbuilt.flatMap((rule) =>
+    matches(value, rule.path, [])
+      .filter((match) => rule.when(match.value))
+      .map((match) => ({ path: match.path, action: rule.action, message: rule.reason })),
+  );
+}
+
+function matches(value: unknown, pattern: readonly string[], path: ConfigPath): { path: ConfigPath; value: unknown }[] {
+  const [step, ...rest] = pattern;
+  if (step === undefined) return [{ path, value }];
+  if (typeof value !== 'object' || value === null) return [];
+  if (Array.isArray(value)) {
+    return step === '*' ? value.flatMap((item, index) => matches(item, rest, [...path, index])) : [];
+  }
+  return Object.entries(value)
+    .filter(([key]) => step === '*' || step === key)
+    .flatMap(([key, child]) => matches(child, rest, [...path, key]));
+}
+
+/** False for off, for nothing, and for objects in which everything is off or nothing. */
+function limitsSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.values(value).some(limitsSomething);
+  return value !== 'off';
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+function isNot(built: string) {
+  return (value: unknown) => value !== built;
+}
