@@ -27,13 +27,13 @@ export function encodePart(part: NeutralPart, path: string, encoding: Encoding):
     case 'reasoning':
       // An unsigned or foreign thought is refused by Anthropic; the answer does not depend on it.
       if (part.vendor !== vendor || !part.signature) {
-        lose(encoding, `${path}.reasoning`, 'unsupported');
+        lose(encoding, `${path}.reasoning_content`, 'unsupported');
         return null;
       }
       return { type: 'thinking', thinking: part.text, signature: part.signature };
     case 'redacted-reasoning':
       if (part.vendor === vendor) return { type: 'redacted_thinking', data: part.data };
-      lose(encoding, `${path}.reasoning`, 'unsupported');
+      lose(encoding, `${path}.reasoning_content`, 'unsupported');
       return null;
     case 'tool-call':
       return withCache(

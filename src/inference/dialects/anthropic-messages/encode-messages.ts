@@ -52,22 +52,25 @@ function isText(block: Block): block is TextBlock {
 
 function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): Block[] {
   const blocks: Block[] = [];
+  let contents = 0;
   let calls = 0;
-  for (let j = 0; j < message.parts.length; j++) {
-    const part = message.parts[j]!;
-    const block = encodePart(part, pathOf(part, index, j, calls), encoding);
+  for (const part of message.parts) {
+    const block = encodePart(part, pathOf(part, index, contents, calls), encoding);
     if (part.type === 'tool-call') calls += 1;
+    else if (!besideContent(part)) contents += 1;
     if (block !== null) blocks.push(block);
   }
   return blocks;
 }
 
-function pathOf(part: NeutralPart, message: number, index: number, call: number): string {
+/** Where the part stands in the caller's message. */
+function pathOf(part: NeutralPart, message: number, content: number, call: number): string {
   if (part.type === 'tool-call') return `messages[${message}].tool_calls[${call}]`;
-  if (part.type === 'reasoning' || part.type === 'redacted-reasoning' || part.type === 'tool-result') {
-    return `messages[${message}]`;
-  }
-  return `messages[${message}].content[${index}]`;
+  return besideContent(part) ? `messages[${message}]` : `messages[${message}].content[${content}]`;
+}
+
+function besideContent(part: NeutralPart): boolean {
+  return part.type === 'reasoning' || part.type === 'redacted-reasoning' || part.type === 'tool-result';
 }
 
 /** Consecutive messages of one voice are one turn; tool results go before what else the turn says. */

@@ -5,14 +5,17 @@ import type { UpstreamError } from '../dialect.ts';
 const messageCharsMax = 2_000;
 
 /**
- * Reads `{type: "error", error: {type, message}}`, also without the outer type and with a bare string as error, as
- * imitating servers send it. `code` is `error.details.error_code` where there is one (spend limits), else its type.
+ * Reads `{type: "error", error: {type, message}}`, and what imitating servers send: no outer type, a bare string
+ * as error, a `message` or `detail` alone. `code` is `error.details.error_code` where there is one (spend limits), else its type.
  */
 export function readError(body: unknown): UpstreamError | null {
   if (!isObject(body)) return null;
   const error = body.error;
   if (typeof error === 'string') return { message: error.slice(0, messageCharsMax), code: '', param: null };
   if (!isObject(error)) {
+    if (body.type !== 'error' && Array.isArray(body.content)) return null;
+    const said = typeof body.message === 'string' ? body.message : body.detail;
+    if (typeof said === 'string') return { message: said.slice(0, messageCharsMax), code: '', param: null };
     return body.type === 'error' ? { message: 'An error without a description.', code: '', param: null } : null;
   }
   const details = isObject(error.details) ? error.details.error_code : undefined;

@@ -1,0 +1,478 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
+import type { EncodedRequest, EncodeTarget } from '../dialect.ts';
+import { encodeRequest } from './encode-request.ts';
+
+const say = (role: NeutralMessage['role'], ...parts: (NeutralPart | string)[]): NeutralMessage => ({
+  role,
+  parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)),
+});
+const call = (id: string, argumentsJson: string, name = 'f'): NeutralPart => ({
+  type: 'tool-call',
+  id,
+  name,
+  argumentsJson,
+});
+const result = (callId: string, ...parts: NeutralPart[]): NeutralPart => ({
+  type: 'tool-result',
+  callId,
+  parts,
+  isError: false,
+});
+const text = (value: string): NeutralPart => ({ type: 'text', text: value });
+const tools = [{ name: 'f', parameters: { type: 'object', properties: { a: { $ref: '#/$defs/A' } } } }];
+
+const older: EncodeTarget = { model: 'claude-sonnet-4-0', maxOutputTokens: null, stream: true, omit: [] };
+const target = (model: string, maxOutputTokens: number | null = null): EncodeTarget => ({
+  ...older,
+  model,
+  maxOutputTokens,
+});
+
+function encode(request: Partial<NeutralRequest>, to: EncodeTarget = older): EncodedRequest {
+  const full = { model: 'alias', stream: true, includeUsage: false, messages: [say('user', 'hi')], ...request };
+  const encoded = encodeRequest(full, to);
+  assert.ok(encoded.ok, JSON.stringify(encoded));
+  return encoded.value;
+}
+
+function refusal(request: Partial<NeutralRequest>, to: EncodeTarget = older): string | null {
+  const full = { model: 'alias', stream: true, includeUsage: false, messages: [say('user', 'hi')], ...request };
+  const encoded = encodeRequest(full, to);
+  assert.ok(!encoded.ok && encoded.failure.kind === 'invalid-request');
+  return encoded.failure.param;
+}
+
+const turns = (...messages: NeutralMessage[]) => encode({ messages }).body.messages;
+const losses = (encoded: EncodedRequest) => encoded.losses.map((loss) => `${loss.field}:${loss.why}`);
+
+test('the least request', () => {
+  const { body, losses: lost } = encode({});
+  assert.deepEqual(body, {
+    model: 'claude-sonnet-4-0',
+    max_tokens: 4096,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }],
+    stream: true,
+  });
+  assert.deepEqual(lost, []);
+});
+
+test('leading system and developer messages are the system, with cache marks', () => {
+  const cache = { type: 'ephemeral' };
+  const { body } = encode({
+    messages: [say('system', { type: 'text', text: 'A', cache }), say('developer', 'B', ''), say('user', 'hi')],
+  });
+  assert.deepEqual(body.system, [
+    { type: 'text', text: 'A', cache_control: cache },
+    { type: 'text', text: 'B' },
+  ]);
+});
+
+test('a later system message stays in its place, in the user turn', () => {
+  assert.deepEqual(turns(say('user', 'a'), say('assistant', 'b'), say('system', 'now French'), say('user', 'c')), [
+    { role: 'user', content: [text('a')] },
+    { role: 'assistant', content: [text('b')] },
+    { role: 'user', content: [text('now French'), text('c')] },
+  ]);
+});
+
+test('instructions alone are asked by the user; nothing at all is refused', () => {
+  const { body } = encode({ messages: [say('system', 'Say hi.')] });
+  assert.equal(body.system, undefined);
+  assert.deepEqual(body.messages, [{ role: 'user', content: [text('Say hi.')] }]);
+  assert.equal(refusal({ messages: [say('user', '  ')] }), 'messages');
+});
+
+test('consecutive tool messages are one user turn, results first, then the user', () => {
+  const content = turns(
+    say('user', 'go'),
+    say('assistant', 'calling', call('a', '{"x":1}'), call('b', '')),
+    say('tool', result('a', text('1'))),
+    say('user', 'hurry'),
+    say('tool', result('b', text('2'))),
+  );
+  assert.deepEqual(content, [
+    { role: 'user', content: [text('go')] },
+    {
+      role: 'assistant',
+      content: [
+        text('calling'),
+        { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
+        { type: 'tool_use', id: 'b', name: 'f', input: {} },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'a', content: '1' },
+        { type: 'tool_result', tool_use_id: 'b', content: '2' },
+        text('hurry'),
+      ],
+    },
+  ]);
+});
+
+for (const wrong of ['{"x":', '[1]', '"s"', '7', 'null']) {
+  test(`arguments ${wrong} are sent as _raw and listed`, () => {
+    const encoded = encode({
+      messages: [say('user', 'a'), say('assistant', call('a', wrong)), say('tool', result('a'))],
+    });
+    const assistant = (encoded.body.messages as { content: unknown[] }[])[1];
+    assert.deepEqual(assistant?.content, [{ type: 'tool_use', id: 'a', name: 'f', input: { _raw: wrong } }]);
+    assert.deepEqual(losses(encoded), ['messages[1].tool_calls[0].function.arguments:narrowed']);
+  });
+}
+
+test('ids that Anthropic refuses are respelled alike in call and result', () => {
+  const sent = turns(
+    say('user', 'a'),
+    say('assistant', call('functions.f:0', '{}')),
+    say('tool', result('functions.f:0')),
+  );
+  assert.equal(JSON.stringify(sent).match(/functions_f_0/g)?.length, 2);
+});
+
+test('tool results keep arrays, pictures and is_error', () => {
+  const picture: NeutralPart = { type: 'image', source: { kind: 'base64', mediaType: 'image/png', base64: 'AA==' } };
+  const sent = turns(
+    say('user', 'a'),
+    say('assistant', call('a', '{}')),
+    say('tool', { type: 'tool-result', callId: 'a', parts: [text('see'), picture], isError: true }),
+  );
+  assert.deepEqual((sent as unknown[])[2], {
+    role: 'user',
+    content: [
+      {
+        type: 'tool_result',
+        tool_use_id: 'a',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } },
+        ],
+        is_error: true,
+      },
+    ],
+  });
+});
+
+test('calls in the history without tools: the names are declared and forbidden', () => {
+  const { body } = encode({
+    messages: [say('user', 'a'), say('assistant', call('a', '{}')), say('tool', result('a'))],
+  });
+  assert.deepEqual(body.tools, [{ name: 'f', input_schema: { type: 'object', properties: {} } }]);
+  assert.deepEqual(body.tool_choice, { type: 'none' });
+});
+
+test('pictures by URL and by data, documents as PDF and as text', () => {
+  const of = (part: NeutralPart) => (turns(say('user', part)) as { content: unknown[] }[])[0]?.content[0];
+  assert.deepEqual(of({ type: 'image', source: { kind: 'url', url: 'https://a.example/x.png' } }), {
+    type: 'image',
+    source: { type: 'url', url: 'https://a.example/x.png' },
+  });
+  assert.deepEqual(
+    of({ type: 'document', source: { kind: 'base64', mediaType: 'application/pdf', base64: 'JVBE' }, name: 'a.pdf' }),
+    {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBE' },
+      title: 'a.pdf',
+    },
+  );
+  assert.deepEqual(of({ type: 'document', source: { kind: 'base64', mediaType: 'text/csv', base64: 'w6QsYg==' } }), {
+    type: 'document',
+    source: { type: 'text', media_type: 'text/plain', data: 'ä,b' },
+  });
+});
+
+test('what would change the result is refused by name', () => {
+  assert.equal(refusal({ n: 2 }), 'n');
+  assert.equal(refusal({ logprobs: true }), 'logprobs');
+  assert.equal(
+    refusal({ messages: [say('user', 'hear', { type: 'audio', format: 'wav', base64: '' })] }),
+    'messages[0].content[1]',
+  );
+  const file: NeutralPart = { type: 'document', source: { kind: 'file-id', fileId: 'file-abc' } };
+  assert.equal(refusal({ messages: [say('user', file)] }), 'messages[0].content[0]');
+  const word: NeutralPart = {
+    type: 'document',
+    source: { kind: 'base64', mediaType: 'application/msword', base64: '' },
+  };
+  assert.equal(refusal({ messages: [say('user', word)] }), 'messages[0].content[0]');
+  assert.equal(refusal({ extensions: { 'openai-chat': { modalities: ['text', 'audio'] } } }), 'modalities');
+  assert.equal(refusal({ extensions: { 'openai-chat': { web_search_options: {} } } }), 'web_search_options');
+  assert.equal(refusal({ tools, toolChoice: { type: 'required' } }, target('claude-sonnet-5-5')), 'tool_choice');
+});
+
+test('hints and what nobody knows are left out and listed', () => {
+  const encoded = encode({
+    seed: 1,
+    frequencyPenalty: 0.5,
+    presencePenalty: 0.5,
+    logitBias: { 1: 2 },
+    hints: { store: true, service_tier: 'flex' },
+    extensions: { 'openai-chat': { verbosity: 'low' } },
+  });
+  assert.deepEqual(Object.keys(encoded.body), ['model', 'max_tokens', 'messages', 'stream']);
+  assert.deepEqual(losses(encoded), [
+    'seed:unsupported',
+    'frequency_penalty:unsupported',
+    'presence_penalty:unsupported',
+    'logit_bias:unsupported',
+    'store:unsupported',
+    'service_tier:unsupported',
+    'verbosity:unknown',
+  ]);
+});
+
+test("this dialect's own extensions go back into the body, beneath what we say", () => {
+  const own = { context_management: { edits: [] }, model: 'other', output_config: { effort: 'low' } };
+  const { body } = encode(
+    {
+      extensions: { 'anthropic-messages': own },
+      responseFormat: { type: 'json-schema', name: 'x', schema: { type: 'object' } },
+    },
+    target('claude-sonnet-4-5'),
+  );
+  assert.equal(body.model, 'claude-sonnet-4-5');
+  assert.deepEqual(body.context_management, { edits: [] });
+  assert.equal((body.output_config as { effort: string }).effort, 'low');
+});
+
+test('max_tokens: the caller’s, at most the model’s, else the model’s, else 4,096', () => {
+  assert.equal(encode({ maxOutputTokens: 10 }).body.max_tokens, 10);
+  assert.equal(encode({}, target('claude-x', 64_000)).body.max_tokens, 64_000);
+  const clamped = encode({ maxOutputTokens: 128_000 }, target('claude-x', 8_192));
+  assert.equal(clamped.body.max_tokens, 8_192);
+  assert.deepEqual(losses(clamped), ['max_tokens:clamped']);
+});
+
+test('sampling, by what the model takes', () => {
+  const of = (model: string, request: Partial<NeutralRequest>) => {
+    const encoded = encode(request, target(model));
+    const { temperature, top_p, top_k } = encoded.body;
+    return [temperature, top_p, top_k, ...losses(encoded)];
+  };
+  const all = { temperature: 1.7, topP: 0.5, topK: 5 };
+  assert.deepEqual(of('claude-sonnet-4-0', all), [1, 0.5, 5, 'temperature:clamped']);
+  assert.deepEqual(of('claude-sonnet-4-5', all), [1, undefined, 5, 'temperature:clamped', 'top_p:unsupported']);
+  assert.deepEqual(of('claude-sonnet-4-5', { topP: 0.5 }), [undefined, 0.5, undefined]);
+  assert.deepEqual(of('claude-opus-5', all), [
+    undefined,
+    undefined,
+    undefined,
+    'temperature:unsupported',
+    'top_p:unsupported',
+    'top_k:unsupported',
+  ]);
+  // The default said aloud loses nothing by being left out.
+  assert.deepEqual(of('claude-opus-5', { temperature: 1, topP: 1 }), [undefined, undefined, undefined]);
+  assert.deepEqual(of('claude-sonnet-4-0', { temperature: 0 }), [0, undefined, undefined]);
+});
+
+test('stop sequences without a visible character are left out', () => {
+  const encoded = encode({ stop: ['END', '\n\n', ' '] });
+  assert.deepEqual(encoded.body.stop_sequences, ['END']);
+  assert.deepEqual(losses(encoded), ['stop:narrowed']);
+  assert.equal(encode({ stop: ['\n'] }).body.stop_sequences, undefined);
+});
+
+test('the user goes along unless it looks like an address or a number to call', () => {
+  assert.deepEqual(encode({ user: 'u-81f2' }).body.metadata, { user_id: 'u-81f2' });
+  for (const user of ['ann@a.example', '+49 170 1234567']) {
+    const encoded = encode({ user });
+    assert.equal(encoded.body.metadata, undefined);
+    assert.deepEqual(losses(encoded), ['user:unsupported']);
+  }
+});
+
+test('tools whole, without parameters, without a type', () => {
+  const anyOf = [{ type: 'object' }, { type: 'object' }];
+  const { body } = encode({ tools: [...tools, { name: 'g' }, { name: 'h', description: 'H', parameters: { anyOf } }] });
+  assert.deepEqual(body.tools, [
+    { name: 'f', input_schema: tools[0]!.parameters },
+    { name: 'g', input_schema: { type: 'object', properties: {} } },
+    { name: 'h', description: 'H', input_schema: { type: 'object', anyOf } },
+  ]);
+  assert.equal(body.tool_choice, undefined);
+});
+
+test('tool choice and parallel calls', () => {
+  const of = (request: Partial<NeutralRequest>) => encode({ tools, ...request }).body.tool_choice;
+  assert.deepEqual(of({ toolChoice: { type: 'auto' } }), { type: 'auto' });
+  assert.deepEqual(of({ toolChoice: { type: 'none' }, parallelToolCalls: false }), { type: 'none' });
+  assert.deepEqual(of({ toolChoice: { type: 'required' } }), { type: 'any' });
+  assert.deepEqual(of({ toolChoice: { type: 'tool', name: 'f' } }), { type: 'tool', name: 'f' });
+  assert.deepEqual(of({ parallelToolCalls: false }), { type: 'auto', disable_parallel_tool_use: true });
+  assert.deepEqual(of({ parallelToolCalls: true }), undefined);
+});
+
+test('a schema natively where the model has it, else as one forced call', () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
+  const responseFormat = { type: 'json-schema' as const, name: 'count', schema };
+  const native = encode({ responseFormat, tools }, target('claude-sonnet-4-5'));
+  assert.deepEqual(native.body.output_config, {
+    format: {
+      type: 'json_schema',
+      schema: {
+        type: 'object',
+        properties: { n: { type: 'integer', description: '(minimum: 1)' } },
+        required: ['n'],
+        additionalProperties: false,
+      },
+    },
+  });
+  assert.deepEqual(losses(native), ['response_format.json_schema.schema:narrowed']);
+  assert.equal(native.decode, undefined);
+
+  const forced = encode({ responseFormat });
+  assert.deepEqual(forced.body.tools, [
+    { name: 'json_response', description: 'Gives the answer, as count.', input_schema: schema },
+  ]);
+  assert.deepEqual(forced.body.tool_choice, { type: 'tool', name: 'json_response', disable_parallel_tool_use: true });
+  assert.deepEqual(forced.decode, { unwrapTool: 'json_response' });
+  assert.deepEqual(forced.losses, []);
+});
+
+test('a response format that cannot be had is refused by name', () => {
+  const json = { responseFormat: { type: 'json-object' as const } };
+  assert.deepEqual(encode(json).decode, { unwrapTool: 'json_response' });
+  assert.equal(refusal({ ...json, tools }), 'response_format');
+  assert.equal(refusal(json, target('claude-sonnet-5-5')), 'response_format');
+  const list = { responseFormat: { type: 'json-schema' as const, name: 'l', schema: { type: 'array' } } };
+  assert.equal(refusal(list), 'response_format.json_schema.schema');
+});
+
+test('a recursive schema, which the native form refuses, goes as a forced call', () => {
+  const schema = { type: 'object', properties: { next: { $ref: '#' } } };
+  const encoded = encode({ responseFormat: { type: 'json-schema', name: 'l', schema } }, target('claude-sonnet-4-5'));
+  assert.deepEqual(encoded.decode, { unwrapTool: 'json_response' });
+});
+
+test('reasoning effort as a budget below max_tokens, as a word, or not at all', () => {
+  const of = (model: string, effort: string, maxOutputTokens?: number) => {
+    const request = {
+      reasoning: { effort },
+      temperature: 0.3,
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    };
+    const { body, ...rest } = encode(request, target(model));
+    return [body.thinking, body.output_config, body.temperature, ...losses({ body, ...rest })];
+  };
+  const budget = (budget_tokens: number) => ({ type: 'enabled', budget_tokens });
+  assert.deepEqual(of('claude-sonnet-4-5', 'low', 32_000), [
+    budget(2_048),
+    undefined,
+    undefined,
+    'temperature:unsupported',
+  ]);
+  assert.deepEqual(of('claude-sonnet-4-5', 'high'), [budget(3_072), undefined, undefined, 'temperature:unsupported']);
+  assert.deepEqual(of('claude-sonnet-4-5', 'high', 1_000), [undefined, undefined, 0.3, 'reasoning_effort:unsupported']);
+  assert.deepEqual(of('claude-sonnet-4-5', 'none'), [undefined, undefined, 0.3]);
+  assert.deepEqual(of('claude-3-5-haiku-20241022', 'high'), [
+    undefined,
+    undefined,
+    0.3,
+    'reasoning_effort:unsupported',
+  ]);
+  const adaptive = { type: 'adaptive', display: 'summarized' };
+  assert.deepEqual(of('claude-opus-5', 'xhigh'), [adaptive, { effort: 'xhigh' }, undefined, 'temperature:unsupported']);
+  assert.deepEqual(of('claude-sonnet-5-5', 'none'), [
+    { type: 'between_tools' },
+    undefined,
+    undefined,
+    'temperature:unsupported',
+  ]);
+});
+
+test('a budget is not asked for where Anthropic refuses it: forced calls, a tool loop without thoughts', () => {
+  const reasoning = { effort: 'high' };
+  const forced = encode({ reasoning, tools, toolChoice: { type: 'required' } });
+  assert.equal(forced.body.thinking, undefined);
+  const loop = [say('user', 'a'), say('assistant', call('a', '{}')), say('tool', result('a', text('1')))];
+  assert.deepEqual(losses(encode({ reasoning, tools, messages: loop })), ['reasoning_effort:unsupported']);
+  const signed: NeutralPart = { type: 'reasoning', text: 'hm', signature: 's', vendor: 'anthropic-messages' };
+  loop[1] = say('assistant', signed, call('a', '{}'));
+  assert.deepEqual(encode({ reasoning, tools, messages: loop }).body.thinking, {
+    type: 'enabled',
+    budget_tokens: 3_072,
+  });
+});
+
+test('thoughts signed by this vendor go back whole, others are left out and listed', () => {
+  const thought = (signature: string, vendor: string): NeutralPart => ({
+    type: 'reasoning',
+    text: 'hm',
+    signature,
+    vendor,
+  });
+  const redacted: NeutralPart = { type: 'redacted-reasoning', data: 'x', vendor: 'anthropic-messages' };
+  const encoded = encode({
+    messages: [
+      say('user', 'a'),
+      say(
+        'assistant',
+        thought('s', 'anthropic-messages'),
+        redacted,
+        thought('', 'anthropic-messages'),
+        thought('s', 'gemini'),
+        { type: 'reasoning', text: 'x' },
+        'b',
+      ),
+      say('user', 'c'),
+    ],
+  });
+  assert.deepEqual((encoded.body.messages as { content: unknown }[])[1]?.content, [
+    { type: 'thinking', thinking: 'hm', signature: 's' },
+    { type: 'redacted_thinking', data: 'x' },
+    { type: 'text', text: 'b' },
+  ]);
+  assert.deepEqual(losses(encoded), Array(3).fill('messages[1].reasoning_content:unsupported'));
+});
+
+test('the assistant cannot begin, and on newer models not end', () => {
+  const begun = encode({ messages: [say('assistant', 'Hello!'), say('user', 'hi')] });
+  assert.deepEqual(
+    (begun.body.messages as { role: string }[]).map((turn) => turn.role),
+    ['user', 'assistant', 'user'],
+  );
+  assert.deepEqual(losses(begun), ['messages[0]:narrowed']);
+  const open = [say('user', 'a'), say('assistant', '{ ')];
+  assert.deepEqual((encode({ messages: open }).body.messages as unknown[])[1], {
+    role: 'assistant',
+    content: [text('{')],
+  });
+  const closed = encode({ messages: open }, target('claude-opus-5'));
+  assert.deepEqual(
+    (closed.body.messages as { role: string }[]).map((turn) => turn.role),
+    ['user', 'assistant', 'user'],
+  );
+  assert.deepEqual(losses(closed), ['messages:narrowed']);
+});
+
+test('names, picture detail and strict are left out and listed', () => {
+  const picture: NeutralPart = { type: 'image', source: { kind: 'url', url: 'https://a.example/' }, detail: 'low' };
+  const encoded = encode({
+    messages: [{ ...say('user', 'a', picture), name: 'ann' }],
+    tools: [{ name: 'f', strict: true }],
+  });
+  assert.deepEqual(losses(encoded), [
+    'messages[0].name:unsupported',
+    'messages[0].content[1].image_url.detail:unsupported',
+    'tools[0].function.strict:unsupported',
+  ]);
+});
+
+test('fields that the target refuses are left out, named by the caller’s word', () => {
+  const encoded = encode({ stop: ['x'] }, { ...older, omit: ['stop_sequences', 'top_k'] });
+  assert.equal(encoded.body.stop_sequences, undefined);
+  assert.deepEqual(losses(encoded), ['stop:unsupported']);
+});
+
+test('the caller’s objects are not changed', () => {
+  const schema = Object.freeze({
+    type: 'object',
+    properties: Object.freeze({ a: Object.freeze({ type: 'string', minLength: 1 }) }),
+  });
+  encode({ responseFormat: { type: 'json-schema', name: 'x', schema } }, target('claude-sonnet-4-5'));
+  encode({ tools: [Object.freeze({ name: 'f', parameters: Object.freeze({}) })] });
+});
