@@ -37,7 +37,16 @@ export interface UpstreamCall {
 }
 
 export interface TransportError {
-  kind: 'connect' | 'connect-timeout' | 'dns' | 'tls' | 'reset' | 'headers-timeout' | 'body-timeout' | 'decode' | 'protocol';
+  kind:
+    | 'connect'
+    | 'connect-timeout'
+    | 'dns'
+    | 'tls'
+    | 'reset'
+    | 'headers-timeout'
+    | 'body-timeout'
+    | 'decode'
+    | 'protocol';
   /** For people: no URL, no address. */
   message: string;
 }

@@ -1,0 +1,90 @@
+import zlib from 'node:zlib';
+
+export interface Decompressor {
+  /** 'full' asks to hold further input back until `drained`. */
+  write(chunk: Buffer): 'ready' | 'full';
+  end(): void;
+  pause(): void;
+  resume(): void;
+  /** Nothing is told any more. Idempotent. */
+  destroy(): void;
+}
+
+/** After `ended` or `failed` nothing more is called. */
+export interface DecompressorSink {
+  data(chunk: Buffer): void;
+  drained(): void;
+  ended(): void;
+  /** The input is broken, cut short, or larger than allowed. */
+  failed(reason: string): void;
+}
+
+export type Encoding = 'gzip' | 'deflate' | 'br' | 'zstd';
+
+/** Of a Content-Encoding header (RFC 9110 §8.4): null for none, undefined for one we cannot read. */
+export function encodingOf(header: string | undefined): Encoding | null | undefined {
+  const name = header?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity') return null;
+  if (name === 'x-gzip') return 'gzip';
+  return name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd' ? name : undefined;
+}
+
+function open(encoding: Encoding) {
+  switch (encoding) {
+    case 'gzip':
+      return zlib.createGunzip();
+    case 'deflate':
+      return zlib.createInflate();
+    case 'br':
+      return zlib.createBrotliDecompress();
+    case 'zstd':
+      return zlib.createZstdDecompress();
+  }
+}
+
+/** Gives out at most `bytesMax` in all: a kilobyte can unfold to a megabyte. */
+export function createDecompressor(encoding: Encoding, bytesMax: number, sink: DecompressorSink): Decompressor {
+  const stream = open(encoding);
+  let outBytes = 0;
+  let over = false;
+
+  function fail(reason: string): void {
+    if (over) return;
+    over = true;
+    stream.destroy();
+    sink.failed(reason);
+  }
+
+  stream.on('data', (chunk: Buffer) => {
+    if (over) return;
+    outBytes += chunk.length;
+    if (outBytes > bytesMax) fail(`the ${encoding} answer is larger than ${bytesMax} bytes`);
+    else sink.data(chunk);
+  });
+  stream.on('drain', () => {
+    if (!over) sink.drained();
+  });
+  stream.on('end', () => {
+    if (over) return;
+    over = true;
+    sink.ended();
+  });
+  stream.on('error', () => fail(`the ${encoding} answer cannot be decompressed`));
+
+  return {
+    write: (chunk) => (over || stream.write(chunk) ? 'ready' : 'full'),
+    end() {
+      if (!over) stream.end();
+    },
+    pause() {
+      stream.pause();
+    },
+    resume() {
+      stream.resume();
+    },
+    destroy() {
+      over = true;
+      stream.destroy();
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import type { LookupFunction } from 'node:net';
+import { type Address, createSystemResolver, type ResolveName } from './resolve-name.ts';
+import { systemTime, type Time } from './timers.ts';
+import { ConnectFailure, codeOf } from './transport-error.ts';
+
+const ttlMaxMs = 60_000;
+const ttlMinMs = 1_000;
+/** How long the last good address serves while the name cannot be resolved. */
+const staleMaxMs = 5 * 60_000;
+/** A query that takes longer has failed for those who wait, but its late answer is still kept. */
+const queryTimeoutMs = 2_000;
+/** Between two queries of a name that fails, while its last good address serves. */
+const retryFailedMs = 5_000;
+const namesMax = 1_024;
+
+interface KnownName {
+  addresses: readonly Address[];
+  /** On the monotonic clock. */
+  freshUntilMs: number;
+  staleUntilMs: number;
+  /** The last query failed: answer with what is known, and ask in the background. */
+  failing: boolean;
+}
+
+/**
+ * A lookup for `net.connect` that remembers: an answer for its TTL, at most 60 s; the last good one for 5 min while the
+ * name servers fail or hang. Those who ask for one name at once share one query; a name that hangs fails after 2 s with
+ * a `ConnectFailure` of kind `dns` and holds up no other name.
+ */
+export function createLookup(options: { resolve?: ResolveName; time?: Time } = {}): LookupFunction {
+  const resolve = options.resolve ?? createSystemResolver();
+  const time = options.time ?? systemTime;
+  const known = new Map<string, KnownName>();
+  const queries = new Map<string, Promise<readonly Address[]>>();
+
+  async function query(hostname: string): Promise<readonly Address[]> {
+    try {
+      const { addresses, ttlMs } = await resolve(hostname);
+      if (addresses.length === 0) throw new ConnectFailure('dns', 'ENODATA');
+      const nowMs = time.monotonicMs();
+      remember(hostname, {
+        addresses,
+        freshUntilMs: nowMs + Math.min(Math.max(ttlMs, ttlMinMs), ttlMaxMs),
+        staleUntilMs: nowMs + staleMaxMs,
+        failing: false,
+      });
+      return addresses;
+    } catch (error) {
+      markFailing(hostname);
+      throw new ConnectFailure('dns', codeOf(error));
+    } finally {
+      queries.delete(hostname);
+    }
+  }
+
+  function remember(hostname: string, name: KnownName): void {
+    known.delete(hostname);
+    known.set(hostname, name);
+    // The longest unrefreshed goes first.
+    if (known.size > namesMax) known.delete(known.keys().next().value ?? '');
+  }
+
+  function markFailing(hostname: string): void {
+    const name = known.get(hostname);
+    if (name === undefined) return;
+    name.failing = true;
+    name.freshUntilMs = time.monotonicMs() + retryFailedMs;
+  }
+
+  /** Starts a query or joins the one that runs; for those who wait it fails after `queryTimeoutMs`. */
+  function ask(hostname: string): Promise<readonly Address[]> {
+    let running = queries.get(hostname);
+    if (running === undefined) {
+      if (queries.size >= namesMax) return Promise.reject(new ConnectFailure('dns', 'EBUSY'));
+      running = query(hostname);
+      queries.set(hostname, running);
+    }
+    return inTime(running, () => markFailing(hostname));
+  }
+
+  function inTime(running: Promise<readonly Address[]>, onTimeout: () => void): Promise<readonly Address[]> {
+    return new Promise((done, fail) => {
+      const alarm = time.after(queryTimeoutMs, () => {
+        onTimeout();
+        fail(new ConnectFailure('dns', 'ETIMEOUT'));
+      });
+      running.then(done, fail).finally(() => time.cancel(alarm));
+    });
+  }
+
+  /** Undefined when the name must be asked first. */
+  function addressesNow(hostname: string): readonly Address[] | undefined {
+    const name = known.get(hostname);
+    if (name === undefined) return undefined;
+    const nowMs = time.monotonicMs();
+    if (nowMs < name.freshUntilMs && nowMs < name.staleUntilMs) return name.addresses;
+    if (!name.failing || nowMs >= name.staleUntilMs) return undefined;
+    // Its failure is already noted, and what it finds is remembered.
+    ask(hostname).catch(() => undefined);
+    return name.addresses;
+  }
+
+  function lastGood(hostname: string): readonly Address[] | undefined {
+    const name = known.get(hostname);
+    return name !== undefined && time.monotonicMs() < name.staleUntilMs ? name.addresses : undefined;
+  }
+
+  return (hostname, { all }, callback) => {
+    const answer = (addresses: readonly Address[]): void => {
+      const [first] = addresses;
+      if (all) callback(null, [...addresses]);
+      else callback(null, first?.address ?? '', first?.family);
+    };
+    const now = addressesNow(hostname);
+    if (now !== undefined) {
+      answer(now);
+      return;
+    }
+    ask(hostname).then(answer, (error) => {
+      const last = lastGood(hostname);
+      if (last !== undefined) answer(last);
+      else callback(error, '');
+    });
+  };
+}

@@ -1,0 +1,121 @@
+import { lookup, Resolver } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { codeOf } from './transport-error.ts';
+
+export interface Address {
+  address: string;
+  family: 4 | 6;
+}
+
+export interface ResolvedName {
+  /** Not empty; IPv4 first, because a broken IPv6 route is far more common than the reverse. */
+  addresses: readonly Address[];
+  ttlMs: number;
+}
+
+/** Asks once; rejects when the name has no address. */
+export type ResolveName = (hostname: string) => Promise<ResolvedName>;
+
+/** getaddrinfo tells no TTL, and its files may be edited. */
+const systemTtlMs = 10_000;
+/** After the first answer, how long its sibling of the other family is awaited (RFC 8305 §3). */
+const otherFamilyWaitMs = 50;
+/** libuv has four threads for getaddrinfo, files and zlib together; a hanging name server may hold two of them. */
+const systemQueriesMax = 2;
+
+/**
+ * Names with a dot go to the name servers by c-ares, which needs no thread, so that any number may hang. What the name
+ * servers do not know (search domains, mDNS) and names without a dot go to getaddrinfo, a few at a time.
+ */
+export function createSystemResolver(options: { hostsFile?: string; servers?: readonly string[] } = {}): ResolveName {
+  const resolver = new Resolver({ timeout: 900, tries: 2 });
+  if (options.servers !== undefined) resolver.setServers(options.servers);
+  const hostsFile = options.hostsFile ?? '/etc/hosts';
+  const fromSystem = createSystemQueries();
+  return async (hostname) => {
+    // c-ares does not read it in this way of asking.
+    const listed = addressesInHosts(readHosts(hostsFile), hostname);
+    if (listed.length > 0) return { addresses: listed, ttlMs: systemTtlMs };
+    if (!hostname.includes('.') || hostname.endsWith('.local') || hostname.endsWith('.localhost')) {
+      return fromSystem(hostname);
+    }
+    try {
+      return await fromNameServers(resolver, hostname);
+    } catch (error) {
+      // A server that hangs would hang a thread too.
+      if (codeOf(error) === 'ETIMEOUT') throw error;
+      return fromSystem(hostname);
+    }
+  };
+}
+
+async function fromNameServers(resolver: Resolver, hostname: string): Promise<ResolvedName> {
+  const four = resolver.resolve4(hostname, { ttl: true });
+  const six = resolver.resolve6(hostname, { ttl: true });
+  const [records4, records6] = await Promise.all([unlessOtherCame(four, six), unlessOtherCame(six, four)]);
+  const addresses: Address[] = [
+    ...records4.map(({ address }) => ({ address, family: 4 as const })),
+    ...records6.map(({ address }) => ({ address, family: 6 as const })),
+  ];
+  // Both failed, or none had a record: the error of one of them says which.
+  if (addresses.length === 0) await four;
+  if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENODATA' });
+  return { addresses, ttlMs: Math.min(...[...records4, ...records6].map(({ ttl }) => ttl * 1000)) };
+}
+
+/** `mine`, or nothing if it fails or is much later than `other`: some servers never answer AAAA. */
+async function unlessOtherCame<T>(mine: Promise<T[]>, other: Promise<T[]>): Promise<T[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const otherCame = other.then(
+    (records) =>
+      new Promise<T[]>((done) => {
+        if (records.length > 0) timer = setTimeout(done, otherFamilyWaitMs, []);
+      }),
+    () => mine,
+  );
+  try {
+    return await Promise.race([mine, otherCame]);
+  } catch {
+    return [];
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** At most `systemQueriesMax` at a time; above that the name fails at once rather than wait for a thread that hangs. */
+function createSystemQueries(): ResolveName {
+  let running = 0;
+  return async (hostname) => {
+    if (running >= systemQueriesMax) throw Object.assign(new Error('resolver busy'), { code: 'EBUSY' });
+    running += 1;
+    try {
+      const found = await lookup(hostname, { all: true });
+      const addresses = found.map(
+        ({ address, family }) => ({ address, family: family === 6 ? (6 as const) : 4 }) as const,
+      );
+      return { addresses: addresses.sort((a, b) => a.family - b.family), ttlMs: systemTtlMs };
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+// Synchronous: a thread may not be free just when names are the trouble, and the file is small and local.
+function readHosts(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** hosts(5): an address and its names per line, `#` begins a comment. */
+export function addressesInHosts(hosts: string, hostname: string): Address[] {
+  const wanted = hostname.toLowerCase();
+  const found: Address[] = [];
+  for (const line of hosts.split('\n')) {
+    const [address, ...names] = (line.split('#')[0] ?? '').trim().toLowerCase().split(/\s+/);
+    if (address && names.includes(wanted)) found.push({ address, family: address.includes(':') ? 6 : 4 });
+  }
+  return found.sort((a, b) => a.family - b.family);
+}
