@@ -1,3 +1,4 @@
+import { classOfAnthropicError } from '../dialects/anthropic-messages/errors.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import { defaultErrorClass } from './default-errors.ts';
@@ -9,7 +10,9 @@ import type { Classify, ErrorRule } from './provider.ts';
  */
 export const classifyError: Classify = (provider, status, error): FaultClass => {
   for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
-  return defaultErrorClass(status, error);
+  return provider.dialect === 'anthropic-messages'
+    ? classOfAnthropicError(status, error)
+    : defaultErrorClass(status, error);
 };
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.

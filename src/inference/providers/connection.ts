@@ -17,6 +17,10 @@ export interface ProviderConnection {
   credentials: ReadonlyMap<string, CredentialHeaders>;
   /** The operator's own `anthropic-beta`, joined with the caller's; null when none. */
   beta: string | null;
+  /** For `scrub` alone, and not enumerable: a connection that is logged or spread by mistake does not tell them. */
+  readonly secrets: readonly string[];
+  /** The upstream's host and host:port, which no message to a caller names. */
+  hosts: readonly string[];
 }
 
 /** Flat header lists (name, value, name, value…). They hold the secret: never logged, never in an error. */
@@ -67,20 +71,31 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   }
 
   const { chat } = provider.paths;
-  return {
-    ok: true,
-    connection: {
-      name,
-      provider,
-      origin: base.origin,
-      basePath: base.path,
-      chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
-      apiVersion: facts.apiVersion,
-      credentials,
-      beta: extra.headers.get('anthropic-beta') ?? null,
-    },
+  const { host, hostname } = new URL(base.origin);
+  const parts = {
+    name,
+    provider,
+    origin: base.origin,
+    basePath: base.path,
+    chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
+    apiVersion: facts.apiVersion,
+    credentials,
+    beta: extra.headers.get('anthropic-beta') ?? null,
+    hosts: host === hostname ? [host] : [host, hostname],
   };
+  const known = [
+    ...secrets,
+    ...[...extra.headers].filter(([header]) => secretHeader.test(header)).map(([, value]) => value),
+  ];
+  return { ok: true, connection: withHidden(parts, known) };
 }
+
+function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {
+  const connection: ProviderConnection = { ...parts, secrets };
+  return Object.defineProperty(connection, 'secrets', { enumerable: false });
+}
+
+const secretHeader = /auth|key|token|secret|cookie|credential/;
 
 function readBaseUrl(
   facts: ConnectionFacts,

@@ -1,7 +1,7 @@
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
-/** Error codes and types of both dialects that mean the same whatever the status. */
+/** Error codes and types of the OpenAI dialect that mean the same whatever the status. */
 const classByCode: Readonly<Record<string, FaultClass>> = {
   context_length_exceeded: 'caller_fault',
   string_above_max_length: 'caller_fault',
@@ -26,10 +26,8 @@ const classByCode: Readonly<Record<string, FaultClass>> = {
   unsupported_country_region_territory: 'region_blocked',
   rate_limit_exceeded: 'rate_limited',
   rate_limit_error: 'rate_limited',
-  overloaded_error: 'transient',
   server_error: 'transient',
-  api_error: 'transient',
-  timeout_error: 'transient',
+  overloaded_error: 'transient',
 };
 
 /** Words by which services without codes say the same; looked for in 4xx answers only. */

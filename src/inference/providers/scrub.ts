@@ -3,7 +3,7 @@ export const scrubbedCharsMax = 500;
 /** Of what the upstream sent, how much is looked at: patterns never run over more. */
 const lookedAtCharsMax = 4_000;
 
-/** What the connection knows of itself and no message may tell. */
+/** What a `ProviderConnection` knows of itself and no message may tell. */
 export interface ScrubKnown {
   /** Whole secrets, as configured. */
   secrets: readonly string[];
@@ -16,7 +16,7 @@ export interface ScrubKnown {
  * URLs, addresses, paths of its machine and stack traces, on one line, at most `scrubbedCharsMax` characters.
  * Told twice over: by what we know (`known`) and by how such things look.
  */
-export function scrubMessage(message: string, known: ScrubKnown): string {
+export function scrub(message: string, known: ScrubKnown): string {
   let text = boundedPiece(message);
   // Before anything is rewritten, or a half of a secret could survive its other half.
   for (const secret of known.secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
@@ -61,12 +61,17 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic|digest|negotiate)[ :]+[\w.~+/=*-]{4,}/gi, '$1 [redacted]'],
   // name = value, name: value, "name":"value", for whatever calls itself a secret.
   [
-    /\b((?:proxy-)?authorization|(?:x-|x-goog-|ocp-apim-subscription-)?(?:api[-_ ]?)?key|(?:access|auth|id|refresh|session|secret)[-_]?(?:token|key)|token|secret|password|passwd|credential|set-cookie|cookie)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{4,}/gi,
+    /\b((?:proxy-)?authorization|(?:x-|x-goog-)?api[-_ ]?key|(?:subscription|private|secret|access)[-_ ]?key|password|passwd|secret|credential|set-cookie|cookie)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{4,}/gi,
+    '$1$2[redacted]',
+  ],
+  // Apart, and only when long: "unexpected token: x" is said of JSON.
+  [
+    /\b((?:access|auth|id|refresh|session)?[-_]?token)(["']?\s{0,3}[=:]\s{0,3}["']?)(?!\[)[^\s"',;&}]{16,}/gi,
     '$1$2[redacted]',
   ],
   // Prefixes by which services mark their keys; `*` and `…` because some print them half masked.
   [
-    /\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|r8|tgp|jina|gh[oprsu]|github_pat|xox[abeprs]|ya29|glpat|dop_v1|key|csk|co)[-_.][\w*….-]{6,}/gi,
+    /\b(?:sk|pk|rk|gsk|xai|hf|nvapi|fw|pplx|r8|tgp|jina|gh[oprsu]|github_pat|xox[abeprs]|ya29|glpat|dop_v1|csk)[-_.][\w*….-]{6,}/gi,
     '[redacted]',
   ],
   [/\bAIza[\w-]{10,}/g, '[redacted]'],

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../kernel/json.ts';
+import { applyQuirks } from './apply-quirks.ts';
+import { deepseek } from './deepseek.ts';
+import { groq } from './groq.ts';
+import { lmstudio } from './lmstudio.ts';
+import { mistral } from './mistral.ts';
+import { modelFacts, quirksOf } from './model-facts.ts';
+import { openai } from './openai.ts';
+
+const messages = [{ role: 'user', content: 'hi' }];
+
+test('a body that fits comes back as the same object, so that its bytes can be forwarded', () => {
+  const body: JsonObject = {
+    model: 'm',
+    messages,
+    temperature: 0.2,
+    stream: true,
+    stream_options: { include_usage: true },
+    n: 2,
+    seed: 1,
+    response_format: { type: 'json_object' },
+  };
+  assert.equal(applyQuirks(body, openai.quirks).body, body);
+  const plain: JsonObject = { model: 'm', messages, max_tokens: 5, temperature: 1, response_format: { type: 'text' } };
+  for (const { quirks } of [groq, mistral, deepseek, lmstudio]) assert.equal(applyQuirks(plain, quirks).body, plain);
+});
+
+test('Groq: what it answers 400 to is left out and listed, a default is left out unlisted', () => {
+  const body: JsonObject = { model: 'm', messages, logit_bias: { 5: 1 }, logprobs: false, top_logprobs: null, n: 1 };
+  const before = structuredClone(body);
+  const fitted = applyQuirks(body, groq.quirks);
+  assert.deepEqual(fitted.body, { model: 'm', messages });
+  assert.deepEqual(fitted.losses, [{ field: 'logit_bias', why: 'unsupported' }]);
+  assert.deepEqual(body, before, 'the caller’s body is untouched: the next target needs it');
+});
+
+test('Mistral: other spellings are translated, stream_options goes without a loss', () => {
+  const fitted = applyQuirks(
+    { messages, seed: 7, max_completion_tokens: 9, user: 'u', stream_options: { include_usage: true } },
+    mistral.quirks,
+  );
+  assert.deepEqual(fitted.body, { messages, random_seed: 7, max_tokens: 9 });
+  assert.deepEqual(fitted.losses, [{ field: 'user', why: 'unsupported' }]);
+});
+
+test('a renamed field does not overwrite what stands there already', () => {
+  assert.deepEqual(applyQuirks({ max_completion_tokens: 9, max_tokens: 4 }, mistral.quirks).body, { max_tokens: 4 });
+});
+
+test('a JSON schema over JSON mode alone is told in words and listed as narrowed', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const fitted = applyQuirks(
+    { messages, response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } },
+    deepseek.quirks,
+  );
+  assert.deepEqual(fitted.body.response_format, { type: 'json_object' });
+  assert.deepEqual(fitted.losses, [{ field: 'response_format', why: 'narrowed' }]);
+  const [first, ...rest] = fitted.body.messages as JsonObject[];
+  assert.match(String(first?.content), /JSON Schema.*"properties"/);
+  assert.deepEqual(rest, messages);
+});
+
+test('LM Studio: JSON mode becomes a schema of any object', () => {
+  const fitted = applyQuirks({ messages, response_format: { type: 'json_object' } }, lmstudio.quirks);
+  assert.equal((fitted.body.response_format as JsonObject).type, 'json_schema');
+});
+
+test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1 keeps its temperature', () => {
+  const body: JsonObject = { messages, max_tokens: 10, temperature: 0.3, top_p: 1 };
+  for (const model of ['o3', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-mini', 'gpt-5-2025-08-07']) {
+    const fitted = applyQuirks(body, quirksOf(openai, model));
+    assert.deepEqual(fitted.body, { messages, max_completion_tokens: 10 }, model);
+    assert.deepEqual(fitted.losses, [{ field: 'temperature', why: 'unsupported' }]);
+  }
+  assert.deepEqual(applyQuirks(body, quirksOf(openai, 'gpt-5.1')).body, {
+    messages,
+    temperature: 0.3,
+    top_p: 1,
+    max_completion_tokens: 10,
+  });
+  assert.equal(applyQuirks(body, quirksOf(openai, 'gpt-4o')).body, body);
+  assert.equal(quirksOf(groq, 'openai/o3'), groq.quirks, 'other services translate on their own');
+});
+
+test('model facts: known families by their bare name, everything else unknown', () => {
+  assert.equal(modelFacts('gpt-4o-mini-2024-07-18')?.maxOutputTokens, 16_384);
+  assert.equal(modelFacts('anthropic/claude-sonnet-4-5-20250929')?.maxOutputTokens, 64_000);
+  assert.equal(modelFacts('claude-opus-4-1-20250805')?.maxOutputTokens, 32_000);
+  assert.equal(modelFacts('claude-opus-4-6')?.contextWindow, 1_000_000);
+  assert.equal(modelFacts('o3-mini')?.vision, false);
+  for (const model of ['gpt-4', 'gpt-4o-audio-preview', 'llama-3.3-70b', 'claude-next', '', '/'])
+    assert.equal(modelFacts(model), null, model);
+});

@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { UpstreamError } from '../dialects/dialect.ts';
+import type { FaultClass } from '../neutral/outcome.ts';
+import { catalog, providerOf } from './catalog.ts';
+import { classifyError } from './classify.ts';
+
+type Row = readonly [status: number, error: Partial<UpstreamError> | null, expected: FaultClass];
+
+function check(type: string, rows: readonly Row[]): void {
+  const provider = providerOf(type);
+  assert.ok(provider);
+  for (const [status, error, expected] of rows) {
+    const full = error === null ? null : { message: '', code: '', param: null, ...error };
+    assert.equal(classifyError(provider, status, full), expected, `${type} ${status} ${JSON.stringify(error)}`);
+  }
+}
+
+/** Design §8: true of every provider, whatever its own rules say of certain codes. */
+const everywhere: readonly Row[] = [
+  [400, { message: 'temperature must be at most 2', param: 'temperature' }, 'caller_fault'],
+  [409, null, 'caller_fault'],
+  [413, null, 'caller_fault'],
+  [415, null, 'caller_fault'],
+  [422, { message: 'Extra inputs are not permitted' }, 'caller_fault'],
+  [401, null, 'bad_credential'],
+  [402, null, 'quota_exhausted'],
+  [403, null, 'bad_credential'],
+  [404, null, 'model_unavailable'],
+  [410, null, 'model_unavailable'],
+  [429, null, 'rate_limited'],
+  [451, null, 'region_blocked'],
+  [302, null, 'transient'],
+  [408, null, 'transient'],
+  [425, null, 'transient'],
+  [500, null, 'transient'],
+  [502, { message: '<html>' }, 'transient'],
+  [503, null, 'transient'],
+  [504, null, 'transient'],
+  [529, null, 'transient'],
+];
+
+describe('status alone, for every provider', () => {
+  for (const provider of catalog) test(provider.id, () => check(provider.id, everywhere));
+});
+
+const byProvider: Readonly<Record<string, readonly Row[]>> = {
+  openai: [
+    [429, { code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'quota_exhausted'],
+    [429, { code: 'rate_limit_exceeded' }, 'rate_limited'],
+    [400, { code: 'context_length_exceeded' }, 'caller_fault'],
+    [400, { code: 'content_policy_violation' }, 'caller_fault'],
+    [401, { code: 'invalid_api_key' }, 'bad_credential'],
+    [
+      403,
+      { code: 'unsupported_country_region_territory', message: 'Country, region, or territory not supported' },
+      'region_blocked',
+    ],
+    [403, { code: 'model_not_found', message: 'Project does not have access to model gpt-x' }, 'model_unavailable'],
+    [403, { message: 'You are not allowed to sample from this model' }, 'model_unavailable'],
+    [404, { code: 'model_not_found', param: 'model' }, 'model_unavailable'],
+    [404, { message: 'The model `gpt-x` does not exist' }, 'model_unavailable'],
+    [404, { message: 'No such file object: file-abc', param: 'file_id' }, 'caller_fault'],
+    [404, { message: 'Response with id resp_1 not found.' }, 'caller_fault'],
+    [200, null, 'malformed'],
+    [200, { code: 'rate_limit_exceeded' }, 'rate_limited'],
+    [200, { code: 'server_error' }, 'transient'],
+    [200, { message: 'something odd' }, 'malformed'],
+    [400, { code: 'constructor' }, 'caller_fault'],
+  ],
+  'azure-openai': [
+    [
+      400,
+      {
+        code: 'content_filter',
+        message: 'The response was filtered due to the prompt triggering Azure OpenAI’s content management policy',
+      },
+      'caller_fault',
+    ],
+    [
+      404,
+      { code: 'DeploymentNotFound', message: 'The API deployment for this resource does not exist' },
+      'model_unavailable',
+    ],
+    [404, { code: '404', message: 'Resource not found' }, 'model_unavailable'],
+    [
+      401,
+      { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint' },
+      'bad_credential',
+    ],
+    [403, { message: 'Out of call volume quota for the subscription' }, 'quota_exhausted'],
+    [429, { code: '429', message: 'Requests have exceeded token rate limit' }, 'rate_limited'],
+  ],
+  anthropic: [
+    [529, { code: 'overloaded_error' }, 'transient'],
+    [200, { code: 'overloaded_error' }, 'transient'],
+    [429, { code: 'rate_limit_error' }, 'rate_limited'],
+    [
+      400,
+      { code: 'invalid_request_error', message: 'Your credit balance is too low to access the API' },
+      'quota_exhausted',
+    ],
+    [
+      400,
+      { code: 'invalid_request_error', message: 'prompt is too long: 205000 tokens > 200000 maximum' },
+      'caller_fault',
+    ],
+    [401, { code: 'authentication_error' }, 'bad_credential'],
+    [403, { code: 'permission_error' }, 'bad_credential'],
+    [404, { code: 'not_found_error', message: 'model: claude-x' }, 'model_unavailable'],
+    [413, { code: 'request_too_large' }, 'caller_fault'],
+  ],
+  groq: [
+    [400, { code: 'model_decommissioned', message: 'The model has been decommissioned' }, 'model_unavailable'],
+    [413, { code: 'rate_limit_exceeded', message: 'Request too large for model on tokens per minute' }, 'rate_limited'],
+    [498, null, 'rate_limited'],
+    [404, { code: 'model_not_found' }, 'model_unavailable'],
+  ],
+  mistral: [
+    [400, { code: '1500', message: 'Invalid model: mistral-x' }, 'model_unavailable'],
+    [403, { message: 'This model is not available on your subscription tier' }, 'model_unavailable'],
+    [429, { message: 'Service tier capacity exceeded for this model.' }, 'transient'],
+    [429, { message: 'Requests rate limit exceeded' }, 'rate_limited'],
+  ],
+  openrouter: [
+    [402, { code: '402', message: 'Insufficient credits' }, 'quota_exhausted'],
+    [403, { code: '403', message: 'Your input was flagged by moderation' }, 'caller_fault'],
+    [403, { code: '403', message: 'Key disabled' }, 'bad_credential'],
+    [404, { code: '404', message: 'No endpoints found for x/y.' }, 'model_unavailable'],
+    [400, { code: '400', message: 'x/y is not a valid model ID' }, 'model_unavailable'],
+    [200, { code: '502', message: 'Provider returned error' }, 'transient'],
+    [200, { code: '429', message: 'Provider returned error' }, 'rate_limited'],
+  ],
+  deepseek: [
+    [400, { code: 'invalid_request_error', message: 'Model Not Exist' }, 'model_unavailable'],
+    [402, { message: 'Insufficient Balance' }, 'quota_exhausted'],
+  ],
+  xai: [
+    [400, { message: 'Incorrect API key provided: xa***yz.' }, 'bad_credential'],
+    [429, { message: 'Your team has used all available credits' }, 'quota_exhausted'],
+  ],
+  together: [
+    [403, { message: 'Input token count + max_tokens parameter must be less than the context length' }, 'caller_fault'],
+    [400, { message: 'Unable to access non-serverless model x' }, 'model_unavailable'],
+  ],
+  fireworks: [[412, { message: 'Account is suspended, check your billing' }, 'quota_exhausted']],
+  nvidia: [[404, { message: "Function 'abc': Not found for account" }, 'model_unavailable']],
+  cohere: [
+    [429, { message: 'You are using a Trial key, which is limited to 1000 API calls / month' }, 'quota_exhausted'],
+    [498, { message: 'blocked output' }, 'caller_fault'],
+  ],
+  ollama: [[404, { message: "model 'qwen' not found, try pulling it first" }, 'model_unavailable']],
+  lmstudio: [[400, { message: 'No models loaded. Please load a model' }, 'model_unavailable']],
+  llamacpp: [
+    [
+      400,
+      { code: 'exceed_context_size_error', message: 'the request exceeds the available context size' },
+      'caller_fault',
+    ],
+    [503, { code: 'unavailable_error', message: 'Loading model' }, 'transient'],
+  ],
+  vllm: [[404, { code: 'NotFoundError', message: 'The model `x` does not exist.' }, 'model_unavailable']],
+};
+
+describe('errors of one provider', () => {
+  for (const [type, rows] of Object.entries(byProvider)) test(type, () => check(type, rows));
+});
