@@ -1,6 +1,6 @@
+import type { Loss } from '../neutral/loss.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
-import type { Loss } from '../neutral/loss.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { Credential, Target } from './target.ts';
 
@@ -35,11 +35,33 @@ export interface Route {
 }
 
 export type RouteStep =
-  | { kind: 'attempt'; attempt: RouteAttempt; /** Backoff before dispatch; 0 unless a target is repeated. */ delayMs: number }
+  | {
+      kind: 'attempt';
+      attempt: RouteAttempt;
+      /** Backoff before dispatch; 0 unless a target is repeated. */
+      delayMs: number;
+    }
   /** Every target is open or cooling, the soonest is back within waitForTargetMaxMs: ask again then. */
   | { kind: 'wait'; ms: number }
-  /** Nothing is left to try. `tried` 0 and a time: 503 with Retry-After; else 502. */
-  | { kind: 'exhausted'; soonestMs: number | null; reason: 'no-capable-target' | 'unavailable' | 'attempts-spent' | 'caller-fault' | 'retry-budget' };
+  /**
+   * Nothing is left to try. `soonestMs` is the wait in ms until the first capable target is back, null if none will
+   * be or one is there. Nothing tried, or every attempt `rate_limited`, and a time: 503 with Retry-After; else 502.
+   */
+  | {
+      kind: 'exhausted';
+      soonestMs: number | null;
+      reason: ExhaustedReason;
+      /** For `no-capable-target`: what no target can do, such as `vision`; else empty. */
+      unmet: readonly string[];
+    };
+
+export type ExhaustedReason =
+  | 'no-capable-target'
+  | 'unavailable'
+  | 'attempts-spent'
+  /** The first `caller_fault` among the attempts is the answer, whatever its second opinion ended with. */
+  | 'caller-fault'
+  | 'retry-budget';
 
 export interface RouteAttempt {
   number: number;
@@ -47,12 +69,15 @@ export interface RouteAttempt {
   credential: Credential;
   /** This real request tests an open breaker. */
   probe: boolean;
+  /** Monotonic ms at which it is to be dispatched, the backoff included; times to first token count from here. */
   startedMs: number;
 }
 
 export interface AttemptEnd {
   class: OutcomeClass;
   retryAfterMs: number | null;
+  /** The upstream's HTTP status: of caller faults only a 400 gets a second opinion. Unsaid counts as 400. */
+  status?: number | null;
 }
 
 /** Why a candidate was or was not taken; words for people. */

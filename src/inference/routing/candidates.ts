@@ -1,0 +1,55 @@
+import type { RequestNeeds } from '../neutral/request.ts';
+import type { RouteCandidate } from './route.ts';
+import type { Target } from './target.ts';
+
+/** A size estimate (bytes / 4) may be this far off: only what is surely too long is filtered. */
+const contextSurelyFull = 1.25;
+/** Above this part of the context window, input and output together may not fit: roomier targets go first. */
+const contextTight = 0.9;
+/** Of output that the caller allows, what is counted on for tightness; agents ask for 32,000 and use hundreds. */
+const outputReserveMax = 4_096;
+
+/**
+ * What the request needs and the target cannot do, as words for people; null when it is capable. Not filtered,
+ * because conversion has an answer: `n` (asked several times), reasoning effort (dropped and listed), too many
+ * output tokens (clamped), and JSON schema where a forced tool call can stand in.
+ */
+export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
+  const can = target.capabilities;
+  if (needs.vision && !can.vision) return 'vision';
+  if (needs.tools && !can.tools) return 'tools';
+  if (needs.audioIn && !can.audioIn) return 'audio input';
+  if (needs.logprobs && !can.logprobs) return 'logprobs';
+  if (needs.jsonSchema && !can.jsonSchema && !can.tools) return 'JSON schema';
+  const window = target.contextWindow;
+  if (window !== null && needs.inputTokensEstimate > window * contextSurelyFull) {
+    return `about ${needs.inputTokensEstimate} input tokens (its context holds ${window})`;
+  }
+  return null;
+}
+
+/**
+ * Candidates with equal numbers are one tier; lower tiers are tried first: the alias's own before fallbacks, then
+ * those that do the request as it is (native `n`, room in the context), then by priority, then without clamping.
+ */
+export function tierOf(candidate: RouteCandidate, needs: RequestNeeds): number {
+  const { target, rank } = candidate;
+  const awkward = (needs.n > 1 && !target.capabilities.nativeN) || isTight(target, needs) ? 1 : 0;
+  const clamped = wouldClamp(target, needs) ? 1 : 0;
+  return rank * 4e6 + awkward * 2e6 + Math.min(target.priority, priorityMax) * 2 + clamped;
+}
+
+/** Beyond it priorities are one tier. */
+const priorityMax = 999_999;
+
+function isTight(target: Target, needs: RequestNeeds): boolean {
+  if (target.contextWindow === null) return false;
+  const reserve = Math.min(needs.maxOutputTokens ?? 0, outputReserveMax);
+  return needs.inputTokensEstimate + reserve > target.contextWindow * contextTight;
+}
+
+function wouldClamp(target: Target, needs: RequestNeeds): boolean {
+  return (
+    target.maxOutputTokens !== null && needs.maxOutputTokens !== null && needs.maxOutputTokens > target.maxOutputTokens
+  );
+}

@@ -1,0 +1,80 @@
+import { seededRandom } from '../../kernel/random.ts';
+import { type Blocked, Choice, survey, unmetNeeds } from './choice.ts';
+import type { Health } from './health.ts';
+import type { RouteQuery, Verdict } from './route.ts';
+
+/** Why a choice was or was not taken, in words: `picked`, `not capable: vision`, `cooling until …`. */
+export function verdictOf(choice: Choice, health: Health): string {
+  if (choice.picked !== null) return choice.picked;
+  if (choice.unfit !== null) return choice.unfit;
+  return choice.blocked === null ? 'not needed' : blockedWords(choice.blocked, health);
+}
+
+/** What would happen to a request, without sending it. */
+export interface Explanation {
+  /** In the order of tiers; those that are out come last. */
+  candidates: readonly ExplainedCandidate[];
+  /** What no candidate can do, if that is why none remains. */
+  unmet: readonly string[];
+}
+
+export interface ExplainedCandidate extends Verdict {
+  rank: number;
+  priority: number;
+  weight: number;
+}
+
+/** Looks only: begins nothing, takes no probe, draws nothing from the budget. */
+export function explainRoute(query: RouteQuery, health: Health, nowMs: number): Explanation {
+  const choices = query.targets
+    .map((candidate) => ({ candidate, choice: new Choice(candidate, query, health) }))
+    .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
+  // Alone, each choice is examined even if a better tier is ready. Which credential is drawn does not show.
+  const random = seededRandom(0);
+  const ready: Choice[] = [];
+  const due: Choice[] = [];
+  for (const { choice } of choices) {
+    const found = survey([choice], 'fresh', query, random, nowMs);
+    if (found.ready.length > 0) ready.push(choice);
+    else if (found.due !== null) due.push(choice);
+  }
+  const first = ready.filter((choice) => choice.tier === ready[0]?.tier);
+  const candidates = choices.map(({ candidate, choice }) => ({
+    target: choice.target.id,
+    rank: candidate.rank,
+    priority: choice.target.priority,
+    weight: choice.weight,
+    verdict: dryVerdict(choice, first, due, health),
+  }));
+  const fits = choices.some(({ choice }) => choice.unfit === null);
+  return { candidates, unmet: fits ? [] : unmetNeeds(choices.map(({ choice }) => choice)) };
+}
+
+function dryVerdict(choice: Choice, first: readonly Choice[], due: readonly Choice[], health: Health): string {
+  if (choice.unfit !== null) return choice.unfit;
+  if (due.includes(choice)) {
+    const goesFirst = first.length === 0 || choice.tier <= first[0]!.tier;
+    return `${blockedWords(choice.blocked!, health)}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
+  }
+  if (choice.blocked !== null) return blockedWords(choice.blocked, health);
+  if (!first.includes(choice)) return 'ready: asked if those before it fail';
+  return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
+}
+
+function blockedWords(blocked: Blocked, health: Health): string {
+  switch (blocked.standing) {
+    case 'cooling':
+    case 'open':
+    case 'full':
+      return `${blocked.standing} until ${instant(health.wallMs(blocked.backAtMs))} (${blocked.reason})`;
+    case 'probing':
+      return `open (${blocked.reason}), another request is testing it`;
+    default:
+      return `open (${blocked.reason}), due a test`;
+  }
+}
+
+/** Rounded up to the second: at the time that is told, it is so. */
+function instant(wallMs: number): string {
+  return `${new Date(Math.ceil(wallMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,83 @@
+import type { Random } from '../../kernel/random.ts';
+import { rendezvousScore } from './affinity.ts';
+import type { LaneState } from './lane.ts';
+
+/** What is picked from: targets, each with the lane it would use, and the lanes of one target. */
+export interface Pickable {
+  weight: number;
+  /** Stable hash of its id. */
+  key: number;
+  state: LaneState;
+}
+
+/**
+ * Equals: the loads of two options differ by less than this factor. Then the weighted draw decides, so that weights
+ * are shares of the traffic; measured times alone would send all of it to whichever is a millisecond ahead.
+ */
+export const equalFactor = 1.25;
+/**
+ * For a conversation's own target: a warm prompt cache outweighs up to twice the load, which at low traffic is one
+ * request in flight against none.
+ */
+export const affinityEqualFactor = 2;
+
+/**
+ * One of several ready options: two are drawn by weight (with affinity the first is the conversation's own), and the
+ * first is kept unless the second is clearly better by PeakEWMA × (in flight + 1) / weight. `options` is not empty.
+ */
+export function pick<T extends Pickable>(
+  options: readonly T[],
+  affinity: number | null,
+  random: Random,
+  nowMs: number,
+): T {
+  if (options.length === 1) return options[0]!;
+  const first = affinity === null ? drawByWeight(options, null, random) : ownOf(options, affinity);
+  const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random);
+  const factor = affinity === null ? equalFactor : affinityEqualFactor;
+  return isClearlyBetter(second, first, factor, nowMs) ? second : first;
+}
+
+/** PeakEWMA × (in flight + 1): expected ms before a new request's first token. */
+export function loadOf(state: LaneState, nowMs: number): number {
+  return state.firstToken.readMs(state.awaiting, nowMs) * (state.inFlight + 1);
+}
+
+function isClearlyBetter(candidate: Pickable, holder: Pickable, factor: number, nowMs: number): boolean {
+  const candidateLoad = loadOf(candidate.state, nowMs) * factor;
+  const holderLoad = loadOf(holder.state, nowMs);
+  // Both unloaded and alike: by weight, the heavier would always win here, and weight 1 beside 3 get nothing.
+  if (candidate.state.inFlight === 0 && holder.state.inFlight === 0 && candidateLoad >= holderLoad) return false;
+  return candidateLoad * holder.weight < holderLoad * candidate.weight;
+}
+
+function drawByWeight<T extends Pickable>(options: readonly T[], without: T | null, random: Random): T {
+  let sum = 0;
+  for (const option of options) if (option !== without) sum += option.weight;
+  let left = random.next() * sum;
+  let last = options[0]!;
+  for (const option of options) {
+    if (option === without) continue;
+    last = option;
+    left -= option.weight;
+    if (left < 0) break;
+  }
+  return last;
+}
+
+function other<T>(pair: readonly T[], one: T): T {
+  return pair[0] === one ? pair[1]! : pair[0]!;
+}
+
+function ownOf<T extends Pickable>(options: readonly T[], affinity: number): T {
+  let best = options[0]!;
+  let bestScore = Number.NEGATIVE_INFINITY;
+  for (const option of options) {
+    const score = rendezvousScore(affinity, option.key, option.weight);
+    if (score > bestScore) {
+      best = option;
+      bestScore = score;
+    }
+  }
+  return best;
+}
