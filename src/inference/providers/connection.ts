@@ -60,14 +60,14 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
   const extra = readOperatorHeaders(facts.headers);
   if (!extra.ok) return { ok: false, message: `provider ${name}: ${extra.message}` };
 
-  const secrets = facts.secrets.map((secret) => secret.trim()).filter((secret) => secret !== '');
-  if (secrets.some((secret) => !printable(secret))) {
+  const secrets = facts.secrets.map((secret) => secret.trim());
+  if (secrets.some((secret) => secret !== '' && !printable(secret))) {
     return { ok: false, message: `provider ${name}: an API key has characters that no header can carry` };
   }
   const credentials = new Map<string, CredentialHeaders>();
   const count = Math.max(1, secrets.length);
   for (let i = 0; i < count; i++) {
-    credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] ?? null, extra.headers));
+    credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] || null, extra.headers));
   }
 
   const { chat } = provider.paths;
@@ -84,7 +84,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     hosts: host === hostname ? [host] : [host, hostname],
   };
   const known = [
-    ...secrets,
+    ...secrets.filter((secret) => secret !== ''),
     ...[...extra.headers].filter(([header]) => secretHeader.test(header)).map(([, value]) => value),
   ];
   return { ok: true, connection: withHidden(parts, known) };

@@ -1,0 +1,80 @@
+import { catalog } from './catalog.ts';
+import type { Provider } from './provider.ts';
+
+/** The text of docs/providers.md, made from the catalog so that it cannot say anything else. */
+export function providersReference(): string {
+  return [
+    '# Providers',
+    '',
+    '<!-- Generated from src/inference/providers by scripts/write-provider-docs.mjs; do not edit. -->',
+    '',
+    'Each is a `type:` under `providers:` in `culvert.yaml`. The environment variable configures it when there is no file.',
+    'Fields that a service refuses are left out and listed in the response header `x-culvert-dropped`; fields that it',
+    'spells otherwise are translated. Models are discovered from its list unless the last column says otherwise.',
+    '',
+    '| type | service | base URL | key | environment | speaks | models |',
+    '|---|---|---|---|---|---|---|',
+    ...catalog.map(addressRow),
+    '',
+    '## What each takes',
+    '',
+    'Beyond the fields that every one of them takes. For `anthropic` the conversion decides field by field.',
+    '',
+    '| type | left out | translated | `n` > 1 in one call | `logprobs` | `seed` | JSON Schema | usage in streams |',
+    '|---|---|---|---|---|---|---|---|',
+    ...catalog.filter((provider) => provider.paths.chat !== null).map(quirksRow),
+    '',
+    "OpenAI's reasoning models (also on Azure) get `max_tokens` as `max_completion_tokens`; the o-series and GPT-5 get no",
+    'sampling parameters, which they refuse.',
+    '',
+  ].join('\n');
+}
+
+function addressRow(provider: Provider): string {
+  const speaks = provider.paths.chat === null ? 'embeddings, rerank' : provider.dialect;
+  return row([
+    code(provider.id),
+    provider.title,
+    provider.baseUrl === null ? 'yours' : code(provider.baseUrl),
+    provider.local ? 'not needed' : authWords[provider.auth],
+    provider.envKey === null ? '–' : code(provider.envKey),
+    speaks,
+    provider.paths.models === null && provider.paths.originModels === undefined ? 'name them yourself' : 'discovered',
+  ]);
+}
+
+const authWords = {
+  bearer: '`Authorization: Bearer`',
+  'x-api-key': '`x-api-key`',
+  'api-key': '`api-key`',
+  none: 'none',
+} as const satisfies Record<Provider['auth'], string>;
+
+function quirksRow({ id, quirks }: Provider): string {
+  return row([
+    code(id),
+    list(quirks.omit.map(code)),
+    list(Object.entries(quirks.rename).map(([from, to]) => `${code(from)} → ${code(to)}`)),
+    yes(quirks.nativeN),
+    yes(quirks.logprobs),
+    yes(quirks.seed),
+    quirks.jsonSchema ? 'yes' : 'as JSON mode',
+    quirks.streamUsage ? 'asked for' : 'unasked',
+  ]);
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
+
+function list(words: readonly string[]): string {
+  return words.length === 0 ? '–' : words.join(', ');
+}
+
+function yes(is: boolean): string {
+  return is ? 'yes' : 'no';
+}
