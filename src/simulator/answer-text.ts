@@ -1,0 +1,39 @@
+import { tokensOf } from './tokens.ts';
+
+const filler = tokensOf(
+  'water flows through the culvert under the road and comes out clear on the other side where the path goes on ',
+).filter((token) => token.trim() !== '');
+
+/** `count` one-token words. */
+export function fillerTokens(count: number): string {
+  const words: string[] = [];
+  for (let at = 0; at < count; at += 1) words.push(filler[at % filler.length]!);
+  return words.join('');
+}
+
+const fillerLine = `${fillerTokens(filler.length)} `;
+
+/** `bytes` of ASCII words. */
+export function fillerBytes(bytes: number): string {
+  return fillerLine.repeat(Math.ceil(bytes / fillerLine.length)).slice(0, bytes);
+}
+
+const echoedCharsMax = 80;
+
+function beginning(text: string): string {
+  const line = text.trim();
+  if (line.length <= echoedCharsMax) return line;
+  const cut = line.slice(0, echoedCharsMax);
+  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
+}
+
+/** What a newcomer without any provider reads. */
+export function zeroKeyText(lastUserText: string): string {
+  const echo = lastUserText === '' ? '' : ` You said: “${beginning(lastUserText)}”`;
+  return `[simulated] Culvert works, but no AI provider is configured yet: set OPENAI_API_KEY=… (or add a provider to culvert.yaml) and restart for real answers.${echo}`;
+}
+
+export function mockText(name: string, lastUserText: string): string {
+  const from = name === '' ? '' : ` from ${name}`;
+  return lastUserText === '' ? `Mock answer${from}.` : `Mock answer${from} to: ${beginning(lastUserText)}`;
+}

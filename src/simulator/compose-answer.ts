@@ -1,0 +1,149 @@
+import type { JsonValue } from '../kernel/json.ts';
+import { fillerBytes, fillerTokens, mockText, zeroKeyText } from './answer-text.ts';
+import { exampleOf } from './example-json.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import type { Prompt, Tool } from './prompt.ts';
+import { countTokens, firstTokens } from './tokens.ts';
+
+/** What the simulator says, before any dialect. */
+export interface Answer {
+  /** Grows by one with every answer; dialects make their ids of it. */
+  serial: number;
+  model: string;
+  createdS: number;
+  choices: readonly Choice[];
+  inputTokens: number;
+  /** Part of `inputTokens`. */
+  cachedTokens: number;
+  /** Reasoning included. */
+  outputTokens: number;
+  reasoningTokens: number;
+}
+
+export interface Choice {
+  reasoning: string;
+  text: string;
+  calls: readonly Call[];
+  finish: 'stop' | 'stop-sequence' | 'length' | 'tool-calls';
+  stopSequence: string | null;
+}
+
+export interface Call {
+  name: string;
+  argumentsJson: string;
+}
+
+/** `zero-key` stands in for a provider that nobody has configured, and says so; `mock` is the fault upstream. */
+export type Purpose = 'zero-key' | 'mock';
+
+/** Who speaks. `name` tells one mock from another; '' when there is but one. */
+export interface Voice {
+  purpose: Purpose;
+  name: string;
+}
+
+export interface AnswerStamp {
+  serial: number;
+  createdS: number;
+}
+
+const reasoningText = 'The user wants an answer, and no model stands behind this one, so a plain sentence will do.';
+
+export function composeAnswer(prompt: Prompt, spec: FaultSpec, voice: Voice, stamp: AnswerStamp): Answer {
+  const choices: Choice[] = [];
+  let outputTokens = 0;
+  let reasoningTokens = 0;
+  for (let at = 0; at < prompt.choices; at += 1) {
+    const choice = composeChoice(prompt, spec, voice, at);
+    choices.push(choice);
+    const thought = countTokens(choice.reasoning);
+    reasoningTokens += thought;
+    outputTokens += thought + countTokens(choice.text);
+    for (const call of choice.calls) outputTokens += countTokens(call.name) + countTokens(call.argumentsJson);
+  }
+  return {
+    serial: stamp.serial,
+    model: prompt.model,
+    createdS: stamp.createdS,
+    choices,
+    inputTokens: prompt.inputTokens,
+    cachedTokens: Math.min(spec.cached ?? 0, prompt.inputTokens),
+    outputTokens,
+    reasoningTokens,
+  };
+}
+
+function composeChoice(prompt: Prompt, spec: FaultSpec, voice: Voice, at: number): Choice {
+  const thinks = prompt.reasoning === 'shown' || spec['slow-reasoning'] !== undefined;
+  const budget = prompt.maxTokens ?? Number.POSITIVE_INFINITY;
+  const reasoning = thinks ? firstTokens(reasoningText, budget) : '';
+  const calls = callsFor(prompt, voice);
+  if (calls.length > 0) return { reasoning, text: '', calls, finish: 'tool-calls', stopSequence: null };
+
+  const full = textFor(prompt, spec, voice, at);
+  let end = full.length;
+  let stopSequence: string | null = null;
+  for (const sequence of prompt.stop) {
+    const found = sequence === '' ? -1 : full.indexOf(sequence);
+    if (found < 0 || found >= end) continue;
+    end = found;
+    stopSequence = sequence;
+  }
+  const stopped = end < full.length ? full.slice(0, end) : full;
+  const left = thinks ? Math.max(0, budget - countTokens(reasoning)) : budget;
+  const text = left === Number.POSITIVE_INFINITY ? stopped : firstTokens(stopped, left);
+  if (text.length < stopped.length) return { reasoning, text, calls, finish: 'length', stopSequence: null };
+  return { reasoning, text, calls, finish: stopSequence === null ? 'stop' : 'stop-sequence', stopSequence };
+}
+
+function textFor(prompt: Prompt, spec: FaultSpec, voice: Voice, at: number): string {
+  if (spec.text !== undefined) return spec.text;
+  if (spec.size !== undefined) return fillerBytes(spec.size);
+  if (spec.tokens !== undefined) return fillerTokens(spec.tokens);
+  if (prompt.format !== 'text') return JSON.stringify(jsonFor(prompt, voice));
+  if (spec.chunks !== undefined) return fillerTokens(spec.chunks);
+  const text = plainText(prompt, voice);
+  return at === 0 ? text : `${text} (choice ${at + 1})`;
+}
+
+function jsonFor(prompt: Prompt, voice: Voice): JsonValue {
+  const words = fillWords(voice);
+  if (typeof prompt.format === 'object') return exampleOf(prompt.format.schema, words);
+  return { answer: plainText(prompt, voice) };
+}
+
+function plainText(prompt: Prompt, voice: Voice): string {
+  return voice.purpose === 'zero-key' ? zeroKeyText(prompt.lastUserText) : mockText(voice.name, prompt.lastUserText);
+}
+
+/** What stands in JSON strings that a schema leaves open. */
+function fillWords(voice: Voice): string {
+  return voice.purpose === 'zero-key' ? '[simulated]' : 'mock';
+}
+
+/** The tools that the request forces, or that its last words ask for as `call <name>`. */
+function callsFor(prompt: Prompt, voice: Voice): Call[] {
+  if (prompt.tools.length === 0 || prompt.toolChoice === 'none' || prompt.turn === 'tool-result') return [];
+  const { toolChoice } = prompt;
+  let called: readonly Tool[];
+  if (typeof toolChoice === 'object') called = prompt.tools.filter((tool) => tool.name === toolChoice.name);
+  else {
+    called = prompt.tools.filter((tool) => asksFor(prompt.lastUserText, tool.name));
+    if (called.length === 0 && toolChoice === 'required') called = prompt.tools.slice(0, 1);
+  }
+  if (prompt.toolCalls === 'single') called = called.slice(0, 1);
+  const words = fillWords(voice);
+  return called.map((tool) => ({
+    name: tool.name,
+    argumentsJson: JSON.stringify(exampleOf({ type: 'object', ...tool.schema }, words)),
+  }));
+}
+
+function asksFor(text: string, tool: string): boolean {
+  const asked = `call ${tool}`;
+  for (let at = text.indexOf(asked); at >= 0; at = text.indexOf(asked, at + 1)) {
+    // `call get` must not be found in `call get_weather`.
+    if (!/[\w-]/.test(text.charAt(at + asked.length))) return true;
+  }
+  return false;
+}

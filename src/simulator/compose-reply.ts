@@ -1,0 +1,178 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { JsonObject } from '../kernel/json.ts';
+import type { Voice } from './compose-answer.ts';
+import { composeAnswer } from './compose-answer.ts';
+import type { Endpoint } from './endpoint.ts';
+import { errorWordsOf, failingStatusOf } from './error-words.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import { modelList, oneModel } from './list-models.ts';
+import type { Prompt } from './prompt.ts';
+import type { Step } from './steps.ts';
+import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
+
+/** A request as far as an answer depends on it. */
+export interface Asked {
+  endpoint: Endpoint;
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** Undefined when none came, null when it was no JSON object. */
+  body: JsonObject | null | undefined;
+  /** Our name for this request. */
+  requestId: string;
+  serial: number;
+  wallMs: number;
+}
+
+/** A healthy or failing answer in HTTP terms, before anything on the wire is disturbed. */
+export interface Reply {
+  status: number;
+  headers: Record<string, string>;
+  /** A body known whole, or frames. */
+  body: string | Iterable<Step>;
+  /** SSE frames before the first delta; 0 for a whole body. */
+  introFrames: number;
+}
+
+export interface ReplyContext {
+  voice: Voice;
+  models: readonly string[];
+}
+
+export function composeReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
+  const reply = chosenReply(asked, spec, context);
+  const { headers } = reply;
+  headers[asked.endpoint.speech.requestIdHeader] = asked.requestId;
+  if (context.voice.purpose === 'zero-key') headers['x-culvert-simulated'] = 'true';
+  if (context.voice.name !== '') headers['x-mock-name'] = context.voice.name;
+  if (spec['retry-after'] !== undefined) headers['retry-after'] = spec['retry-after'];
+  if (spec['retry-after-ms'] !== undefined) headers['retry-after-ms'] = String(spec['retry-after-ms']);
+  const dateInMs = spec['retry-after-date'];
+  if (dateInMs !== undefined) headers['retry-after'] = new Date(asked.wallMs + dateInMs).toUTCString();
+  if (spec.headers !== undefined) Object.assign(headers, spec.headers);
+  return reply;
+}
+
+const htmlPage =
+  '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center></body></html>\n';
+
+function chosenReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
+  const { speech } = asked.endpoint;
+  if (spec.redirect !== undefined) return { ...whole(307, ''), headers: { location: spec.redirect } };
+  if (spec.html) return { ...whole(spec.status ?? 200, htmlPage), headers: { 'content-type': 'text/html' } };
+  if (spec.empty) return whole(spec.status ?? 200, '');
+  if (failsByWords(spec)) {
+    const status = failingStatusOf(spec);
+    return whole(status, speech.errorBody(errorWordsOf(spec, status, credentialsOf(asked)), asked.requestId));
+  }
+  const streamed = asked.body?.stream === true;
+  if (spec.endless !== undefined) {
+    return streamed
+      ? { status: 200, headers: sseHeaders(), body: endlessLine('data: {"x":"', spec.endless), introFrames: 0 }
+      : { status: 200, headers: jsonHeaders(), body: endlessLine('{"x":"', spec.endless), introFrames: 0 };
+  }
+  if (spec.bomb !== undefined) {
+    const headers = { ...(streamed ? sseHeaders() : jsonHeaders()), 'content-encoding': 'gzip' };
+    return {
+      status: 200,
+      headers,
+      body: gzipBomb(spec.bomb, streamed ? '\n\ndata: [DONE]\n\n' : '{}'),
+      introFrames: 0,
+    };
+  }
+  return answered(asked, spec, context);
+}
+
+/** The error is the answer: no prompt is read, as a failing upstream reads none. */
+function failsByWords(spec: FaultSpec): boolean {
+  if (spec.status !== undefined) return spec.status >= 400;
+  if (spec.error !== undefined) return false;
+  return spec['echo-auth'] === true || spec.code !== undefined || spec.type !== undefined || spec.message !== undefined;
+}
+
+function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
+  const { endpoint } = asked;
+  const { speech } = endpoint;
+  if (endpoint.kind === 'unknown')
+    return refusal(asked, 404, `Unknown request URL: ${asked.method} ${asked.path}.`, null);
+  if (asked.method !== endpoint.method)
+    return refusal(asked, 405, `Not allowed to ${asked.method} on ${asked.path}.`, null);
+  if (endpoint.kind === 'models') return whole(spec.status ?? 200, JSON.stringify(modelList(context.models, speech)));
+  if (endpoint.kind === 'model') {
+    const id = endpoint.pathModel ?? '';
+    return context.models.includes(id)
+      ? whole(spec.status ?? 200, JSON.stringify(oneModel(id, speech)))
+      : refusal(asked, 404, `The model '${id}' does not exist.`, 'model');
+  }
+  if (asked.body === undefined || asked.body === null) {
+    return refusal(asked, 400, 'We could not parse the JSON body of your request.', null);
+  }
+  if (endpoint.kind === 'count-tokens') {
+    const counted = speech.read({ max_tokens: 1, ...asked.body }, null);
+    return 'refused' in counted
+      ? refusal(asked, 400, counted.refused, counted.param)
+      : whole(200, `{"input_tokens":${counted.inputTokens}}`);
+  }
+  const prompt = speech.read(asked.body, endpoint.pathModel);
+  if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);
+  const stamp = { serial: asked.serial, createdS: Math.floor(asked.wallMs / 1_000) };
+  const answer = composeAnswer(prompt, spec, context.voice, stamp);
+  const status = spec.status ?? 200;
+  if (prompt.delivery === 'stream') {
+    const introFrames = speech.introFrames(prompt);
+    const shape = spec.eof?.unit === 'default' ? { ...spec, omit: [...(spec.omit ?? []), ...speech.finalParts] } : spec;
+    const frames = speech.frames(answer, prompt, shape);
+    const body = spec.error === undefined ? frames : erring(frames, asked, prompt, spec, spec.error);
+    return { status, headers: sseHeaders(), body, introFrames };
+  }
+  if (spec.error !== undefined) {
+    return whole(
+      status,
+      speech.errorBody(errorWordsOf(spec, innerStatus(spec), credentialsOf(asked)), asked.requestId),
+    );
+  }
+  const json = speech.whole(answer, prompt, spec);
+  // One comma too few is enough: no parser may take it.
+  return whole(status, spec.malformed === undefined ? json : json.replace('","', '""'));
+}
+
+/** `frames` up to so many deltas, then the error: the stream says no more, not even its terminal event. */
+function* erring(
+  frames: Iterable<Step>,
+  asked: Asked,
+  prompt: Prompt,
+  spec: FaultSpec,
+  deltas: number,
+): Generator<Step> {
+  const { speech } = asked.endpoint;
+  if (deltas > 0) yield* firstFrames(frames, speech.introFrames(prompt) + deltas);
+  yield speech.errorFrame(errorWordsOf(spec, innerStatus(spec), credentialsOf(asked)), asked.requestId);
+}
+
+/** The status that an error inside a 200 would have had: it decides the words. */
+function innerStatus(spec: FaultSpec): number {
+  return spec.code === undefined ? 503 : failingStatusOf({ code: spec.code });
+}
+
+function refusal(asked: Asked, status: number, message: string, param: string | null): Reply {
+  const words = { status, message, code: null, type: null, param };
+  return whole(status, asked.endpoint.speech.errorBody(words, asked.requestId));
+}
+
+function whole(status: number, body: string): Reply {
+  return { status, headers: jsonHeaders(), body, introFrames: 0 };
+}
+
+function jsonHeaders(): Record<string, string> {
+  return { 'content-type': 'application/json' };
+}
+
+function sseHeaders(): Record<string, string> {
+  return { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
+}
+
+/** All that a request carries to prove itself, as it was sent. */
+function credentialsOf(asked: Asked): string {
+  const { headers } = asked;
+  return [headers.authorization, headers['x-api-key'], headers['api-key']].filter(Boolean).join(', ');
+}

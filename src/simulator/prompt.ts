@@ -1,0 +1,81 @@
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { isObject } from '../kernel/json.ts';
+
+/** What the simulator needs to know of a request, whichever dialect it came in. */
+export interface Prompt {
+  model: string;
+  delivery: 'whole' | 'stream';
+  /** Chat streams only: whether a last chunk tells the usage. */
+  usageChunk: 'asked' | 'not-asked';
+  inputTokens: number;
+  lastUserText: string;
+  /** The conversation ends with a tool's result, so the answer is text. */
+  turn: 'user' | 'tool-result';
+  tools: readonly Tool[];
+  toolChoice: 'auto' | 'none' | 'required' | { name: string };
+  toolCalls: 'parallel' | 'single';
+  /** What the text must be: anything, any JSON object, or JSON for a schema. */
+  format: 'text' | 'json' | { schema: JsonObject };
+  choices: number;
+  stop: readonly string[];
+  maxTokens: number | null;
+  reasoning: 'shown' | 'none';
+  /** How many alternatives to tell per token; null when log probabilities were not asked. */
+  topLogprobs: number | null;
+}
+
+export interface Tool {
+  name: string;
+  schema: JsonObject;
+}
+
+/** What is wrong with a request, for a 400. */
+export interface Refusal {
+  refused: string;
+  param: string | null;
+}
+
+export type ReadPrompt = (body: JsonObject, pathModel: string | null) => Prompt | Refusal;
+
+/** The text in a message's content: a string, or parts with `text` in them. */
+export function textOf(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  let text = '';
+  for (const part of content) {
+    if (isObject(part) && typeof part.text === 'string') text += text === '' ? part.text : `\n${part.text}`;
+  }
+  return text;
+}
+
+const charsPerToken = 4;
+const messageTokens = 4;
+const imageTokens = 85;
+
+/** A plausible count for a message: a token per 4 characters, 4 for its frame, 85 for each part that is no text. */
+export function inputTokensOf(content: JsonValue | undefined): number {
+  let chars = 0;
+  let others = 0;
+  if (typeof content === 'string') chars = content.length;
+  else if (Array.isArray(content)) {
+    for (const part of content) {
+      if (isObject(part) && typeof part.text === 'string') chars += part.text.length;
+      else others += 1;
+    }
+  }
+  return messageTokens + Math.ceil(chars / charsPerToken) + others * imageTokens;
+}
+
+/** Tokens that the tools' descriptions cost. */
+export function toolTokensOf(tools: JsonValue | undefined): number {
+  return Array.isArray(tools) && tools.length > 0 ? Math.ceil(JSON.stringify(tools).length / charsPerToken) : 0;
+}
+
+export function stringsOf(value: JsonValue | undefined): string[] {
+  if (typeof value === 'string') return [value];
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+export function isReasoningModel(model: string): boolean {
+  return model.includes('reason');
+}

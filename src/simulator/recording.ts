@@ -1,0 +1,166 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { JsonValue } from '../kernel/json.ts';
+
+/** One request as `GET /_mock/requests` shows it. Times are wall-clock ms. */
+export interface RecordedRequest {
+  /** With the query. */
+  path: string;
+  method: string;
+  headers: Record<string, string>;
+  /** Parsed when it is JSON, else its text; null when none came. Beyond 64 KB only the text's beginning. */
+  body: JsonValue;
+  /** The client closed the connection before the answer had ended. */
+  aborted: boolean;
+  at_ms: number;
+  /** Null while the answer goes on. */
+  ended_ms: number | null;
+  /** Bytes of the response body handed to the socket, before chunk framing. */
+  bytes_sent: number;
+}
+
+/** The same while it runs: cheap to keep, turned into a `RecordedRequest` only when someone looks. */
+export interface Exchange {
+  path: string;
+  method: string;
+  rawHeaders: readonly string[];
+  bodyText: string;
+  aborted: boolean;
+  atMs: number;
+  endedMs: number | null;
+  bytesSent: number;
+  /** We broke the connection ourselves, so its close is no abort. */
+  endedByUs: 'no' | 'yes';
+  /** Which `clear()` it came after; what began before the last one is forgotten. */
+  era: number;
+}
+
+export const recordedMax = 10_000;
+export const recordedBodyChars = 64 * 1024;
+/** All bodies together, so that ten thousand large ones cannot fill the memory; above it bodies are left out. */
+const recordedCharsMax = 64 * 1024 * 1024;
+
+export interface Recording {
+  begin(path: string, method: string, rawHeaders: readonly string[]): Exchange;
+  body(exchange: Exchange, text: string): void;
+  end(exchange: Exchange, how: 'finished' | 'aborted'): void;
+  /** Oldest first; those that came after `sinceMs`. */
+  list(sinceMs: number): RecordedRequest[];
+  /** Resolves with the first request that `matches`, recorded already or to come; looked at when it begins and ends. */
+  when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
+  clear(): void;
+}
+
+/** An exchange that stands in no record. */
+export function unrecorded(): Exchange {
+  return {
+    path: '',
+    method: '',
+    rawHeaders: [],
+    bodyText: '',
+    aborted: false,
+    atMs: 0,
+    endedMs: null,
+    bytesSent: 0,
+    endedByUs: 'no',
+    era: -1,
+  };
+}
+
+interface Waiter {
+  matches(request: RecordedRequest): boolean;
+  resolve(request: RecordedRequest): void;
+}
+
+export function createRecording(clock: Clock): Recording {
+  // A ring: slot `next % recordedMax` is the oldest once it is full.
+  let ring: Exchange[] = [];
+  let next = 0;
+  let chars = 0;
+  let era = 0;
+  let waiters: Waiter[] = [];
+
+  function tell(exchange: Exchange): void {
+    if (waiters.length === 0) return;
+    const request = shown(exchange);
+    waiters = waiters.filter((waiter) => {
+      if (!waiter.matches(request)) return true;
+      waiter.resolve(request);
+      return false;
+    });
+  }
+
+  function inOrder(): Exchange[] {
+    const oldest = next % recordedMax;
+    return ring.length < recordedMax ? ring : [...ring.slice(oldest), ...ring.slice(0, oldest)];
+  }
+
+  return {
+    begin(path, method, rawHeaders) {
+      const exchange: Exchange = { ...unrecorded(), path, method, rawHeaders, atMs: clock.wallMs(), era };
+      const replaced = ring[next % recordedMax];
+      if (replaced !== undefined) chars -= replaced.bodyText.length;
+      ring[next % recordedMax] = exchange;
+      next += 1;
+      return exchange;
+    },
+    body(exchange, text) {
+      const kept = text.length > recordedBodyChars ? text.slice(0, recordedBodyChars) : text;
+      if (exchange.era === era && chars + kept.length <= recordedCharsMax) {
+        exchange.bodyText = kept;
+        chars += kept.length;
+      }
+      tell(exchange);
+    },
+    end(exchange, how) {
+      exchange.endedMs = clock.wallMs();
+      exchange.aborted = how === 'aborted' && exchange.endedByUs === 'no';
+      tell(exchange);
+    },
+    list(sinceMs) {
+      return inOrder()
+        .filter((exchange) => exchange.atMs > sinceMs)
+        .map(shown);
+    },
+    when(matches) {
+      for (const exchange of inOrder()) {
+        const request = shown(exchange);
+        if (matches(request)) return Promise.resolve(request);
+      }
+      return new Promise((resolve) => waiters.push({ matches, resolve }));
+    },
+    clear() {
+      ring = [];
+      next = 0;
+      chars = 0;
+      era += 1;
+    },
+  };
+}
+
+function shown(exchange: Exchange): RecordedRequest {
+  const headers: Record<string, string> = {};
+  for (let at = 0; at + 1 < exchange.rawHeaders.length; at += 2) {
+    const name = exchange.rawHeaders[at]!.toLowerCase();
+    const value = exchange.rawHeaders[at + 1]!;
+    headers[name] = Object.hasOwn(headers, name) ? `${headers[name]}, ${value}` : value;
+  }
+  return {
+    path: exchange.path,
+    method: exchange.method,
+    headers,
+    body: parsedOrText(exchange.bodyText),
+    aborted: exchange.aborted,
+    at_ms: exchange.atMs,
+    ended_ms: exchange.endedMs,
+    bytes_sent: exchange.bytesSent,
+  };
+}
+
+function parsedOrText(text: string): JsonValue {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return text;
+  }
+}

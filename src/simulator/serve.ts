@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Clock } from '../kernel/clock.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import { isObject } from '../kernel/json.ts';
+import type { FaultChoice } from './choose-fault.ts';
+import type { Asked, ReplyContext } from './compose-reply.ts';
+import { composeReply } from './compose-reply.ts';
+import { deliver } from './deliver.ts';
+import { disturb } from './disturb.ts';
+import { endpointOf } from './endpoint.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import { healthy } from './fault-spec.ts';
+import type { Exchange } from './recording.ts';
+
+/** A request whose body has been read. */
+export interface Arrival {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Without the query. */
+  path: string;
+  /** Undefined when no body came, null when it was no JSON object. */
+  body: JsonObject | null | undefined;
+  exchange: Exchange;
+}
+
+export interface ServeContext extends ReplyContext {
+  clock: Clock;
+  faults: FaultChoice;
+}
+
+/** Answers arrivals: faults that strike before there is an answer first, then the answer and what becomes of it. */
+export function createService(context: ServeContext) {
+  const { clock, faults } = context;
+  const answeredOn = new WeakSet<Socket>();
+  let serial = 0;
+
+  function answer(arrival: Arrival, spec: FaultSpec): void {
+    const { request, response, path, body, exchange } = arrival;
+    serial += 1;
+    const { headers } = request;
+    const asked: Asked = {
+      endpoint: endpointOf(path, headers['anthropic-version'] === undefined ? 'openai' : 'anthropic'),
+      method: request.method ?? '',
+      path,
+      headers,
+      body,
+      requestId: `req_sim${serial}`,
+      serial,
+      wallMs: clock.wallMs(),
+    };
+    deliver(response, disturb(composeReply(asked, spec, context), spec), exchange);
+  }
+
+  function answerLate(arrival: Arrival, spec: FaultSpec, connection: 'fresh' | 'reused'): void {
+    const { response, request, exchange } = arrival;
+    if (response.destroyed || spec.hang) return;
+    if (spec.reset || (spec['reset-reused'] && connection === 'reused')) {
+      exchange.endedByUs = 'yes';
+      request.socket.resetAndDestroy();
+      return;
+    }
+    if (spec['early-hints']) response.writeEarlyHints({ link: '</style.css>; rel=preload; as=style' });
+    answer(arrival, spec);
+  }
+
+  return {
+    /** Without faults, whatever the request asks for. */
+    healthy(arrival: Arrival): void {
+      answer(arrival, healthy);
+    },
+    asTold(arrival: Arrival): void {
+      const { request, response, path, body } = arrival;
+      const chosen = faults.take({
+        path,
+        credential: credentialOf(request),
+        header: headerOf(request, 'x-mock'),
+        model: typeof body?.model === 'string' ? body.model : '',
+      });
+      if (!chosen.ok) {
+        response.writeHead(400, { 'content-type': 'application/json' });
+        response.end(
+          JSON.stringify({ error: { message: chosen.message, type: 'mock_error', param: 'x-mock', code: null } }),
+        );
+        return;
+      }
+      const { spec } = chosen;
+      const { socket } = request;
+      const connection = answeredOn.has(socket) ? 'reused' : 'fresh';
+      answeredOn.add(socket);
+      if (spec === healthy) {
+        answer(arrival, spec);
+        return;
+      }
+      const idleMs = spec['idle-close'];
+      if (idleMs !== undefined) response.once('finish', () => setTimeout(() => socket.end(), idleMs));
+      if (spec.delay === undefined) {
+        answerLate(arrival, spec, connection);
+        return;
+      }
+      const timer = setTimeout(answerLate, spec.delay, arrival, spec, connection);
+      response.once('close', () => clearTimeout(timer));
+    },
+  };
+}
+
+/** A body as callers of `createService` must pass it. */
+export function bodyOf(text: string | null): JsonObject | null | undefined {
+  if (text === '') return undefined;
+  try {
+    const parsed: unknown = JSON.parse(text ?? '');
+    return isObject(parsed) ? parsed : null;
+  } catch {
+    return null;
+  }
+}
+
+function headerOf(request: IncomingMessage, name: string): string | null {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : null;
+}
+
+/** The secret alone, whichever of the three headers carried it. */
+function credentialOf(request: IncomingMessage): string {
+  const { authorization } = request.headers;
+  if (authorization !== undefined) return authorization.slice(authorization.indexOf(' ') + 1);
+  return headerOf(request, 'x-api-key') ?? headerOf(request, 'api-key') ?? '';
+}

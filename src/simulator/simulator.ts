@@ -1,0 +1,142 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../kernel/clock.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createFaultChoice } from './choose-fault.ts';
+import { collectBody } from './collect-body.ts';
+import type { Purpose } from './compose-answer.ts';
+import { control, isControlPath, redirectedPath } from './control.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import { healthy, parseFaultSpec } from './fault-spec.ts';
+import type { RecordedRequest } from './recording.ts';
+import { createRecording, unrecorded } from './recording.ts';
+import { createScript } from './script.ts';
+import { bodyOf, createService } from './serve.ts';
+
+export interface SimulatorOptions {
+  /**
+   * `mock` (default): the scriptable fault upstream. `zero-key`: answers begin with `[simulated]`; no faults, no
+   * `/_mock`, and nothing that callers send is kept.
+   */
+  purpose?: Purpose;
+  /** Shown in answers and in `x-mock-name`, to tell one mock from another. */
+  name?: string;
+  /** What `GET /v1/models` lists. */
+  models?: readonly string[];
+  /** A fault spec for requests that bring none; throws when it cannot be read. */
+  faults?: string;
+  /** Stamps records and answers. */
+  clock?: Clock;
+}
+
+export interface Simulator {
+  /** Port 0 takes a free one. `url` has neither path nor final slash. */
+  listen(at: { host: string; port: number }): Promise<{ url: string; port: number }>;
+  /** As `POST /_mock/script`; throws when a spec cannot be read. */
+  script(queues: Readonly<Record<string, readonly string[]>>): void;
+  /** As `GET /_mock/requests`: oldest first, the newest 10,000. */
+  requests(sinceMs?: number): RecordedRequest[];
+  /** The first request that matches, recorded already or to come; asked when its body is there and when it ends. */
+  when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
+  /** As `DELETE /_mock`. */
+  clear(): void;
+  /** Breaks every open connection. */
+  close(): Promise<void>;
+}
+
+export const simulatorModels: readonly string[] = ['sim/chat'];
+const mockModels: readonly string[] = ['sim/chat', 'sim/reason', 'mock/ok'];
+
+// Longer than any client's own idle time, so that a connection never ends just as it is used again.
+const keepAliveTimeoutMs = 600_000;
+const backlog = 4_096;
+
+export function createSimulator(options: SimulatorOptions = {}): Simulator {
+  const { purpose = 'mock', clock = systemClock } = options;
+  const context = {
+    voice: { purpose, name: options.name ?? '' },
+    models: options.models ?? (purpose === 'mock' ? mockModels : simulatorModels),
+  };
+  const recording = createRecording(clock);
+  // What the zero-key upstream counts for nobody.
+  const forgotten = unrecorded();
+  const script = createScript();
+  const faults = createFaultChoice(script, serverSpecOf(options.faults));
+  const service = createService({ ...context, clock, faults });
+
+  function clear(): void {
+    script.clear();
+    faults.clear();
+    recording.clear();
+  }
+
+  function onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const target = request.url ?? '/';
+    const queryAt = target.indexOf('?');
+    const path = queryAt < 0 ? target : target.slice(0, queryAt);
+    if (purpose === 'zero-key') {
+      collectBody(request, (text) => {
+        service.healthy({ request, response, path, body: bodyOf(text), exchange: forgotten });
+      });
+      return;
+    }
+    if (isControlPath(path)) {
+      collectBody(request, (text) => steer(request, response, target, text ?? ''));
+      return;
+    }
+    const exchange = recording.begin(target, request.method ?? '', request.rawHeaders);
+    response.once('close', () => recording.end(exchange, response.writableFinished ? 'finished' : 'aborted'));
+    collectBody(request, (text) => {
+      recording.body(exchange, text ?? '');
+      const arrival = { request, response, path, body: bodyOf(text), exchange };
+      // Where `redirect` leads by default: seen in the record, and no fault strikes twice.
+      if (path === redirectedPath) service.healthy(arrival);
+      else service.asTold(arrival);
+    });
+  }
+
+  function steer(request: IncomingMessage, response: ServerResponse, target: string, bodyText: string): void {
+    const url = new URL(target, 'http://mock');
+    const { method = '', headers } = request;
+    const answer = control(
+      { method, path: url.pathname, query: url.searchParams, accept: headers.accept ?? '', bodyText },
+      { script, recording, clear },
+    );
+    response.writeHead(answer.status, { 'content-type': answer.contentType });
+    response.end(answer.body);
+  }
+
+  const server: Server = createServer({ keepAliveTimeout: keepAliveTimeoutMs, requestTimeout: 0 }, onRequest);
+
+  return {
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen({ host, port, backlog }, () => {
+          server.off('error', reject);
+          const bound = (server.address() as AddressInfo).port;
+          resolve({ url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, port: bound });
+        });
+      }),
+    script(queues) {
+      const wrong = script.set(queues);
+      if (wrong !== null) throw new Error(wrong);
+    },
+    requests: (sinceMs = Number.NEGATIVE_INFINITY) => recording.list(sinceMs),
+    when: (matches) => recording.when(matches),
+    clear,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function serverSpecOf(source: string | undefined): FaultSpec {
+  if (source === undefined) return healthy;
+  const parsed = parseFaultSpec(source);
+  if (!parsed.ok) throw new Error(parsed.message);
+  return parsed.spec;
+}

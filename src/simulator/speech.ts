@@ -1,0 +1,30 @@
+import type { Answer } from './compose-answer.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import type { Prompt, ReadPrompt } from './prompt.ts';
+import type { Step } from './steps.ts';
+
+/** What an error body says; each dialect has its own place for it. */
+export interface ErrorWords {
+  status: number;
+  message: string;
+  /** Null: the dialect's usual one for this status. */
+  code: string | null;
+  type: string | null;
+  param: string | null;
+}
+
+/** One upstream dialect as the simulator speaks it, written from the published format and not from our decoders. */
+export interface Speech {
+  read: ReadPrompt;
+  /** The JSON text of a whole answer. */
+  whole(answer: Answer, prompt: Prompt, spec: FaultSpec): string;
+  /** The same answer as SSE frames, with the pauses that the spec asks for. */
+  frames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step>;
+  errorBody(words: ErrorWords, requestId: string): string;
+  errorFrame(words: ErrorWords, requestId: string): string;
+  /** Frames before the first delta of a healthy stream. */
+  introFrames(prompt: Prompt): number;
+  /** What a stream that ends without its terminal event leaves out. */
+  finalParts: readonly ('finish' | 'usage' | 'done')[];
+  requestIdHeader: string;
+}

@@ -1,0 +1,31 @@
+import type { RecordedRequest } from '../src/simulator/recording.ts';
+import type { SimulatorOptions } from '../src/simulator/simulator.ts';
+import { createSimulator } from '../src/simulator/simulator.ts';
+
+/** A mock upstream in this process, on a free loopback port. */
+export interface Upstream {
+  /** Such as `http://127.0.0.1:41999`; base URLs add `/v1`. */
+  url: string;
+  /** The next requests to `path` (`/v1/chat/completions`, `<path> <key>` or `*`) get these specs, one each. */
+  script(path: string, specs: readonly string[]): void;
+  /** What came in, oldest first. */
+  requests(): RecordedRequest[];
+  /** The first request that matches, once its body is there or once it has ended: no test needs to poll or sleep. */
+  when(matches: (request: RecordedRequest) => boolean): Promise<RecordedRequest>;
+  /** Forgets scripts and requests. */
+  clear(): void;
+  close(): Promise<void>;
+}
+
+export async function startUpstream(options: SimulatorOptions = {}): Promise<Upstream> {
+  const simulator = createSimulator(options);
+  const { url } = await simulator.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    url,
+    script: (path, specs) => simulator.script({ [path]: specs }),
+    requests: () => simulator.requests(),
+    when: (matches) => simulator.when(matches),
+    clear: () => simulator.clear(),
+    close: () => simulator.close(),
+  };
+}
