@@ -1,0 +1,169 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { openAiChatId } from './wire.ts';
+
+/** A part that this format cannot say, where leaving it out would change the answer. */
+export interface Unsayable {
+  /** Index of the message that holds it. */
+  message: number;
+  what: string;
+}
+
+export interface EncodedMessages {
+  messages: JsonObject[];
+  losses: Loss[];
+  unsayable: Unsayable | null;
+}
+
+interface Encoding {
+  losses: Loss[];
+  unsayable: Unsayable | null;
+  at: number;
+  /** Pictures and files of tool results: tools answer in text here, so they follow as a user's message. */
+  fromTools: JsonValue[];
+  /** `reasoning_content` is left out for targets that refuse it. */
+  reasoning: 'send' | 'omit';
+}
+
+/** The neutral messages as OpenAI's; a message may become several, since each tool result is one of its own here. */
+export function encodeMessages(messages: readonly NeutralMessage[], reasoning: 'send' | 'omit'): EncodedMessages {
+  const encoding: Encoding = { losses: [], unsayable: null, at: 0, fromTools: [], reasoning };
+  const wire: JsonObject[] = [];
+  messages.forEach((message, at) => {
+    encoding.at = at;
+    for (const part of message.parts) {
+      if (part.type === 'tool-result') wire.push(toolMessage(part, encoding));
+    }
+    const parts = message.parts.filter((part) => part.type !== 'tool-result');
+    if (message.role === 'tool' || (parts.length === 0 && message.parts.length > 0)) {
+      // Tool messages must stand together, directly behind the calls: the pictures wait for the last of them.
+      if (messages[at + 1]?.role !== 'tool') flush(encoding, wire);
+      return;
+    }
+    flush(encoding, wire);
+    const name = message.name === undefined ? {} : { name: message.name };
+    if (message.role === 'assistant') wire.push({ ...assistantMessage(parts, encoding), ...name });
+    else wire.push({ role: message.role, content: contentOf(parts, encoding), ...name });
+  });
+  flush(encoding, wire);
+  return { messages: wire, losses: encoding.losses, unsayable: encoding.unsayable };
+}
+
+function flush(encoding: Encoding, wire: JsonObject[]): void {
+  if (encoding.fromTools.length === 0) return;
+  wire.push({ role: 'user', content: encoding.fromTools });
+  encoding.fromTools = [];
+}
+
+function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encoding: Encoding): JsonObject {
+  if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  const texts: JsonValue[] = [];
+  for (const inner of part.parts) {
+    const wire = contentPart(inner, encoding);
+    if (wire === null) continue;
+    if (inner.type === 'text') texts.push(wire);
+    else encoding.fromTools.push(wire);
+  }
+  // The format has no flag for a failed tool; the model still has to know.
+  if (part.isError) texts.unshift({ type: 'text', text: '[the tool failed]' });
+  if (texts.length === 0 && encoding.fromTools.length > 0) texts.push({ type: 'text', text: '[see the next message]' });
+  return { role: 'tool', tool_call_id: part.callId, content: plain(texts) };
+}
+
+function contentOf(parts: readonly NeutralPart[], encoding: Encoding): JsonValue {
+  const wire: JsonValue[] = [];
+  for (const part of parts) {
+    const encoded = contentPart(part, encoding);
+    if (encoded !== null) wire.push(encoded);
+  }
+  return plain(wire);
+}
+
+/** One text alone goes as a string, which the oldest of servers read too. */
+function plain(parts: JsonValue[]): JsonValue {
+  if (parts.length === 0) return '';
+  const [only] = parts as JsonObject[];
+  return parts.length === 1 && only!.type === 'text' ? (only!.text as string) : parts;
+}
+
+function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): JsonObject {
+  const content: NeutralPart[] = [];
+  const calls: JsonValue[] = [];
+  const extra: JsonObject = {};
+  let reasoning = '';
+  let refusal = '';
+  for (const part of parts) {
+    if (part.type === 'tool-call') calls.push(toolCall(part, encoding));
+    else if (part.type === 'refusal') refusal += part.text;
+    else if (part.type === 'reasoning' && (part.vendor ?? openAiChatId) === openAiChatId) reasoning += part.text;
+    else if (part.type === 'vendor' && part.vendor === openAiChatId) {
+      if (part.block.tool_call !== undefined) calls.push(part.block.tool_call);
+      else Object.assign(extra, part.block);
+    } else content.push(part);
+  }
+  const text = contentOf(content, encoding);
+  const message: JsonObject = { role: 'assistant', content: text, ...extra };
+  // Beside calls or a refusal the published type is null, not an empty text.
+  if (text === '' && (calls.length > 0 || refusal !== '')) message.content = null;
+  if (reasoning !== '' && encoding.reasoning === 'send') message.reasoning_content = reasoning;
+  else if (reasoning !== '') lose(encoding, 'reasoning_content', 'unsupported');
+  if (refusal !== '') message.refusal = refusal;
+  if (calls.length > 0) message.tool_calls = calls;
+  return message;
+}
+
+function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {
+  if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  return { id: part.id, type: 'function', function: { name: part.name, arguments: part.argumentsJson || '{}' } };
+}
+
+function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
+  if ('cache' in part && part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'refusal':
+      return { type: 'text', text: part.text };
+    case 'image': {
+      const url = urlOf(part.source);
+      if (url === null) return refuse(encoding, 'an image by file id');
+      return { type: 'image_url', image_url: { url, ...(part.detail !== undefined && { detail: part.detail }) } };
+    }
+    case 'audio':
+      return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } };
+    case 'document': {
+      const { source, name } = part;
+      if (source.kind === 'url') return refuse(encoding, 'a document by URL');
+      const file: JsonObject = source.kind === 'file-id' ? { file_id: source.fileId } : { file_data: urlOf(source)! };
+      if (name !== undefined) file.filename = name;
+      return { type: 'file', file };
+    }
+    case 'vendor':
+      lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
+      return null;
+    case 'reasoning':
+    case 'redacted-reasoning':
+      // Another vendor's proof over its own thoughts means nothing here.
+      lose(encoding, 'thinking', 'unsupported');
+      return null;
+    case 'tool-call':
+    case 'tool-result':
+      // A call by a user, or a result inside a result: no dialect writes that.
+      return null;
+  }
+}
+
+function urlOf(source: MediaSource): string | null {
+  if (source.kind === 'url') return source.url;
+  return source.kind === 'base64' ? `data:${source.mediaType};base64,${source.base64}` : null;
+}
+
+function refuse(encoding: Encoding, what: string): null {
+  encoding.unsayable ??= { message: encoding.at, what };
+  return null;
+}
+
+function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
+}

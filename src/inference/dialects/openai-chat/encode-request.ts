@@ -1,0 +1,133 @@
+import { invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { NeutralRequest, NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
+import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { encodeMessages } from './encode-messages.ts';
+import { openAiChatId } from './wire.ts';
+
+/**
+ * A neutral request as OpenAI's. The output limit goes as `max_completion_tokens`, clamped to the target's; fields
+ * of `target.omit` are left out and listed. Other spellings are the providers' matter (`providers/apply-quirks.ts`).
+ */
+export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+  const reasoning = target.omit.includes('reasoning_content') ? 'omit' : 'send';
+  const { messages, losses, unsayable } = encodeMessages(request.messages, reasoning);
+  if (unsayable !== null) {
+    const param = `messages[${unsayable.message}].content`;
+    return {
+      ok: false,
+      failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model takes.`),
+    };
+  }
+  const body: JsonObject = { model: target.model, messages };
+  put(body, 'max_completion_tokens', clampedLimit(request.maxOutputTokens, target.maxOutputTokens, losses));
+  put(body, 'temperature', request.temperature);
+  put(body, 'top_p', request.topP);
+  put(body, 'top_k', request.topK);
+  put(body, 'frequency_penalty', request.frequencyPenalty);
+  put(body, 'presence_penalty', request.presencePenalty);
+  put(body, 'stop', stopOf(request, losses));
+  put(body, 'n', request.n);
+  put(body, 'seed', request.seed);
+  put(body, 'logprobs', request.logprobs);
+  put(body, 'top_logprobs', request.topLogprobs);
+  put(body, 'logit_bias', request.logitBias);
+  putTools(body, request, losses);
+  put(body, 'response_format', request.responseFormat && wireFormat(request.responseFormat));
+  put(body, 'reasoning_effort', effortOf(request, losses));
+  put(body, 'user', request.user);
+  if (request.hints !== undefined) putAll(body, request.hints);
+  putExtensions(body, request, losses);
+  if (target.stream) {
+    body.stream = true;
+    body.stream_options = { include_usage: true };
+  }
+  for (const name of target.omit) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    losses.push({ field: name, why: 'unsupported' });
+  }
+  return { ok: true, value: { body, losses } };
+}
+
+function put(body: JsonObject, name: string, value: JsonValue | undefined): void {
+  if (value !== undefined) body[name] = value;
+}
+
+/** Never overwrites: what the neutral form says stands. Defines members, so `__proto__` stays a plain one (S21). */
+function putAll(body: JsonObject, members: JsonObject): void {
+  for (const name of Object.keys(members)) {
+    if (Object.hasOwn(body, name)) continue;
+    Object.defineProperty(body, name, { value: members[name], enumerable: true, configurable: true, writable: true });
+  }
+}
+
+function clampedLimit(asked: number | undefined, max: number | null, losses: Loss[]): number | undefined {
+  if (asked === undefined || max === null || asked <= max) return asked;
+  losses.push({ field: 'max_tokens', why: 'clamped' });
+  return max;
+}
+
+const stopMax = 4;
+
+function stopOf({ stop }: NeutralRequest, losses: Loss[]): string[] | undefined {
+  if (stop === undefined || stop.length <= stopMax) return stop && [...stop];
+  losses.push({ field: 'stop', why: 'narrowed' });
+  return stop.slice(0, stopMax);
+}
+
+function putTools(body: JsonObject, request: NeutralRequest, losses: Loss[]): void {
+  const custom = request.extensions?.[openAiChatId]?.tools;
+  const tools = (request.tools ?? []).map(({ name, description, parameters, strict, cache }): JsonObject => {
+    if (cache !== undefined && !losses.some((loss) => loss.field === 'cache_control')) {
+      losses.push({ field: 'cache_control', why: 'unsupported' });
+    }
+    const definition: JsonObject = { name };
+    put(definition, 'description', description);
+    put(definition, 'parameters', parameters);
+    put(definition, 'strict', strict);
+    return { type: 'function', function: definition };
+  });
+  if (Array.isArray(custom)) tools.push(...(custom as JsonObject[]));
+  if (tools.length === 0) return;
+  body.tools = tools;
+  put(body, 'tool_choice', request.extensions?.[openAiChatId]?.tool_choice ?? wireChoice(request.toolChoice));
+  put(body, 'parallel_tool_calls', request.parallelToolCalls);
+}
+
+function wireChoice(choice: NeutralToolChoice | undefined): JsonValue | undefined {
+  return choice?.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice?.type;
+}
+
+function wireFormat(format: NeutralResponseFormat): JsonObject {
+  switch (format.type) {
+    case 'text':
+      return { type: 'text' };
+    case 'json-object':
+      return { type: 'json_object' };
+    case 'json-schema': {
+      const schema: JsonObject = { name: format.name, schema: format.schema };
+      put(schema, 'strict', format.strict);
+      put(schema, 'description', format.description);
+      return { type: 'json_schema', json_schema: schema };
+    }
+  }
+}
+
+/** A budget in tokens becomes the nearest of OpenAI's words. */
+function effortOf({ reasoning }: NeutralRequest, losses: Loss[]): string | undefined {
+  if (reasoning?.effort !== undefined || reasoning?.budgetTokens === undefined) return reasoning?.effort;
+  losses.push({ field: 'thinking.budget_tokens', why: 'narrowed' });
+  if (reasoning.budgetTokens <= 2_048) return 'low';
+  return reasoning.budgetTokens <= 8_192 ? 'medium' : 'high';
+}
+
+function putExtensions(body: JsonObject, request: NeutralRequest, losses: Loss[]): void {
+  for (const [dialect, members] of Object.entries(request.extensions ?? {})) {
+    if (dialect === openAiChatId) {
+      const { tools: _tools, tool_choice: _choice, ...rest } = members;
+      putAll(body, rest);
+    } else for (const field of Object.keys(members)) losses.push({ field, why: 'unknown' });
+  }
+}

@@ -1,0 +1,100 @@
+import type { FaultClass } from '../../neutral/outcome.ts';
+import type { UpstreamError } from '../dialect.ts';
+
+/** Codes that say more than the status they come with, whichever that is. */
+const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
+  ['insufficient_quota', 'quota_exhausted'],
+  ['billing_hard_limit_reached', 'quota_exhausted'],
+  ['billing_not_active', 'quota_exhausted'],
+  ['insufficient_balance', 'quota_exhausted'],
+  ['insufficient_credits', 'quota_exhausted'],
+  ['rate_limit_exceeded', 'rate_limited'],
+  ['too_many_requests', 'rate_limited'],
+  ['rate_limit_error', 'rate_limited'],
+  ['resource_exhausted', 'rate_limited'],
+  ['invalid_api_key', 'bad_credential'],
+  ['account_deactivated', 'bad_credential'],
+  ['authentication_error', 'bad_credential'],
+  ['model_not_found', 'model_unavailable'],
+  ['model_not_available', 'model_unavailable'],
+  ['model_decommissioned', 'model_unavailable'],
+  ['model_permission_blocked', 'model_unavailable'],
+  ['deploymentnotfound', 'model_unavailable'],
+  ['unsupported_country_region_territory', 'region_blocked'],
+  ['context_length_exceeded', 'caller_fault'],
+  ['string_above_max_length', 'caller_fault'],
+  ['content_policy_violation', 'caller_fault'],
+  ['content_filter', 'caller_fault'],
+  ['invalid_image', 'caller_fault'],
+  ['invalid_image_url', 'caller_fault'],
+  ['json_validate_failed', 'caller_fault'],
+]);
+
+/** Words for a whole family of errors: believed only when no status says it better. */
+const byFamily: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
+  ['invalid_request_error', 'caller_fault'],
+  ['invalid_argument', 'caller_fault'],
+  ['badrequesterror', 'caller_fault'],
+  ['permission_error', 'bad_credential'],
+  ['permission_denied', 'bad_credential'],
+  ['unauthenticated', 'bad_credential'],
+  ['not_found_error', 'model_unavailable'],
+  ['overloaded_error', 'transient'],
+  ['server_error', 'transient'],
+  ['internal_server_error', 'transient'],
+  ['internalservererror', 'transient'],
+  ['api_error', 'transient'],
+  ['service_unavailable', 'transient'],
+  ['unavailable', 'transient'],
+  ['timeout', 'transient'],
+  ['deadline_exceeded', 'transient'],
+]);
+
+const byStatus: Readonly<Record<number, FaultClass>> = {
+  401: 'bad_credential',
+  402: 'quota_exhausted',
+  403: 'bad_credential',
+  // A path or a method that is not there is the target's fault, not the caller's.
+  405: 'model_unavailable',
+  408: 'transient',
+  410: 'model_unavailable',
+  425: 'transient',
+  429: 'rate_limited',
+  451: 'region_blocked',
+  499: 'transient',
+};
+
+/**
+ * The class of an upstream error by the format's own rules; a provider's table goes before it. `status` is that of
+ * the answer: null, or a 2xx, when the error stood inside it.
+ */
+export function classOfError(status: number | null, error: UpstreamError | null): FaultClass {
+  const code = error?.code.toLowerCase() ?? '';
+  const known = byCode.get(code);
+  if (known !== undefined) return known;
+  const inside = status === null || (status >= 200 && status < 300);
+  // OpenRouter and others repeat inside the answer the status that it should have had.
+  const effective = inside && /^[345]\d\d$/.test(code) ? Number(code) : inside ? null : status;
+  if (effective === null) return byFamily.get(code) ?? 'malformed';
+  return classOfStatus(effective, error);
+}
+
+function classOfStatus(status: number, error: UpstreamError | null): FaultClass {
+  const message = error?.message ?? '';
+  if (status === 404) {
+    // What the body refers to (a file, a voice) is the caller's; a 404 that says nothing is a wrong address.
+    const blamed = error?.param ?? null;
+    return blamed !== null && blamed !== 'model' ? 'caller_fault' : 'model_unavailable';
+  }
+  if (
+    status === 429 &&
+    /\b(quota|billing|credits?|balance)\b/i.test(message) &&
+    /exceeded|insufficient|exhausted/i.test(message)
+  ) {
+    return /per (minute|second|hour|day)|\b[rt]p[md]\b/i.test(message) ? 'rate_limited' : 'quota_exhausted';
+  }
+  if (status === 403 && /model/i.test(message) && /access|permission/i.test(message)) return 'model_unavailable';
+  const known = byStatus[status];
+  if (known !== undefined) return known;
+  return status >= 400 && status < 500 ? 'caller_fault' : 'transient';
+}

@@ -1,0 +1,138 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralEvent } from '../../neutral/event.ts';
+import { isContent } from '../../neutral/event.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { createChunkReader } from './chunk-reader.ts';
+import { faultInWhole } from './decode-whole.ts';
+import { neutralUsage } from './token-usage.ts';
+import { doneFrame } from './wire.ts';
+
+const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
+const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
+
+const charactersPerToken = 4;
+
+/**
+ * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
+ * that hold usage, an error, a finish reason or another choice than the first: the rest is text, which is counted.
+ */
+export function readInPassing(): PassingReader {
+  // Keeps track of what began and what finished; it sees the chunks that are parsed.
+  const reader = createChunkReader();
+  let sawContent = false;
+  let ended = false;
+  let usage: Usage | null = null;
+  let characters = 0;
+
+  function parse(data: string): PassingVerdict {
+    let chunk: JsonValue;
+    try {
+      chunk = JSON.parse(data) as JsonValue;
+    } catch {
+      return nothing;
+    }
+    if (!isObject(chunk)) return nothing;
+    const events: NeutralEvent[] = [];
+    reader.read(chunk, events);
+    let content = false;
+    let found: Fault | null = null;
+    for (const event of events) {
+      if (event.type === 'usage') usage = event.usage;
+      else if (event.type === 'failed') found = event.fault;
+      else if (isContent(event)) {
+        content = true;
+        characters +=
+          event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
+      }
+    }
+    if (content) sawContent = true;
+    if (found !== null) return { content, fault: found, usageOnly: false };
+    if (content) return contentOnly;
+    return isUsageOnly(chunk) ? usageChunk : nothing;
+  }
+
+  return {
+    step({ data }) {
+      if (data === '[DONE]') {
+        ended = true;
+        return reader.hasStarted() || sawContent
+          ? nothing
+          : { content: false, fault: fault('malformed', 'the stream ended without an answer'), usageOnly: false };
+      }
+      if (data === '') return nothing;
+      if (!sawContent || wantsParsing(data)) return parse(data);
+      const length = contentLength(data);
+      characters += length;
+      return length > 0 ? contentOnly : nothing;
+    },
+    whole(body) {
+      const wrong = faultInWhole(body);
+      if (wrong !== null) return wrong;
+      const answer = body as JsonObject;
+      usage = neutralUsage(answer.usage) ?? usage;
+      ended = true;
+      for (const choice of answer.choices as JsonObject[]) {
+        const { content } = choice.message as JsonObject;
+        if (typeof content === 'string') characters += content.length;
+      }
+      return null;
+    },
+    seen: {
+      get usage() {
+        return usage;
+      },
+      get terminal() {
+        return ended || reader.isComplete();
+      },
+      get closing() {
+        return ended ? '' : doneFrame;
+      },
+      get outputTokensSeen() {
+        return Math.ceil(characters / charactersPerToken);
+      },
+    },
+  };
+}
+
+function isUsageOnly(chunk: JsonObject): boolean {
+  return Array.isArray(chunk.choices) && chunk.choices.length === 0 && isObject(chunk.usage);
+}
+
+/**
+ * Quotes inside JSON strings are escaped, so `"usage"` with bare quotes is always a key (or a whole string value).
+ * `"usage":null` and `"error":null` stand in every chunk of some providers and mean nothing.
+ */
+function wantsParsing(data: string): boolean {
+  if (!data.includes('"index":0') && !data.includes('"index": 0')) return true;
+  return begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{') || begins(data, '"error"', '{"');
+}
+
+/** Whether the last member `key` has a value that begins with one of `firsts`. */
+function begins(data: string, key: string, firsts: string): boolean {
+  const at = data.lastIndexOf(key);
+  return at >= 0 && firsts.includes(data.charAt(valueAt(data, at + key.length)));
+}
+
+function valueAt(data: string, afterKey: number): number {
+  let at = afterKey;
+  while (at < data.length && (data.charCodeAt(at) === 0x3a || data.charCodeAt(at) === 0x20)) at += 1;
+  return at;
+}
+
+const contentKeys = ['"content"', '"reasoning_content"', '"reasoning"', '"arguments"', '"refusal"', '"data"'];
+
+/** Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. */
+function contentLength(data: string): number {
+  for (const key of contentKeys) {
+    const at = data.indexOf(key);
+    if (at < 0) continue;
+    const start = valueAt(data, at + key.length);
+    if (data.charCodeAt(start) !== 0x22) continue;
+    const length = data.indexOf('"', start + 1) - start - 1;
+    if (length > 0) return length;
+  }
+  return data.includes('"tool_calls"') ? 1 : 0;
+}

@@ -1,0 +1,43 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonScan } from '../../../kernel/json-scan.ts';
+import type { CallerRequest, Result } from '../dialect.ts';
+import { type CheckedChatRequest, checkRequest } from './check-request.ts';
+import { toNeutral, userOf } from './decode-request.ts';
+import { prepareForTarget } from './prepare-for-target.ts';
+import { needsOf } from './request-needs.ts';
+
+/** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
+export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
+  const checked = checkRequest(body);
+  if (!checked.ok) return checked;
+  const request = checked.value;
+  return {
+    ok: true,
+    value: {
+      model: request.model,
+      stream: request.stream === true,
+      includeUsage: request.stream_options?.include_usage === true,
+      n: request.n ?? 1,
+      seed: request.seed ?? null,
+      needs: needsOf(request, raw.length),
+      user: userOf(request),
+      fallbackModels: request.models ?? [],
+      conversationStart: conversationStart(request),
+      neutral: () => toNeutral(request),
+      forward: (target) => prepareForTarget(raw, body, scan, target),
+    },
+  };
+}
+
+const startCharactersMax = 1_024;
+
+/** The messages up to the first of the user, which every later turn of the conversation repeats. */
+function conversationStart({ messages }: CheckedChatRequest): string {
+  let start = '';
+  for (const { role, content } of messages) {
+    if (typeof content === 'string') start += content.slice(0, startCharactersMax);
+    else for (const part of content ?? []) start += part.text?.slice(0, startCharactersMax) ?? '';
+    if (role === 'user' || start.length >= startCharactersMax) break;
+  }
+  return start.slice(0, startCharactersMax);
+}

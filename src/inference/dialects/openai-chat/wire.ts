@@ -1,0 +1,117 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+
+/*
+ * OpenAI's chat completions as they travel (published OpenAPI description, `test/spec/openai-openapi.json`), plus
+ * what providers of the same format add: `reasoning_content` or `reasoning`, `cache_control` on parts.
+ */
+
+/** A request that `checkRequest` has passed: types and bounds hold, null stands for absent. */
+export interface ChatRequest extends JsonObject {
+  model: string;
+  messages: ChatMessage[];
+  stream?: boolean | null;
+  stream_options?: (JsonObject & { include_usage?: boolean | null }) | null;
+  max_tokens?: number | null;
+  max_completion_tokens?: number | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_k?: JsonValue;
+  frequency_penalty?: number | null;
+  presence_penalty?: number | null;
+  stop?: string | string[] | null;
+  n?: number | null;
+  seed?: number | null;
+  logprobs?: boolean | null;
+  top_logprobs?: number | null;
+  logit_bias?: JsonObject | null;
+  tools?: ChatTool[] | null;
+  tool_choice?: ChatToolChoice | null;
+  parallel_tool_calls?: boolean | null;
+  functions?: ChatFunction[] | null;
+  function_call?: 'none' | 'auto' | (JsonObject & { name: string }) | null;
+  response_format?: ChatResponseFormat | null;
+  reasoning_effort?: string | null;
+  user?: string | null;
+  models?: string[] | null;
+}
+
+export type ChatRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool' | 'function';
+
+export interface ChatMessage extends JsonObject {
+  role: ChatRole;
+  content?: string | ChatPart[] | null;
+  name?: string | null;
+  tool_calls?: ChatToolCall[] | null;
+  function_call?: (JsonObject & { name: string; arguments: string }) | null;
+  tool_call_id?: string | null;
+  refusal?: string | null;
+  reasoning_content?: string | null;
+}
+
+/** `type` says which of the members is there. */
+export interface ChatPart extends JsonObject {
+  type: 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal';
+  text?: string;
+  refusal?: string;
+  image_url?: JsonObject & { url: string; detail?: string | null };
+  input_audio?: JsonObject & { data: string; format: string };
+  file?: JsonObject & { filename?: string | null; file_data?: string | null; file_id?: string | null };
+  cache_control?: JsonObject;
+}
+
+export interface ChatToolCall extends JsonObject {
+  id: string;
+  type?: 'function' | 'custom' | null;
+  function?: JsonObject & { name: string; arguments: string };
+  custom?: JsonObject & { name: string; input: string };
+}
+
+export interface ChatFunction extends JsonObject {
+  name: string;
+  description?: string | null;
+  parameters?: JsonObject | null;
+  strict?: boolean | null;
+}
+
+export interface ChatTool extends JsonObject {
+  type: 'function' | 'custom';
+  function?: ChatFunction;
+  custom?: JsonObject & { name: string };
+  cache_control?: JsonObject;
+}
+
+export type ChatToolChoice =
+  | 'none'
+  | 'auto'
+  | 'required'
+  | (JsonObject & { type: string; function?: JsonObject & { name: string } });
+
+export interface ChatResponseFormat extends JsonObject {
+  type: 'text' | 'json_object' | 'json_schema';
+  json_schema?: JsonObject & {
+    name: string;
+    schema?: JsonObject | null;
+    strict?: boolean | null;
+    description?: string | null;
+  };
+}
+
+export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
+
+/** Top-level fields that never leave the gateway: the first is ours, the others would steer a careless upstream (S1). */
+export const gatewayOnlyFields: ReadonlySet<string> = new Set([
+  'models',
+  'api_base',
+  'base_url',
+  'baseURL',
+  'api_key',
+  'api_version',
+  'custom_llm_provider',
+  'extra_headers',
+  'extra_body',
+]);
+
+/** What this dialect is called where other dialects keep its fields. */
+export const openAiChatId = 'openai-chat';
+
+export const doneFrame = 'data: [DONE]\n\n';
