@@ -1,0 +1,86 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type DataFolder, readIfThere } from './data-folder.ts';
+import { sqliteBusy, sqliteCode } from './database.ts';
+
+/** Who holds a folder. */
+export interface LockOwner {
+  pid: number;
+  /** Where the server can be reached, such as `http://127.0.0.1:4141`. */
+  url: string;
+}
+
+export type LockResult =
+  | { kind: 'locked'; release(): void }
+  /** `message` is the sentence to refuse the start with; the owner is null if it has not yet written who it is. */
+  | { kind: 'held'; owner: LockOwner | null; message: string };
+
+/**
+ * Takes the folder for this process. One server a folder: two would charge each other's running requests as crashed.
+ * What excludes is a lock of the operating system (SQLite's, on `lock.db`): it goes with its process, however that
+ * ends, and holds between containers, whose process ids mean nothing to each other. The file `lock` says who has it.
+ */
+export function lockDataFolder(folder: DataFolder, url: string): LockResult {
+  const holder = hold(folder);
+  if (holder === null) {
+    const owner = readOwner(folder);
+    const who = owner === null ? 'Another Culvert' : `Another Culvert (process ${owner.pid}, ${owner.url})`;
+    return {
+      kind: 'held',
+      owner,
+      message: `${who} is using ${folder.path}. Stop it, or give this one a data folder of its own (storage.data_dir).`,
+    };
+  }
+  const file = join(folder.path, 'lock');
+  const mine: LockOwner = { pid: process.pid, url };
+  writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
+  let released = false;
+  return {
+    kind: 'locked',
+    release() {
+      if (released) return;
+      released = true;
+      rmSync(file, { force: true });
+      holder.close();
+    },
+  };
+}
+
+/** The running server of this folder, for the CLI to choose between HTTP and the files; null when none runs. */
+export function lockOwner(folder: DataFolder): LockOwner | null {
+  const owner = readOwner(folder);
+  if (owner === null) return null;
+  const holder = hold(folder);
+  if (holder === null) return owner;
+  // It could be had, so whoever wrote the file is gone.
+  holder.close();
+  return null;
+}
+
+/** The connection that holds the lock until it is closed, or null when another has it. */
+function hold(folder: DataFolder): DatabaseSync | null {
+  const database = new DatabaseSync(join(folder.path, 'lock.db'), { timeout: 0 });
+  try {
+    database.exec('BEGIN EXCLUSIVE');
+    return database;
+  } catch (error) {
+    database.close();
+    if (sqliteCode(error) === sqliteBusy) return null;
+    throw error;
+  }
+}
+
+function readOwner(folder: DataFolder): LockOwner | null {
+  const text = readIfThere(join(folder.path, 'lock'));
+  if (text === undefined) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && 'pid' in value && 'url' in value) {
+      if (typeof value.pid === 'number' && typeof value.url === 'string') return { pid: value.pid, url: value.url };
+    }
+  } catch {
+    // Read while it was being written: as good as no owner.
+  }
+  return null;
+}

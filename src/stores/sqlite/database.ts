@@ -1,0 +1,53 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+
+/** The seam over the embedded engine: whatever else is asked of SQLite goes through these calls. */
+export interface Database {
+  readonly file: string;
+  exec(sql: string): void;
+  prepare(sql: string): StatementSync;
+  close(): void;
+}
+
+export type SqlValue = SQLInputValue;
+
+/**
+ * How safe a commit is once it returned. `fsync`: survives a power cut. `os`: survives our own death (`kill -9`), the
+ * caller syncs the write-ahead log itself; checkpoints must then run on a connection opened with `checkpoint`.
+ */
+export type Durability = 'fsync' | 'os' | 'checkpoint';
+
+const synchronous = { fsync: 'FULL', os: 'OFF', checkpoint: 'NORMAL' } as const;
+
+/**
+ * Opens or creates a WAL database. `busyTimeoutMs` is how long a statement blocks the calling thread while another
+ * connection writes; 0 where the caller retries by itself.
+ */
+export function openDatabase(file: string, durability: Durability, busyTimeoutMs: number): Database {
+  // SQLite gives -wal and -shm the mode of the file itself. An existing file is left alone: closing any other
+  // descriptor of it would drop this process' locks on it (POSIX advisory locks).
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: Math.max(busyTimeoutMs, openBusyTimeoutMs) });
+  database.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous[durability]}; PRAGMA busy_timeout = ${busyTimeoutMs}`,
+  );
+  return {
+    file,
+    exec: (sql) => database.exec(sql),
+    prepare: (sql) => database.prepare(sql),
+    close: () => database.close(),
+  };
+}
+
+/** Switching a new file to WAL needs it alone for a moment; two processes starting at once must both get through. */
+const openBusyTimeoutMs = 2_000;
+
+/** Primary result code (https://www.sqlite.org/rescode.html) of an error thrown by SQLite; null for any other. */
+export function sqliteCode(error: unknown): number | null {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
+  return error.errcode & 0xff;
+}
+
+export const sqliteBusy = 5;
+export const sqliteLocked = 6;
+export const sqliteFull = 13;

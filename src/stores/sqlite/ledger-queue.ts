@@ -1,0 +1,262 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+
+/** A reservation that is not committed by then is refused (design §11). */
+export const openTimeoutMs = 250;
+/** A close that cannot be written is kept in memory this long; then the next start charges the estimate. */
+export const closeRetryMs = 30_000;
+/** Waiting rows beyond these are refused (opens) or given up (closes): memory stays bounded while the disk is away. */
+const queuedOpensMax = 20_000;
+const reservedMax = 200_000;
+const queuedClosesMax = 100_000;
+/** Rows in one commit: about 3 ms of the loop. */
+const batchRowsMax = 500;
+/** Another connection writes, mostly the checkpoint's last step: it is over in a moment. */
+const busyRetryMs = 2;
+/** The disk is full or failing. */
+const faultRetryMs = 50;
+
+export interface LedgerQueue {
+  open(row: ReservationRow): Promise<void>;
+  close(event: UsageEvent): void;
+  /** Written with the next commit, or by one of its own. */
+  heartbeat(bootId: string, nowMs: number): void;
+  /** Tries to commit what waits at once, for a reader that must see its own writes. */
+  nudge(): void;
+  /** Resolves when nothing waits: all is committed, refused or given up. */
+  drain(): Promise<void>;
+  /** Refuses new reservations for a reason, or lifts that (null) unless it was for good. */
+  admit(refusal: string | null, lasting?: 'for-good'): void;
+  gauges(): { queued: number; open: number; dropped: number };
+}
+
+export interface QueueObserver {
+  onCommitted(): void;
+  /** A close that will not be written, and why. */
+  onDropped(event: UsageEvent, reason: string): void;
+}
+
+interface WaitingOpen {
+  row: ReservationRow;
+  sinceMs: number;
+  key: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+interface WaitingClose {
+  event: UsageEvent;
+  sinceMs: number;
+  key: number;
+}
+
+/**
+ * Group commit without a thread: what came in during one turn of the loop is one transaction at its end. A commit
+ * that fails leaves everything queued and is tried again; nothing blocks the loop but the commit itself.
+ */
+export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: QueueObserver): LedgerQueue {
+  let opens: WaitingOpen[] = [];
+  let closes: WaitingClose[] = [];
+  /** Committed reservations of this process, by request id: what `close` may close, once. */
+  const reserved = new Map<string, number>();
+  let beat: { bootId: string; nowMs: number } | null = null;
+  let scheduled = false;
+  let retrying = false;
+  let refusal: string | null = null;
+  let refusedForGood = false;
+  let dropped = 0;
+  let drained: (() => void)[] = [];
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(turn);
+  }
+
+  function retry(afterMs: number): void {
+    scheduled = true;
+    retrying = true;
+    setTimeout(turn, afterMs);
+  }
+
+  function turn(): void {
+    scheduled = false;
+    retrying = false;
+    if (!hasWork()) {
+      settleDrain();
+      return;
+    }
+    const batch = takeBatch();
+    try {
+      write(batch.opens, batch.closes);
+    } catch (error) {
+      putBack(batch);
+      // The next beat is a few seconds away: no reason to keep trying this one.
+      beat = null;
+      const code = sqliteCode(error);
+      if (code !== null && isPassing(code)) {
+        expire(String(error));
+        if (hasWork()) retry(code === sqliteBusy || code === sqliteLocked ? busyRetryMs : faultRetryMs);
+        else settleDrain();
+        return;
+      }
+      oneByOne();
+    }
+    if (hasWork()) schedule();
+    else settleDrain();
+  }
+
+  function takeBatch(): { opens: WaitingOpen[]; closes: WaitingClose[] } {
+    const all = { opens, closes };
+    if (opens.length + closes.length <= batchRowsMax) {
+      opens = [];
+      closes = [];
+      return all;
+    }
+    // Opens first: somebody waits for them.
+    const taken = {
+      opens: opens.slice(0, batchRowsMax),
+      closes: closes.slice(0, Math.max(0, batchRowsMax - opens.length)),
+    };
+    opens = opens.slice(taken.opens.length);
+    closes = closes.slice(taken.closes.length);
+    return taken;
+  }
+
+  function putBack(batch: { opens: WaitingOpen[]; closes: WaitingClose[] }): void {
+    opens = batch.opens.concat(opens);
+    closes = batch.closes.concat(closes);
+  }
+
+  /** One transaction; throws with nothing written. */
+  function write(newOpens: readonly WaitingOpen[], newCloses: readonly WaitingClose[]): void {
+    writer.begin();
+    try {
+      if (beat !== null) writer.writeHeartbeat(beat.bootId, beat.nowMs);
+      for (let at = 0; at < newCloses.length; at += 1) {
+        const close = newCloses[at]!;
+        writer.writeEvent(close.key, close.event);
+      }
+      for (let at = 0; at < newOpens.length; at += 1) {
+        const open = newOpens[at]!;
+        open.key = writer.writeReservation(open.row);
+      }
+      writer.commit();
+    } catch (error) {
+      writer.rollback();
+      throw error;
+    }
+    beat = null;
+    for (let at = 0; at < newOpens.length; at += 1) {
+      const open = newOpens[at]!;
+      reserved.set(open.row.requestId, open.key);
+      open.resolve();
+    }
+    observer.onCommitted();
+  }
+
+  /** One row in the batch cannot be written at all: it must not take the others with it. */
+  function oneByOne(): void {
+    const all = takeBatch();
+    for (const open of all.opens) {
+      try {
+        write([open], []);
+      } catch (error) {
+        if (isPassing(sqliteCode(error))) opens.push(open);
+        else open.reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    for (const close of all.closes) {
+      try {
+        write([], [close]);
+      } catch (error) {
+        if (isPassing(sqliteCode(error))) closes.push(close);
+        else drop(close, String(error));
+      }
+    }
+  }
+
+  function expire(reason: string): void {
+    const nowMs = clock.monotonicMs();
+    const late = opens.filter((open) => nowMs - open.sinceMs >= openTimeoutMs);
+    if (late.length > 0) {
+      opens = opens.filter((open) => nowMs - open.sinceMs < openTimeoutMs);
+      for (const open of late) open.reject(unavailable(reason));
+    }
+    while (closes.length > 0 && nowMs - closes[0]!.sinceMs >= closeRetryMs) drop(closes.shift()!, reason);
+  }
+
+  function drop(close: WaitingClose, reason: string): void {
+    dropped += 1;
+    observer.onDropped(close.event, reason);
+  }
+
+  function hasWork(): boolean {
+    return opens.length > 0 || closes.length > 0 || beat !== null;
+  }
+
+  function settleDrain(): void {
+    const waiters = drained;
+    drained = [];
+    for (const resolve of waiters) resolve();
+  }
+
+  return {
+    open(row) {
+      if (refusal !== null) return Promise.reject(unavailable(refusal));
+      if (opens.length >= queuedOpensMax || reserved.size >= reservedMax)
+        return Promise.reject(unavailable('too many requests are open'));
+      return new Promise((resolve, reject) => {
+        opens.push({ row, sinceMs: clock.monotonicMs(), key: 0, resolve, reject });
+        schedule();
+      });
+    },
+    close(event) {
+      const key = reserved.get(event.requestId);
+      if (key === undefined) return;
+      reserved.delete(event.requestId);
+      const close: WaitingClose = { event, sinceMs: clock.monotonicMs(), key };
+      if (closes.length >= queuedClosesMax) {
+        drop(close, 'too many closes wait');
+        return;
+      }
+      closes.push(close);
+      schedule();
+    },
+    heartbeat(bootId, nowMs) {
+      beat = { bootId, nowMs };
+      schedule();
+    },
+    nudge() {
+      if (retrying) return;
+      turn();
+    },
+    drain() {
+      if (!hasWork() && !scheduled) return Promise.resolve();
+      return new Promise((resolve) => drained.push(resolve));
+    },
+    admit(reason, lasting) {
+      if (refusedForGood) return;
+      refusal = reason;
+      refusedForGood = lasting === 'for-good';
+    },
+    gauges: () => ({ queued: opens.length + closes.length, open: reserved.size, dropped }),
+  };
+}
+
+/** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */
+const passingCodes: readonly number[] = [sqliteBusy, sqliteLocked, 7, 8, 10, 13, 14, 15];
+
+function isPassing(code: number | null): boolean {
+  return code !== null && passingCodes.includes(code);
+}
+
+function unavailable(reason: string): FailureError {
+  return new FailureError({
+    kind: 'quota-unavailable',
+    message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
+  });
+}
