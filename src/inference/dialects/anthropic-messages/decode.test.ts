@@ -240,6 +240,10 @@ test('a whole answer gives the events of its stream', () => {
       'end',
     ],
   );
+  assert.deepEqual(
+    events.find((e) => e.type === 'tool-call-delta'),
+    { type: 'tool-call-delta', choice: 0, call: 0, argumentsJson: '{"x":1}' },
+  );
 });
 
 test('a whole body that is an error, or no answer, fails', () => {
