@@ -8,6 +8,7 @@ import { lmstudio } from './lmstudio.ts';
 import { mistral } from './mistral.ts';
 import { modelFacts, quirksOf } from './model-facts.ts';
 import { openai } from './openai.ts';
+import { xai } from './xai.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
 
@@ -81,6 +82,9 @@ test('OpenAI’s reasoning models: max_tokens is renamed, sampling goes; GPT-5.1
     max_completion_tokens: 10,
   });
   assert.equal(applyQuirks(body, quirksOf(openai, 'gpt-4o')).body, body);
+  assert.equal(quirksOf(openai, 'o3').logprobs, false, 'routing must know');
+  assert.deepEqual(quirksOf(xai, 'grok-4-fast-reasoning').omit, ['presence_penalty', 'frequency_penalty']);
+  assert.equal(quirksOf(xai, 'grok-4-fast-non-reasoning'), xai.quirks);
   assert.equal(quirksOf(groq, 'openai/o3'), groq.quirks, 'other services translate on their own');
 });
 

@@ -1,7 +1,7 @@
 import { classOfAnthropicError } from '../dialects/anthropic-messages/errors.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
+import { classOfError } from '../dialects/openai-chat/error-class.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
-import { defaultErrorClass } from './default-errors.ts';
 import type { Classify, ErrorRule } from './provider.ts';
 
 /**
@@ -10,9 +10,7 @@ import type { Classify, ErrorRule } from './provider.ts';
  */
 export const classifyError: Classify = (provider, status, error): FaultClass => {
   for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
-  return provider.dialect === 'anthropic-messages'
-    ? classOfAnthropicError(status, error)
-    : defaultErrorClass(status, error);
+  return provider.dialect === 'anthropic-messages' ? classOfAnthropicError(status, error) : classOfError(status, error);
 };
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.

@@ -1,6 +1,6 @@
 import type { FaultClass } from '../neutral/outcome.ts';
+import { classifyError } from './classify.ts';
 import type { ProviderConnection } from './connection.ts';
-import { defaultErrorClass } from './default-errors.ts';
 import type { DiscoveredModel } from './provider.ts';
 import { listedModelsMax, readModelList } from './read-model-list.ts';
 
@@ -35,7 +35,7 @@ export async function discoverModels(connection: ProviderConnection, get: Discov
   }
   if (answer === null) return { ok: false, reason: 'transient', message: `${name} did not answer` };
   if (answer.status !== 200) {
-    const reason = defaultErrorClass(answer.status, null);
+    const reason = classifyError(provider, answer.status, null);
     return { ok: false, reason, message: `${name} answered ${answer.status} to the list of models` };
   }
   const models = provider.listModels === undefined ? readModelList(answer.body) : provider.listModels(answer.body);

@@ -58,35 +58,45 @@ export function modelFacts(model: string): ModelFacts | null {
   return facts;
 }
 
-/** Refuse `max_tokens` ("use max_completion_tokens instead"): the o-series, and GPT-5 and later. */
-const onlyMaxCompletionTokens = /^(o\d|gpt-([5-9]|\d\d))/;
-/** Refuse sampling parameters at all times; GPT-5.1 and later take them when they do not reason, so they keep them. */
-const neverSamples = /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/;
-const samplingFields = [
-  'temperature',
-  'top_p',
-  'presence_penalty',
-  'frequency_penalty',
-  'logprobs',
-  'top_logprobs',
-  'logit_bias',
+const openAi: readonly string[] = ['openai', 'azure-openai'];
+
+/** Models that take less than the API they stand in; every match applies. What would change the answer stays in. */
+const narrower: readonly {
+  providers: readonly string[];
+  pattern: RegExp;
+  omit?: readonly string[];
+  rename?: Readonly<Record<string, string>>;
+}[] = [
+  // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
+  { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
+  // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
+  {
+    providers: openAi,
+    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
+    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
+  },
+  // docs.x.ai, "Reasoning": adding them results in an error. `stop` too, but leaving that out would change the answer.
+  {
+    providers: ['xai'],
+    pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
+    omit: ['presence_penalty', 'frequency_penalty'],
+  },
 ];
 
 /**
- * A provider's quirks for one of its models. OpenAI's reasoning models take fewer fields than the API they stand in;
- * that is known for OpenAI itself and Azure alone, others translate on their own. Ask once per target, not per request.
+ * A provider's quirks for one of its models: the provider's own object when the model takes all that its API does.
+ * Ask once per target, not per request.
  */
 export function quirksOf(provider: { id: string; quirks: ProviderQuirks }, model: string): ProviderQuirks {
-  const { quirks } = provider;
-  if (provider.id !== 'openai' && provider.id !== 'azure-openai') return quirks;
   const name = bareName(model);
-  if (!onlyMaxCompletionTokens.test(name)) return quirks;
-  const samples = !neverSamples.test(name);
-  return {
-    ...quirks,
-    rename: { ...quirks.rename, max_tokens: 'max_completion_tokens' },
-    ...(samples ? {} : { omit: [...quirks.omit, ...samplingFields], logprobs: false }),
-  };
+  let { quirks } = provider;
+  for (const rule of narrower) {
+    if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
+    const omit = [...quirks.omit, ...(rule.omit ?? [])];
+    const rename = { ...quirks.rename, ...rule.rename };
+    quirks = { ...quirks, omit, rename, logprobs: quirks.logprobs && !omit.includes('logprobs') };
+  }
+  return quirks;
 }
 
 function bareName(model: string): string {

@@ -3,8 +3,11 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import type { LocalServerType } from './local-fingerprints.ts';
-import { probeGet } from './probe-get.ts';
+import { type ProbeGet, probeGet } from './probe-get.ts';
 import { probeBodyBytesMax, probeLocalServers } from './probe-local.ts';
+
+/** The real one on IPv4 alone: another test's server may hold the same port on [::1]. */
+const onIpv4: ProbeGet = (url, bounds) => (url.includes('[::1]') ? Promise.resolve(null) : probeGet(url, bounds));
 
 const servers: Server[] = [];
 after(() => {
@@ -146,7 +149,7 @@ describe('local servers are recognised by two facts', () => {
   for (const { name, answers, type, models, note } of genuine) {
     test(name, async () => {
       const { port, asked } = await serve(replay(answers));
-      const found = await probeLocalServers({ probeGet, ports: everywhere(port) });
+      const found = await probeLocalServers({ probeGet: onIpv4, ports: everywhere(port) });
       assert.deepEqual(
         found.map((server) => server.type),
         [type],
@@ -202,7 +205,7 @@ describe('local servers are recognised by two facts', () => {
   for (const [name, answers] of Object.entries(nearMisses)) {
     test(`not enough: ${name}`, async () => {
       const { port } = await serve(replay(answers));
-      assert.deepEqual(await probeLocalServers({ probeGet, ports: everywhere(port) }), []);
+      assert.deepEqual(await probeLocalServers({ probeGet: onIpv4, ports: everywhere(port) }), []);
     });
   }
 
@@ -244,7 +247,7 @@ describe('liars are not taken for a server', () => {
       });
       const { port } = await serve(liar(elsewhere.port));
       const startedMs = performance.now();
-      assert.deepEqual(await probeLocalServers({ probeGet, ports: everywhere(port) }), []);
+      assert.deepEqual(await probeLocalServers({ probeGet: onIpv4, ports: everywhere(port) }), []);
       assert.equal(strayed, 0, 'the probe followed a redirect');
       assert.equal(performance.now() - startedMs < 2_000, true, 'the probes did not run side by side');
     });
