@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
 import { applyQuirks } from './apply-quirks.ts';
+import { cohere } from './cohere.ts';
 import { deepseek } from './deepseek.ts';
 import { groq } from './groq.ts';
 import { lmstudio } from './lmstudio.ts';
@@ -29,7 +30,7 @@ test('a body that fits comes back as the same object, so that its bytes can be f
 });
 
 test('Groq: what it answers 400 to is left out and listed, a default is left out unlisted', () => {
-  const body: JsonObject = { model: 'm', messages, logit_bias: { 5: 1 }, logprobs: false, top_logprobs: null, n: 1 };
+  const body: JsonObject = { model: 'm', messages, logit_bias: { 5: 1 }, logprobs: false, top_logprobs: null };
   const before = structuredClone(body);
   const fitted = applyQuirks(body, groq.quirks);
   assert.deepEqual(fitted.body, { model: 'm', messages });
@@ -44,6 +45,14 @@ test('Mistral: other spellings are translated, stream_options goes without a los
   );
   assert.deepEqual(fitted.body, { messages, random_seed: 7, max_tokens: 9 });
   assert.deepEqual(fitted.losses, [{ field: 'user', why: 'unsupported' }]);
+});
+
+test('what a provider does not have goes, wherever its file says so', () => {
+  const fitted = applyQuirks({ messages, seed: 3, logprobs: true }, quirksOf(deepseek, 'deepseek-chat'));
+  assert.deepEqual(fitted.body, { messages, logprobs: true });
+  assert.deepEqual(fitted.losses, [{ field: 'seed', why: 'unsupported' }]);
+  assert.deepEqual(applyQuirks({ messages, n: 1 }, quirksOf(cohere, 'command-a')), { body: { messages }, losses: [] });
+  assert.equal(quirksOf(deepseek, 'deepseek-chat'), quirksOf(deepseek, 'deepseek-chat'), 'asked for every request');
 });
 
 test('a renamed field does not overwrite what stands there already', () => {

@@ -13,6 +13,7 @@ const nothingLost: Loss[] = [];
 /**
  * An OpenAI-dialect body as this provider takes it: fields it refuses are left out, fields it spells otherwise are
  * renamed. A field at its default loses nothing by going and is not listed. Never changes `body` itself.
+ * `quirks` are those of `quirksOf`.
  */
 export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBody {
   if (fits(body, quirks)) return { body, losses: nothingLost };
@@ -20,13 +21,6 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   const losses: Loss[] = [];
 
   for (const field of quirks.omit) leaveOut(fitted, field, losses);
-  if (!quirks.logprobs) {
-    leaveOut(fitted, 'logprobs', losses);
-    leaveOut(fitted, 'top_logprobs', losses);
-  }
-  if (!quirks.seed) leaveOut(fitted, 'seed', losses);
-  // More than one answer is fanned out before this; what arrives as 1 is the default and goes unlisted.
-  if (!quirks.nativeN && fitted.n === 1) delete fitted.n;
   // No loss: whether the caller wanted usage is not known here, and these services send it unasked.
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
@@ -45,9 +39,6 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
 function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
   for (const field of quirks.omit) if (body[field] !== undefined) return false;
   for (const field in quirks.rename) if (body[field] !== undefined) return false;
-  if (!quirks.logprobs && (body.logprobs !== undefined || body.top_logprobs !== undefined)) return false;
-  if (!quirks.seed && body.seed !== undefined) return false;
-  if (!quirks.nativeN && body.n === 1) return false;
   if (!quirks.streamUsage && body.stream_options !== undefined) return false;
   const format = body.response_format;
   if (format === undefined || (quirks.jsonSchema && quirks.jsonObject)) return true;
@@ -57,6 +48,7 @@ function fits(body: JsonObject, quirks: ProviderQuirks): boolean {
 /** What OpenAI takes for granted when the field is absent. */
 const defaults: Readonly<Record<string, JsonValue>> = {
   logprobs: false,
+  n: 1,
   temperature: 1,
   top_p: 1,
   presence_penalty: 0,

@@ -16,6 +16,7 @@ export const cohere = openAiLike({
       'metadata',
       'logit_bias',
       'top_logprobs',
+      'n',
       'modalities',
       'prediction',
       'audio',

@@ -83,20 +83,41 @@ const narrower: readonly {
   },
 ];
 
+const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();
+/** Patterns let callers make up models: at the bound the map begins anew. */
+const rememberedModelsMax = 1_000;
+
 /**
- * A provider's quirks for one of its models: the provider's own object when the model takes all that its API does.
- * Ask once per target, not per request.
+ * A provider's quirks for one of its models, with everything that must be left out in `omit`. The same object each
+ * time, and the provider's own when the model takes all that its API does, so it may be asked for every request.
  */
 export function quirksOf(provider: { id: string; quirks: ProviderQuirks }, model: string): ProviderQuirks {
-  const name = bareName(model);
-  let { quirks } = provider;
+  let byModel = quirksByModel.get(provider.quirks);
+  if (byModel === undefined) {
+    byModel = new Map();
+    quirksByModel.set(provider.quirks, byModel);
+  }
+  const known = byModel.get(model);
+  if (known !== undefined) return known;
+  if (byModel.size >= rememberedModelsMax) byModel.clear();
+  const quirks = narrowed(provider, bareName(model));
+  byModel.set(model, quirks);
+  return quirks;
+}
+
+function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
+  const { quirks } = provider;
+  const omit = new Set(quirks.omit);
+  let { rename } = quirks;
   for (const rule of narrower) {
     if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
-    const omit = [...quirks.omit, ...(rule.omit ?? [])];
-    const rename = { ...quirks.rename, ...rule.rename };
-    quirks = { ...quirks, omit, rename, logprobs: quirks.logprobs && !omit.includes('logprobs') };
+    for (const field of rule.omit ?? []) omit.add(field);
+    if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
   }
-  return quirks;
+  if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
+  if (!quirks.seed) omit.add('seed');
+  if (omit.size === quirks.omit.length && rename === quirks.rename) return quirks;
+  return { ...quirks, omit: [...omit], rename, logprobs: quirks.logprobs && !omit.has('logprobs') };
 }
 
 function bareName(model: string): string {
