@@ -19,7 +19,7 @@ export function uuidV7(nowMs: number): string {
   const at = takeRandom(10);
   pool[at] = 0x70 | (pool[at]! & 0x0f);
   pool[at + 2] = 0x80 | (pool[at + 2]! & 0x3f);
-  const hex = pool.hexSlice(at, at + 10);
+  const hex = pool.toString('hex', at, at + 10);
   const time = Math.floor(nowMs).toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
 }

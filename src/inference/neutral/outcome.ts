@@ -24,7 +24,12 @@ export type FaultClass =
   | 'truncated'
   | 'malformed'
   | 'cancelled'
-  | 'deadline';
+  | 'deadline'
+  /**
+   * The encoder found that this target's dialect cannot say what the request asks: nothing was sent. Neutral for health,
+   * not counted as an attempt; the route goes on with targets of another dialect.
+   */
+  | 'not_capable';
 
 export type OutcomeClass = 'ok' | FaultClass;
 

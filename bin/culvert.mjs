@@ -1,0 +1,33 @@
+#!/usr/bin/env node
+// The only file that knows about Node versions: everything behind it runs on Node 24 or newer.
+// Plain JavaScript for Node 18+, since an older Node must be able to read it and say what is wrong.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const major = Number(process.versions.node.split('.')[0]);
+
+if (major < 24) {
+  const bundled = join(root, 'node_modules', '.bin', 'node');
+  if (!existsSync(bundled) || process.env.CULVERT_REEXECUTED) {
+    console.error(
+      `culvert needs Node 24 or newer; this is Node ${process.versions.node}. Install Node 24 (https://nodejs.org), or run it from a clone with 'npm start', which brings its own.`,
+    );
+    process.exit(1);
+  }
+  const child = spawn(bundled, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+    env: { ...process.env, CULVERT_REEXECUTED: '1' },
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+} else {
+  module.enableCompileCache?.();
+  const built = join(root, 'dist', 'main.js');
+  const source = join(root, 'src', 'main.ts');
+  const { main } = await import(pathToFileURL(existsSync(source) ? source : built).href);
+  await main(process.argv.slice(2), { flushCompileCache: () => module.flushCompileCache?.() });
+}

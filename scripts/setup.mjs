@@ -1,0 +1,45 @@
+// Brings node_modules up to the lockfile before `npm start`, `npm test` and `npm run check`; does nothing when it is
+// there already. Plain JavaScript for Node 18+: it runs before the repository's own Node 24 is installed.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const modules = join(root, 'node_modules');
+const stampFile = join(modules, '.culvert-setup');
+const stamp = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : null;
+
+if (installed !== stamp) {
+  // `ci` empties node_modules first; under an installed tree (a gateway may be running from it) change only what differs.
+  const args = installed === null ? ['ci'] : ['install', '--no-save'];
+  console.error(`Installing packages (npm ${args.join(' ')}); once per lockfile, about ten seconds…`);
+  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
+  const run = spawnSync(npm, [...args, '--loglevel=error', '--no-audit', '--no-fund'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    shell: process.platform === 'win32',
+  });
+  if (run.status !== 0) {
+    console.error('The packages could not be installed. Check the network and npm’s registry setting, then run the command again.');
+    process.exit(run.status ?? 1);
+  }
+  mkdirSync(modules, { recursive: true });
+  writeFileSync(stampFile, stamp);
+}
+
+// The packaged Node is linked for glibc; where it cannot run (musl), the system's own Node must do.
+const bundled = join(modules, '.bin', 'node');
+if (existsSync(bundled)) {
+  try {
+    execFileSync(bundled, ['-v'], { stdio: 'ignore' });
+  } catch {
+    rmSync(bundled, { force: true });
+  }
+}
+if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
+  console.error(`Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`);
+  process.exit(1);
+}

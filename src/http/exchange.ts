@@ -1,0 +1,47 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Principal } from '../auth/principal.ts';
+import type { AdmitWeight, Admitted } from '../metering/admission.ts';
+import type { CallerDialect } from '../inference/dialects/dialect.ts';
+
+/** One request on its way through the server, with all that was found out about it so far. */
+export interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Ours: `req_…`. */
+  readonly requestId: string;
+  /** The caller's x-request-id when it is a sane one. */
+  readonly clientRequestId: string | null;
+  /** Path without the query; what the router matched and auth was decided on. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly params: Readonly<Record<string, string | undefined>>;
+  readonly route: Route | null;
+  /** Wall-clock and monotonic ms of arrival. */
+  readonly atMs: number;
+  readonly startedMs: number;
+  /** Set before `handle` on every route with `auth: 'key'`. */
+  principal: Principal | null;
+  admitted: Admitted | null;
+}
+
+/** One row of the route table: everything the server must enforce before a handler runs, in one place. */
+export interface Route {
+  method: 'GET' | 'POST' | 'HEAD';
+  /** find-my-way's pattern. */
+  path: string;
+  /** `admin`: the admin key alone. `none` needs a reason: see test/contract. */
+  auth: 'key' | 'admin' | 'none';
+  /** How the call counts in requests per minute. `none`: not metered at all. */
+  quota: AdmitWeight | 'none';
+  /** Which schema checks its body; `none` for routes without one. */
+  validator: 'chat' | 'none';
+  /** Whose error bodies it speaks. */
+  dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
+  handle(exchange: Exchange): Promise<void> | void;
+}
+
+/** A request header's first value. Node has lower-cased the names and joined repeats. */
+export function headerOf(exchange: Exchange, name: string): string | undefined {
+  const value = exchange.request.headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}

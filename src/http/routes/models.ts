@@ -1,0 +1,96 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Alias } from '../../inference/pipeline/model-table.ts';
+import type { Services } from '../../inference/pipeline/services.ts';
+import { invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { type Exchange, headerOf, type Route } from '../exchange.ts';
+import { writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+/** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, asked for it, Anthropic's. */
+export function modelRoutes(services: Services): Route[] {
+  const shared = { method: 'GET', auth: 'key', quota: 'exempt', validator: 'none', dialect: openAiChat } as const;
+  return [
+    { ...shared, path: '/v1/models', handle: (exchange) => listModels(services, exchange) },
+    // Ids may contain slashes, encoded or not.
+    { ...shared, path: '/v1/models/*', handle: (exchange) => describeModel(services, exchange) },
+  ];
+}
+
+function listModels(services: Services, exchange: Exchange): void {
+  const aliases = services.snapshot().models.list(exchange.principal!);
+  if (!wantsAnthropicShape(exchange)) {
+    return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
+  }
+  const page = anthropicPage(aliases, exchange.query);
+  if ('message' in page) return writeFailure(exchange, invalid(page.param, page.message), openAiChat, services.clock.wallMs());
+  const data = page.aliases.map((alias) => anthropicEntry(services, alias));
+  writeJson(exchange, 200, {
+    data,
+    object: 'list',
+    has_more: page.hasMore,
+    first_id: page.aliases[0]?.id ?? null,
+    last_id: page.aliases.at(-1)?.id ?? null,
+  });
+}
+
+function describeModel(services: Services, exchange: Exchange): void {
+  const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
+  if ('kind' in alias) return writeFailure(exchange, alias, openAiChat, services.clock.wallMs());
+  writeJson(exchange, 200, wantsAnthropicShape(exchange) ? anthropicEntry(services, alias) : openAiEntry(services, alias));
+}
+
+function wantsAnthropicShape(exchange: Exchange): boolean {
+  return headerOf(exchange, 'anthropic-version') !== undefined;
+}
+
+function openAiEntry(services: Services, alias: Alias): JsonObject {
+  const targets = alias.candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
+  const some = (name: 'vision' | 'tools' | 'reasoning') => targets.some((target) => target.capabilities[name]);
+  const first = targets[0];
+  const largest = (values: (number | null)[]) => values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
+  return {
+    id: alias.id,
+    object: 'model',
+    created: alias.createdS,
+    owned_by: alias.ownedBy,
+    model_type: alias.listedAs,
+    tier: alias.tier,
+    capabilities: { vision: some('vision'), tools: some('tools'), reasoning: some('reasoning'), streaming: alias.type === 'chat' },
+    context_window: largest(targets.map((target) => target.contextWindow)),
+    max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
+    dimensions: alias.dimensions,
+    pricing: first?.price == null ? null : { input: first.price.input, output: first.price.output, cached_input: first.price.cachedInput },
+    status: services.health.status(alias.candidates.map(({ target }) => target), services.clock.monotonicMs()),
+  };
+}
+
+/** Both shapes' members side by side: each client reads its own (clients.md §12). */
+function anthropicEntry(services: Services, alias: Alias): JsonObject {
+  return {
+    ...openAiEntry(services, alias),
+    type: 'model',
+    display_name: alias.id,
+    created_at: new Date(alias.createdS * 1_000).toISOString(),
+  };
+}
+
+const pageMax = 1_000;
+
+function anthropicPage(
+  aliases: readonly Alias[],
+  query: URLSearchParams,
+): { aliases: readonly Alias[]; hasMore: boolean } | { param: string; message: string } {
+  const limit = Number(query.get('limit') ?? 20);
+  if (!Number.isInteger(limit) || limit < 1 || limit > pageMax) {
+    return { param: 'limit', message: `limit must be a whole number from 1 to ${pageMax}.` };
+  }
+  const indexOf = (id: string | null) => aliases.findIndex((alias) => alias.id === id);
+  const before = query.get('before_id');
+  if (before !== null) {
+    const end = Math.max(0, indexOf(before));
+    return { aliases: aliases.slice(Math.max(0, end - limit), end), hasMore: end > limit };
+  }
+  const start = indexOf(query.get('after_id')) + 1;
+  return { aliases: aliases.slice(start, start + limit), hasMore: aliases.length > start + limit };
+}

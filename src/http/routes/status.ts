@@ -1,0 +1,44 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Services } from '../../inference/pipeline/services.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { identityHeaders } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface StatusParts {
+  services: Services;
+  /** Culvert's own. */
+  version: string;
+  /** The server is shutting down. */
+  draining(): boolean;
+  /** What keeps the stores from being used, in words; null when they are fine. */
+  storeTrouble(): string | null;
+}
+
+/** Whether this process lives and can serve. Without a key, so nothing about models, keys or providers is told. */
+export function statusRoutes(parts: StatusParts): Route[] {
+  const open = { auth: 'none', quota: 'none', validator: 'none', dialect: openAiChat } as const;
+  return [
+    { ...open, method: 'GET', path: '/healthz', handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }) },
+    { ...open, method: 'GET', path: '/readyz', handle: (exchange) => ready(parts, exchange) },
+    { ...open, method: 'GET', path: '/', handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert', version: parts.version }) },
+    { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
+  ];
+}
+
+function ready({ services, draining, storeTrouble }: StatusParts, exchange: Exchange): void {
+  const targets = services.snapshot().models.targets();
+  const healthy = services.health.status(targets, services.clock.monotonicMs()) !== 'down';
+  const checks = {
+    accepting: !draining(),
+    stores: storeTrouble() === null,
+    targets: targets.length > 0 && healthy,
+  };
+  const ok = checks.accepting && checks.stores && checks.targets;
+  writeJson(exchange, ok ? 200 : 503, { status: ok ? 'ready' : 'not ready', checks });
+}
+
+/** Claude Code knocks here at its start. */
+function hello(exchange: Exchange): void {
+  exchange.response.writeHead(200, [...identityHeaders(exchange), 'content-length', '0']);
+  exchange.response.end();
+}

@@ -1,0 +1,193 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import createRouter from 'find-my-way';
+import type { Principal } from '../auth/principal.ts';
+import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
+import type { Admission } from '../metering/admission.ts';
+import { applyCors } from './cors.ts';
+import type { Exchange, Route } from './exchange.ts';
+import { preflight, saneRequestId } from './preflight.ts';
+import { rawFailure, writeFailure } from './write-failure.ts';
+
+export interface ServerParts {
+  clock: Clock;
+  admission: Admission;
+  routes: readonly Route[];
+  /** Who presents these headers; a Failure (401, 403) otherwise. */
+  authenticate(headers: IncomingMessage['headers']): Principal | Failure;
+  /** Null when the admin key is presented. */
+  authenticateAdmin(headers: IncomingMessage['headers']): Failure | null;
+  /** Origins that browsers may call from, as configured right now. */
+  corsOrigins(): readonly string[];
+  /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
+  onUnexpected(error: unknown, requestId: string): void;
+}
+
+export interface GatewayServer {
+  listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** Stops accepting; resolves when the last answer is out, or after `graceMs` with the rest cut. */
+  drain(graceMs: number): Promise<void>;
+  readonly draining: boolean;
+}
+
+const defaultDialect: Route['dialect'] = openAiChat;
+const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export function createGatewayServer(parts: ServerParts): GatewayServer {
+  const { clock } = parts;
+  const router = createRouter({ maxParamLength: 512 });
+  for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
+  let draining = false;
+
+  const server = createServer(
+    {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersTimeoutMs,
+      // A body has its own timer, fed by progress (http/read-body): a slow upload is no attack, a silent one is.
+      requestTimeout: 0,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 75_000,
+      noDelay: true,
+    },
+    onRequest,
+  );
+  server.on('checkContinue', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('clientError', onClientError);
+  server.on('upgrade', onUpgrade);
+  server.on('connect', (_request, socket) => socket.destroy());
+
+  function onRequest(request: IncomingMessage, response: ServerResponse): void {
+    const atMs = clock.wallMs();
+    const requestId = newRequestId(atMs);
+    const url = request.url ?? '/';
+    const queryAt = url.indexOf('?');
+    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    const found = router.find(request.method as 'GET', path);
+    const route = (found?.store as Route | undefined) ?? null;
+    const exchange: Exchange = {
+      request,
+      response,
+      requestId,
+      clientRequestId: saneRequestId(request.headers['x-request-id']),
+      path,
+      get query() {
+        return new URLSearchParams(queryAt === -1 ? '' : url.slice(queryAt + 1));
+      },
+      params: found?.params ?? {},
+      route,
+      atMs,
+      startedMs: clock.monotonicMs(),
+      principal: null,
+      admitted: null,
+    };
+    const dialect = route?.dialect ?? defaultDialect;
+    const refuse = (failure: Failure) => writeFailure(exchange, failure, dialect, clock.wallMs());
+
+    const unfit = preflight(request);
+    if (unfit !== null) {
+      response.shouldKeepAlive = false;
+      return refuse(unfit);
+    }
+    if (parts.corsOrigins().length > 0 && applyCors(request, response, parts.corsOrigins())) return;
+    if (route === null) return refuse(unrouted(request.method ?? '', path));
+    if (draining) response.shouldKeepAlive = false;
+
+    serve(exchange, route).catch((error: unknown) => {
+      parts.onUnexpected(error, requestId);
+      if (response.headersSent) response.destroy();
+      else refuse({ kind: 'internal' });
+    });
+  }
+
+  /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. */
+  async function serve(exchange: Exchange, route: Route): Promise<void> {
+    const refuse = (failure: Failure) => writeFailure(exchange, failure, route.dialect, clock.wallMs());
+    if (route.auth === 'admin') {
+      const failure = parts.authenticateAdmin(exchange.request.headers);
+      if (failure !== null) return refuse(failure);
+    } else if (route.auth === 'key') {
+      const principal = parts.authenticate(exchange.request.headers);
+      if ('kind' in principal) return refuse(principal);
+      exchange.principal = principal;
+      if (route.quota !== 'none') {
+        const granted = parts.admission.admit(principal, route.quota);
+        const admitted = granted instanceof Promise ? await granted : granted;
+        if (admitted.kind !== 'admitted') return refuse(admitted);
+        exchange.admitted = admitted;
+      }
+    }
+    try {
+      const done = route.handle(exchange);
+      if (done !== undefined) await done;
+    } finally {
+      exchange.admitted?.release();
+    }
+  }
+
+  function unrouted(method: string, path: string): Failure {
+    const allowed = methodsTried.filter((other) => router.find(other, path) !== null);
+    if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
+    const known = parts.routes.filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':')).map((route) => `${route.method} ${route.path}`);
+    return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. Endpoints: ${known.join(', ')}.` };
+  }
+
+  function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const failure = clientFailure(error.code);
+    const nowMs = clock.wallMs();
+    socket.end(rawFailure(failure.status, JSON.stringify(defaultDialect.errorBody(failure.failure, newRequestId(nowMs), nowMs))));
+  }
+
+  function onUpgrade(_request: IncomingMessage, socket: Socket): void {
+    const nowMs = clock.wallMs();
+    const failure: Failure = { kind: 'upgrade-required', message: 'WebSockets are not supported here; send a plain POST.' };
+    socket.end(rawFailure(426, JSON.stringify(defaultDialect.errorBody(failure, newRequestId(nowMs), nowMs))));
+  }
+
+  return {
+    get draining() {
+      return draining;
+    },
+    listen: (host, port) => listen(server, host, port),
+    async drain(graceMs) {
+      draining = true;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      await closed;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function clientFailure(code: string | undefined): { status: 400 | 408 | 413 | 431; failure: Failure } {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { status: 431, failure: { kind: 'headers-too-large' } };
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return { status: 413, failure: { kind: 'body-too-large', limitBytes: headerBytesMax } };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { status: 408, failure: { kind: 'request-timeout', message: 'The request headers took too long to arrive.' } };
+    default:
+      return { status: 400, failure: invalid(null, 'The request is not valid HTTP/1.1.') };
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve({ host, port: typeof address === 'object' && address !== null ? address.port : port });
+    });
+  });
+}

@@ -1,0 +1,74 @@
+import { type Failure, factsOf } from '../kernel/failure.ts';
+import type { Exchange, Route } from './exchange.ts';
+
+/** A longer Retry-After hangs Codex, opencode and Anthropic's SDK silently (clients.md §15). */
+const retryAfterMaxMs = 60_000;
+/** Above this an unread body is not worth draining for the sake of the connection. */
+const drainBytesMax = 1024 * 1024;
+
+/** Answers with a failure in the route's dialect; a no-op when headers are out already. */
+export function writeFailure(
+  exchange: Exchange,
+  failure: Failure,
+  dialect: Route['dialect'],
+  nowMs: number,
+  extraHeaders: readonly string[] = [],
+): void {
+  const { response } = exchange;
+  if (response.headersSent || response.destroyed) return;
+  const facts = factsOf(failure, nowMs);
+  const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs)));
+  const headers = [
+    ...identityHeaders(exchange),
+    'content-type',
+    'application/json',
+    'content-length',
+    String(body.length),
+    ...retryHeaders(facts.status, facts.retryable, facts.retryAfterMs, nowMs, failure.kind === 'no-target'),
+    ...extraHeaders,
+  ];
+  if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
+  if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
+  if (failure.kind === 'upgrade-required') headers.push('upgrade', 'HTTP/1.1');
+  if (hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
+  response.writeHead(facts.status, headers);
+  response.end(exchange.request.method === 'HEAD' ? undefined : body);
+}
+
+/** The ids every answer carries (design §6). */
+export function identityHeaders(exchange: Exchange): string[] {
+  const shown = exchange.clientRequestId ?? exchange.requestId;
+  return ['x-culvert-request-id', exchange.requestId, 'x-request-id', shown, 'request-id', shown];
+}
+
+function retryHeaders(
+  status: number,
+  retryable: boolean,
+  retryAfterMs: number | null,
+  nowMs: number,
+  exactWait: boolean,
+): string[] {
+  if (retryable) {
+    const waitMs = retryAfterMs ?? 1_000;
+    return ['x-should-retry', 'true', 'retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))), ...(exactWait ? ['retry-after-ms', String(Math.ceil(waitMs))] : [])];
+  }
+  if (status === 429 && retryAfterMs !== null) {
+    return retryAfterMs <= retryAfterMaxMs
+      ? ['retry-after', String(Math.ceil(retryAfterMs / 1_000)), 'retry-after-ms', String(Math.ceil(retryAfterMs))]
+      : ['x-should-retry', 'false', 'x-culvert-retry-at', new Date(nowMs + retryAfterMs).toISOString()];
+  }
+  return status < 500 ? ['x-should-retry', 'false'] : [];
+}
+
+function hasLargeUnreadBody({ request }: Exchange): boolean {
+  if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
+  const length = request.headers['content-length'];
+  return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;
+}
+
+/** For what is not even a request that node could read: a bare answer on the socket, then close. */
+export function rawFailure(status: 400 | 408 | 413 | 426 | 431, body: string): string {
+  const reason = { 400: 'Bad Request', 408: 'Request Timeout', 413: 'Content Too Large', 426: 'Upgrade Required', 431: 'Request Header Fields Too Large' }[status];
+  return `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nconnection: close\r\n\r\n${body}`;
+}
+

@@ -1,0 +1,162 @@
+import type { ServerResponse } from 'node:http';
+import type { Caller, HeaderList } from '../inference/pipeline/caller.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Failure } from '../kernel/failure.ts';
+import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
+import type { Exchange } from './exchange.ts';
+import { identityHeaders, writeFailure } from './write-failure.ts';
+
+const keepAliveComment = ': keep-alive\n\n';
+const streamHeaders = [
+  'content-type',
+  'text/event-stream; charset=utf-8',
+  'cache-control',
+  'no-cache, no-transform',
+  // nginx would otherwise hold a stream back until its buffer is full.
+  'x-accel-buffering',
+  'no',
+];
+
+/**
+ * The caller behind a node response: whole answers in one send, streams with keep-alive comments, backpressure and a
+ * bound on what waits for a reader who has stopped reading.
+ */
+export class ResponseCaller implements Caller {
+  gone = false;
+  committed = false;
+  readonly #exchange: Exchange;
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  #goneListener: (() => void) | null = null;
+  #drainListener: (() => void) | null = null;
+  #keepAlive: NodeJS.Timeout | null = null;
+  #stall: NodeJS.Timeout | null = null;
+  #earlyHeaders: HeaderList = [];
+  #behind = false;
+  #ended = false;
+
+  constructor(exchange: Exchange, clock: Clock) {
+    this.#exchange = exchange;
+    this.#response = exchange.response;
+    this.#clock = clock;
+    if (this.#response.destroyed) this.gone = true;
+    this.#response.on('close', () => this.#closed());
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer | string): void {
+    if (this.gone || this.committed) return;
+    this.committed = true;
+    this.#ended = true;
+    this.#response.writeHead(status, [
+      ...identityHeaders(this.#exchange),
+      'content-type',
+      'application/json',
+      'content-length',
+      String(typeof body === 'string' ? Buffer.byteLength(body) : body.length),
+      ...headers,
+    ]);
+    this.#response.end(body);
+  }
+
+  refuse(failure: Failure, headers: HeaderList): void {
+    if (this.gone || this.committed) return;
+    this.#stopTimers();
+    this.#ended = true;
+    writeFailure(this.#exchange, failure, this.#dialect(), this.#clock.wallMs(), headers);
+  }
+
+  expectStream(earlyHeaders: HeaderList): void {
+    this.#earlyHeaders = earlyHeaders;
+    this.#response.on('drain', () => this.#drained());
+    this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
+  }
+
+  startStream(headers: HeaderList): void {
+    if (this.gone || this.committed) return;
+    this.committed = true;
+    this.#response.writeHead(200, [...identityHeaders(this.#exchange), ...streamHeaders, ...headers]);
+  }
+
+  write(chunk: Buffer | string): boolean {
+    if (this.gone) return true;
+    this.#keepAlive?.refresh();
+    // Node asks for a pause at its own high-water mark (64 KB); a reader may be behind up to our bound.
+    this.#response.write(chunk);
+    if (this.#response.writableLength > readerBufferBytesMax / 2) {
+      if (!this.#behind) {
+        this.#behind = true;
+        this.#stall = setTimeout(() => this.#readerStalled(), readerStallTimeoutMs);
+      }
+      return false;
+    }
+    return true;
+  }
+
+  endStream(): void {
+    if (this.gone || this.#ended) return;
+    this.#ended = true;
+    this.#stopTimers();
+    this.#response.end();
+    this.#watchLastBytes();
+  }
+
+  failStream(failure: Failure): void {
+    if (this.gone || this.#ended) return;
+    this.#ended = true;
+    this.#stopTimers();
+    const { requestId } = this.#exchange;
+    this.#response.end(this.#dialect().errorFrame(failure, requestId, this.#clock.wallMs()));
+    this.#watchLastBytes();
+  }
+
+  #dialect() {
+    return this.#exchange.route!.dialect;
+  }
+
+  #closed(): void {
+    this.#stopTimers();
+    if (this.#response.writableFinished) return;
+    this.gone = true;
+    this.#goneListener?.();
+  }
+
+  #drained(): void {
+    if (!this.#behind) return;
+    this.#behind = false;
+    if (this.#stall !== null) clearTimeout(this.#stall);
+    this.#drainListener?.();
+  }
+
+  #breakSilence(): void {
+    if (this.gone || this.#ended) return;
+    if (!this.committed) this.startStream(this.#earlyHeaders);
+    if (!this.#behind) this.#response.write(keepAliveComment);
+    this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
+  }
+
+  /** Drops a reader who has taken nothing for 60 s; `close` follows and tells the pipeline. */
+  #readerStalled(): void {
+    this.#response.destroy();
+  }
+
+  /** What was written last may still wait for a reader who never takes it. */
+  #watchLastBytes(): void {
+    if (this.#response.writableFinished || this.#response.writableLength === 0) return;
+    this.#stall = setTimeout(() => this.#readerStalled(), readerStallTimeoutMs);
+  }
+
+  #stopTimers(): void {
+    if (this.#keepAlive !== null) clearTimeout(this.#keepAlive);
+    if (this.#stall !== null) clearTimeout(this.#stall);
+    this.#keepAlive = null;
+    this.#stall = null;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Fault } from '../neutral/outcome.ts';
+import type { Usage } from '../neutral/usage.ts';
+
+export type Bytes = Buffer | string;
+
+/**
+ * Turns what an upstream sends into what the caller gets: forwarded (pass-through.ts) or converted (converted.ts),
+ * as a stream or whole. Fed in any cut; the attempt looks at the fields after each step.
+ */
+export interface AnswerReader {
+  /** What this chunk lets the caller see; null when nothing (a whole answer shows all at `finish`). */
+  push(chunk: Buffer): Bytes | null;
+  /** The upstream's body ended. A stream's last bytes, or the whole answer; null when `fault` says it is none. */
+  finish(): Bytes | null;
+  /** Content events so far: they feed the timers, and the first one commits the headers. */
+  readonly contentEvents: number;
+  /** Set once the answer turned out to be an error, unreadable or cut. What push returned is still good. */
+  readonly fault: Fault | null;
+  /** What the upstream said it used, or null. */
+  readonly usage: Usage | null;
+  /** Rough count of output tokens that passed: for when the upstream never says. */
+  readonly outputTokensSeen: number;
+}

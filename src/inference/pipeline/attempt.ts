@@ -1,0 +1,273 @@
+import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { classifyError } from '../providers/classify.ts';
+import { encodeUpstream } from '../providers/encode.ts';
+import { scrub } from '../providers/scrub.ts';
+import { retryAfterMs } from '../routing/retry-after.ts';
+import type { Route, RouteAttempt } from '../routing/route.ts';
+import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
+import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
+import { answerHeaders } from './answer-headers.ts';
+import type { AnswerReader, Bytes } from './answer-reader.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { AttemptParts, Job, PreparedBody } from './job.ts';
+import { PassedStream, PassedWhole } from './pass-through.ts';
+import { recordAttempt } from './record-attempt.ts';
+
+/** What may gather before the first content event: role chunks, message_start. */
+const heldBytesMax = 1024 * 1024;
+
+/**
+ * One try at one target with one credential: a state machine fed by the transport, the timers and the caller, which
+ * ends exactly once, whatever comes first.
+ */
+export class Attempt implements UpstreamObserver {
+  status: number | null = null;
+  bytes = 0;
+  firstTokenMs: number | null = null;
+  readonly #parts: AttemptParts;
+  readonly #job: Job;
+  readonly #route: Route;
+  readonly #attempt: RouteAttempt;
+  readonly #body: PreparedBody;
+  readonly #provider: ConfiguredProvider;
+  #resolve: ((fault: Fault | null) => void) | null = null;
+  #call: UpstreamCall | null = null;
+  #timers: AttemptTimers | null = null;
+  #reader: AnswerReader | null = null;
+  #responseHeaders: UpstreamHeaders | null = null;
+  #errorBody: Buffer[] = [];
+  #errorBytes = 0;
+  /** A stream's frames before its first content: dropped when the attempt fails, since another one follows. */
+  #held: Bytes[] = [];
+  #heldBytes = 0;
+
+  constructor(parts: AttemptParts, job: Job, route: Route, attempt: RouteAttempt, body: PreparedBody) {
+    this.#route = route;
+    this.#parts = parts;
+    this.#job = job;
+    this.#attempt = attempt;
+    this.#body = body;
+    const provider = job.providers.get(attempt.target.provider);
+    if (provider === undefined) throw new Error(`no connection to ${attempt.target.provider}`);
+    this.#provider = provider;
+  }
+
+  get reader(): AnswerReader | null {
+    return this.#reader;
+  }
+
+  /** Null when the caller has the whole answer; otherwise why not. */
+  run(): Promise<Fault | null> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    const { target, credential } = this.#attempt;
+    const { timeouts } = target;
+    const { caller, deadlineMs } = this.#job;
+    caller.onGone(() => this.#end(fault('cancelled', 'the caller closed the connection')));
+    caller.onDrain(() => this.#resume());
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
+    this.#timers = createAttemptTimers(
+      {
+        // A whole answer that is forwarded shows nothing until its end: only the total counts.
+        firstTokenMs: this.#body.streamed ? timeouts.firstTokenMs : timeouts.totalMs,
+        idleMs: timeouts.idleMs,
+        totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
+      },
+      (kind) => this.#expired(kind),
+    );
+    const address = encodeUpstream(this.#provider.connection, {
+      credential: credential.id,
+      model: target.model,
+      answer: this.#body.streamed ? 'stream' : 'whole',
+      callerHeaders: this.#job.callerHeaders,
+    });
+    this.#call = this.#parts.transport.send(
+      {
+        origin: address.origin,
+        path: address.path,
+        method: 'POST',
+        headers: address.headers,
+        body: this.#body.bytes,
+        connectTimeoutMs: timeouts.connectMs,
+        headersTimeoutMs: timeouts.totalMs,
+        bodyTimeoutMs: timeouts.totalMs,
+      },
+      this,
+    );
+    // The transport may have failed before it returned.
+    if (this.#resolve === null) this.#call.abort();
+  }
+
+  headers(status: number, headers: UpstreamHeaders): void {
+    this.status = status;
+    this.#responseHeaders = headers;
+    if (status >= 200 && status < 300) this.#reader = this.#readerFor(headers.get('content-type') ?? '');
+  }
+
+  data(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.#reader === null) {
+      if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
+      this.#errorBytes += chunk.length;
+      // The message stands at the beginning; an endless error page is not read to its end.
+      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#statusFault());
+      return;
+    }
+    const before = this.#reader.contentEvents;
+    const out = this.#reader.push(chunk);
+    if (this.#reader.contentEvents > before) this.#timers?.content();
+    if (out !== null) this.#forward(out);
+    if (this.#reader.fault !== null) this.#end(this.#answerFault(this.#reader.fault));
+  }
+
+  ended(): void {
+    if (this.#reader === null) return this.#end(this.#statusFault());
+    const out = this.#reader.finish();
+    if (this.#reader.fault !== null) {
+      if (out !== null && this.#job.stream) this.#forward(out);
+      return this.#end(this.#answerFault(this.#reader.fault));
+    }
+    if (this.#job.stream) {
+      if (out !== null) this.#forward(out);
+      if (this.#job.progress.delivered === 'nothing') this.#commit();
+      this.#job.progress.delivered = 'whole';
+      this.#job.progress.status = 200;
+      this.#job.caller.endStream();
+    } else {
+      this.#markFirstToken();
+      this.#served();
+      this.#job.progress.delivered = 'whole';
+      this.#job.progress.status = 200;
+      this.#job.caller.answer(200, answerHeaders(this.#job, this.#attempt, this.#body), out ?? '');
+    }
+    this.#end(null);
+  }
+
+  failed(error: TransportError): void {
+    // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
+    const cut = this.#reader !== null;
+    const faultClass = error.kind === 'decode' || error.kind === 'protocol' ? 'malformed' : cut ? 'truncated' : 'transient';
+    this.#end(fault(error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout' ? 'stall_idle' : faultClass, error.message, this.status));
+  }
+
+  #forward(out: Bytes): void {
+    if (!this.#job.stream) return;
+    if (this.#job.progress.delivered !== 'nothing') {
+      this.#write(out);
+    } else if (this.#reader!.contentEvents > 0) {
+      this.#commit();
+      this.#write(out);
+    } else {
+      this.#held.push(out);
+      this.#heldBytes += out.length;
+      if (this.#heldBytes > heldBytesMax) this.#end(fault('malformed', 'sent over 1 MB before any content'));
+    }
+  }
+
+  #commit(): void {
+    this.#markFirstToken();
+    this.#served();
+    this.#job.progress.delivered = 'partial';
+    this.#job.caller.startStream(answerHeaders(this.#job, this.#attempt, this.#body));
+    for (const held of this.#held) this.#write(held);
+    this.#held = [];
+  }
+
+  #served(): void {
+    const { progress } = this.#job;
+    progress.answeredBy = this.#attempt;
+    progress.losses = this.#body.losses;
+    progress.passThrough = this.#body.answer === 'pass-through';
+  }
+
+  #markFirstToken(): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    this.firstTokenMs = nowMs - this.#attempt.startedMs;
+    this.#route.firstToken(this.#attempt, nowMs);
+  }
+
+  #write(out: Bytes): void {
+    if (this.#job.caller.write(out)) return;
+    this.#call?.pause();
+    this.#timers?.pause();
+  }
+
+  #resume(): void {
+    this.#timers?.resume();
+    this.#call?.resume();
+  }
+
+  #expired(kind: ExpiredTimer): void {
+    const { timeouts } = this.#attempt.target;
+    switch (kind) {
+      case 'first-token':
+        return this.#end(fault('stall_first_token', `sent no content within ${timeouts.firstTokenMs / 1_000} s`, this.status));
+      case 'idle':
+        return this.#end(fault('stall_idle', `went silent for ${timeouts.idleMs / 1_000} s`, this.status));
+      case 'total': {
+        const overall = this.#job.deadlineMs <= this.#parts.clock.monotonicMs() + 1;
+        return this.#end(fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout', this.status));
+      }
+    }
+  }
+
+  #readerFor(contentType: string): AnswerReader {
+    const { stream, includeUsage } = this.#job;
+    const body = this.#body;
+    const dialect = body.upstreamDialect;
+    // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
+    const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
+    if (body.answer === 'pass-through' && comesStreamed === stream) {
+      return stream ? new PassedStream(dialect, includeUsage ? 'show' : 'hide') : new PassedWhole(dialect);
+    }
+    const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
+    const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
+    return new ConvertedAnswer(source, this.#job.sink());
+  }
+
+  /** A non-2xx answer, by its status and whatever its body says. */
+  #statusFault(): Fault {
+    const status = this.status ?? 0;
+    const { provider } = this.#provider.connection;
+    const error = this.#body.upstreamDialect.readError(readJson(Buffer.concat(this.#errorBody)));
+    const faultClass = classifyError(provider, status, error);
+    return {
+      class: faultClass,
+      status,
+      message: error === null || error.message === '' ? `answered ${status}` : `answered ${status}: ${scrub(error.message, this.#provider.secrets)}`,
+      param: error?.param ?? null,
+      retryAfterMs: this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs()),
+    };
+  }
+
+  /** A fault found inside a 200: its words come from the upstream too. */
+  #answerFault(found: Fault): Fault {
+    return { ...found, message: scrub(found.message, this.#provider.secrets) };
+  }
+
+  #end(outcome: Fault | null): void {
+    const resolve = this.#resolve;
+    if (resolve === null) return;
+    this.#resolve = null;
+    this.#timers?.stop();
+    if (outcome !== null) this.#call?.abort();
+    recordAttempt(this.#job, this.#attempt, this, outcome, this.#parts.clock.monotonicMs());
+    resolve(outcome);
+  }
+}
+
+function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

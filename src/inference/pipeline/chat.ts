@@ -1,0 +1,199 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
+import type { Delivery } from '../../metering/charge.ts';
+import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
+import { affinityOf } from '../routing/affinity.ts';
+import { createRoute } from '../routing/create-route.ts';
+import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { Caller } from './caller.ts';
+import type { ConversationBody } from './conversation-body.ts';
+import { callerDialectOf } from './dialect-table.ts';
+import { runFanOut } from './fan-out.ts';
+import { type Job, type JobProgress, newProgress } from './job.ts';
+import { foldSink, streamSink } from './converted.ts';
+import type { Alias } from './model-table.ts';
+import { prepareWith } from './prepare.ts';
+import { runAttempts } from './run-attempts.ts';
+import type { RoutingWishes } from './routing-wishes.ts';
+import type { Services, Snapshot } from './services.ts';
+
+/** One conversation request, its caller known and admitted, its body received. */
+export interface ChatCall {
+  requestId: string;
+  clientRequestId: string | null;
+  /** Name of the endpoint in config's `costs` and in the ledger. */
+  endpoint: 'chat';
+  dialect: DialectId;
+  principal: Principal;
+  admitted: Admitted;
+  body: Buffer;
+  caller: Caller;
+  callerHeaders: Job['callerHeaders'];
+  wishes: RoutingWishes;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/**
+ * The way of a conversation request from its body to its settlement, whatever dialect the caller speaks. Ends the
+ * caller's answer in every case.
+ */
+export async function runChat(services: Services, call: ChatCall): Promise<void> {
+  const snapshot = services.snapshot();
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+
+  const reading = services.conversations.read(call.body, call.dialect);
+  const read = reading instanceof Promise ? await reading : reading;
+  if (!read.ok) return refuse(read.failure);
+  const body = read.value;
+  try {
+    const { facts } = body;
+    const alias = snapshot.models.resolve(facts.model, call.principal);
+    if ('kind' in alias) return refuse(alias);
+    const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
+    if ('kind' in candidates) return refuse(candidates);
+
+    const claim: Claim = {
+      requestId: call.requestId,
+      principal: call.principal,
+      endpoint: call.endpoint,
+      alias: alias.id,
+      tier: alias.tier,
+      costMilli: Math.round(alias.cost * snapshot.config.costs[call.endpoint] * 1_000),
+      inputTokensEstimate: facts.needs.inputTokensEstimate,
+      atMs: call.atMs,
+    };
+    const reserved = await services.admission.reserve(claim);
+    if (reserved.kind !== 'reserved') return refuse(reserved);
+
+    const dialect = callerDialectOf(call.dialect);
+    const head = headOf(call, alias, facts.includeUsage);
+    const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
+    const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
+    try {
+      if (facts.stream) call.caller.expectStream(job.headers);
+      if (facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN)) await runFanOut(services, job, body, { dialect, head });
+      else await runAttempts(services, job);
+    } finally {
+      settle(services, call, claim, reserved, job);
+    }
+  } finally {
+    body.release();
+  }
+}
+
+function candidatesOf(
+  snapshot: Snapshot,
+  alias: Alias,
+  fallbackModels: readonly string[],
+  principal: Principal,
+): readonly RouteCandidate[] | Failure {
+  const own = alias.candidates.filter(({ target }) => chats(snapshot, target.provider));
+  if (own.length === 0) {
+    return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
+  }
+  if (fallbackModels.length === 0) return own;
+  const candidates = own;
+  let rank = Math.max(...candidates.map((candidate) => candidate.rank));
+  for (const model of fallbackModels) {
+    if (model === alias.id) continue;
+    const further = snapshot.models.resolve(model, principal);
+    if ('kind' in further) return further;
+    rank++;
+    for (const { target } of further.candidates) if (chats(snapshot, target.provider)) candidates.push({ target, rank });
+  }
+  return candidates;
+}
+
+function chats(snapshot: Snapshot, provider: string): boolean {
+  const connection = snapshot.providers.get(provider)?.connection;
+  return connection !== undefined && (connection.chatPath !== null || connection.provider.chatPath !== undefined);
+}
+
+function headOf(call: ChatCall, alias: Alias, includeUsage: boolean): AnswerHead {
+  return {
+    fallbackId: `chatcmpl-${call.requestId.slice(4)}`,
+    model: alias.id,
+    createdS: Math.floor(call.atMs / 1_000),
+    includeUsage,
+  };
+}
+
+function jobOf(
+  services: Services,
+  snapshot: Snapshot,
+  call: ChatCall,
+  body: ConversationBody,
+  alias: Alias,
+  candidates: readonly RouteCandidate[],
+  reserved: Reservation,
+  sink: Job['sink'],
+): Job {
+  const { facts } = body;
+  const { wishes } = call;
+  const query: RouteQuery = {
+    alias: alias.id,
+    targets: candidates,
+    needs: facts.needs,
+    affinity: affinityOf(call.principal.tenant, wishes.session ?? facts.conversationStart),
+    attemptsMax: alias.attempts,
+    fallback: wishes.fallback,
+    callerDialect: call.dialect,
+  };
+  return {
+    requestId: call.requestId,
+    alias: alias.id,
+    user: facts.user,
+    caller: call.caller,
+    newRoute: () => createRoute(query, { ...services, nowMs: services.clock.monotonicMs() }),
+    stream: facts.stream,
+    includeUsage: facts.includeUsage,
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    deadlineMs: call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
+    headers: [...call.admitted.headers, ...reserved.headers, 'x-culvert-cost', String(reserved.costMilli / 1_000)],
+    callerHeaders: call.callerHeaders,
+    providers: snapshot.providers,
+    prepare: prepareWith(body, snapshot.providers, null),
+    sink,
+    progress: newProgress(),
+  };
+}
+
+/** Exactly once for every reservation, whatever way the request ended. */
+function settle(services: Services, call: ChatCall, claim: Claim, reserved: Reservation, job: Job): void {
+  const { progress, caller } = job;
+  const aborted = caller.gone && progress.delivered !== 'whole';
+  const target = progress.answeredBy?.target ?? null;
+  const event = services.settlement.settle(reserved, {
+    claim,
+    clientRequestId: call.clientRequestId,
+    delivery: deliveryOf(progress, aborted),
+    status: aborted && !caller.committed ? 499 : progress.status,
+    class: aborted ? 'aborted' : progress.class,
+    stream: job.stream,
+    aborted,
+    ms: services.clock.monotonicMs() - call.startedMs,
+    firstTokenMs: progress.firstTokenMs,
+    target: target?.id ?? null,
+    price: target?.price ?? null,
+    usage: progress.usage,
+    usageSource: progress.usageSource,
+    user: job.user,
+    route: {
+      alias: job.alias,
+      verdicts: progress.verdicts,
+      attempts: progress.attempts,
+      losses: progress.losses,
+      passThrough: progress.passThrough,
+    },
+  });
+  if (event !== null) services.finished(event);
+}
+
+function deliveryOf(progress: JobProgress, aborted: boolean): Delivery {
+  if (progress.delivered === 'whole') return 'whole';
+  if (progress.delivered === 'partial') return 'part';
+  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
+}

@@ -1,0 +1,130 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject } from '../../kernel/json.ts';
+import { scanJson } from '../../kernel/json-scan.ts';
+import { jsonDepthMax } from '../../kernel/limits.ts';
+import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
+import { applyQuirks } from '../providers/apply-quirks.ts';
+import { providerOf } from '../providers/catalog.ts';
+import { quirksOf } from '../providers/model-facts.ts';
+import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
+
+/**
+ * A checked request body and what can be made of it. The body itself stays where it was parsed: here, or for a large
+ * one in a worker (conversation-worker.ts), so everything that crosses is plain data.
+ */
+export interface ConversationBody {
+  readonly facts: ConversationFacts;
+  encode(order: EncodeOrder): Result<EncodedBody> | Promise<Result<EncodedBody>>;
+  /** No more calls. */
+  release(): void;
+}
+
+export type ConversationFacts = Pick<
+  CallerRequest,
+  'model' | 'stream' | 'includeUsage' | 'n' | 'seed' | 'user' | 'fallbackModels' | 'conversationStart'
+> & { needs: RequestNeeds };
+
+/** The target, as plain data. */
+export interface EncodeOrder {
+  /** Provider type of the catalog. */
+  provider: string;
+  dialect: DialectId;
+  model: string;
+  maxOutputTokens: number | null;
+  /** Ask for a stream, when it must be converted. */
+  stream: boolean;
+  body: Readonly<Record<string, unknown>>;
+  /** One child of a fan-out asks for one choice; null = as the caller wrote. */
+  child: { seed: number | null } | null;
+}
+
+export interface EncodedBody {
+  bytes: Buffer | string;
+  losses: readonly Loss[];
+  answer: 'pass-through' | 'converted';
+  unwrapTool: string | undefined;
+  streamed: boolean;
+}
+
+/** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
+export function readConversation(raw: Buffer, dialectId: DialectId): Result<ConversationBody> {
+  const scan = scanJson(raw, jsonDepthMax);
+  if (scan.tooDeep) return refuse(null, `The body nests deeper than ${jsonDepthMax} levels.`);
+  let body: unknown;
+  try {
+    body = JSON.parse(raw.toString('utf8'));
+  } catch (error) {
+    return refuse(null, `The body is not valid JSON: ${whereJsonFails(error)}.`);
+  }
+  if (!isObject(body)) return refuse(null, 'The body must be a JSON object.');
+  // JSON.parse keeps the last one; an upstream may keep the first. Nothing is forwarded that can be read two ways.
+  if (scan.modelCount > 1) return refuse('model', "The body has more than one 'model'.");
+  const read = callerDialectOf(dialectId).readRequest(raw, body, scan);
+  if (!read.ok) return read;
+  return { ok: true, value: bodyOf(read.value, dialectId) };
+}
+
+function bodyOf(request: CallerRequest, dialectId: DialectId): ConversationBody {
+  const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
+  return {
+    facts: { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs },
+    encode: (order) => (order.dialect === dialectId ? forwarded(request, order) : converted(request, order)),
+    release() {},
+  };
+}
+
+function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
+  const quirks = quirksOf(providerOf(order.provider)!, order.model);
+  const { bytes, losses } = request.forward({
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    body: order.child === null ? order.body : { ...order.body, ...childFields(order.child) },
+    streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
+    omit: quirks.omit,
+    rename: quirks.rename,
+  });
+  return { ok: true, value: { bytes, losses, answer: 'pass-through', unwrapTool: undefined, streamed: request.stream } };
+}
+
+function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
+  const neutral = request.neutral();
+  if (order.child !== null) {
+    neutral.n = 1;
+    if (order.child.seed !== null) neutral.seed = order.child.seed;
+  }
+  const quirks = quirksOf(providerOf(order.provider)!, order.model);
+  const encoded = upstreamDialectOf(order.dialect).encodeRequest(neutral, {
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    stream: order.stream,
+    omit: quirks.omit,
+  });
+  if (!encoded.ok) return encoded;
+  const fitted = applyQuirks({ ...encoded.value.body, ...(order.body as object) }, quirks);
+  return {
+    ok: true,
+    value: {
+      bytes: JSON.stringify(fitted.body),
+      losses: [...encoded.value.losses, ...fitted.losses],
+      answer: 'converted',
+      unwrapTool: encoded.value.decode?.unwrapTool,
+      streamed: order.stream,
+    },
+  };
+}
+
+function childFields(child: { seed: number | null }): Record<string, unknown> {
+  return child.seed === null ? { n: 1 } : { n: 1, seed: child.seed };
+}
+
+/** V8's words without the piece of the body that they quote. */
+function whereJsonFails(error: unknown): string {
+  const position = /at position (\d+)/.exec(String(error))?.[1];
+  return position === undefined ? 'it ends too early' : `unexpected character at byte ${position}`;
+}
+
+function refuse(param: string | null, message: string): { ok: false; failure: Failure } {
+  return { ok: false, failure: invalid(param, message) };
+}

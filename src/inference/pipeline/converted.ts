@@ -1,0 +1,140 @@
+import { isObject } from '../../kernel/json.ts';
+import { upstreamEventBytesMax } from '../../kernel/limits.ts';
+import type { AnswerFold, DecodeOptions, StreamDecoder, StreamEncoder, UpstreamDialect } from '../dialects/dialect.ts';
+import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Usage } from '../neutral/usage.ts';
+import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
+import type { AnswerReader, Bytes } from './answer-reader.ts';
+import { parseAnswer, WholeBody } from './pass-through.ts';
+
+/** Where converted events go: frames of a stream, or the fold of a whole answer. */
+export interface EventSink {
+  add(event: NeutralEvent): string;
+  /** The whole answer once the events have ended; '' for a stream. */
+  result(): string;
+}
+
+export function streamSink(encoder: StreamEncoder): EventSink {
+  return { add: (event) => encoder.step(event), result: () => '' };
+}
+
+export function foldSink(fold: AnswerFold): EventSink {
+  return {
+    add(event) {
+      fold.add(event);
+      return '';
+    },
+    result: () => JSON.stringify(fold.result()),
+  };
+}
+
+/** An answer of another dialect, asked as a stream or whole, given on through a sink. */
+export class ConvertedAnswer implements AnswerReader {
+  contentEvents = 0;
+  fault: Fault | null = null;
+  usage: Usage | null = null;
+  readonly #source: EventSource;
+  readonly #sink: EventSink;
+  #contentBytes = 0;
+  #ended = false;
+
+  constructor(source: EventSource, sink: EventSink) {
+    this.#source = source;
+    this.#sink = sink;
+  }
+
+  get outputTokensSeen(): number {
+    return Math.ceil(this.#contentBytes / 4);
+  }
+
+  push(chunk: Buffer): Bytes | null {
+    return this.fault === null ? this.#give(this.#source.push(chunk)) : null;
+  }
+
+  finish(): Bytes | null {
+    if (this.fault !== null) return null;
+    const out = this.#give(this.#source.finish());
+    if (this.fault !== null) return out;
+    if (!this.#ended) {
+      this.fault = fault('truncated', 'ended the answer before its terminal event');
+      return out;
+    }
+    const whole = this.#sink.result();
+    if (whole !== '') this.contentEvents++;
+    return whole === '' ? out : whole;
+  }
+
+  #give(events: readonly NeutralEvent[]): Bytes | null {
+    let out = '';
+    for (const event of events) {
+      if (event.type === 'failed') {
+        this.fault = event.fault;
+        break;
+      }
+      if (event.type === 'usage') this.usage = event.usage;
+      else if (event.type === 'end') this.#ended = true;
+      else if (isContent(event)) {
+        this.contentEvents++;
+        this.#contentBytes += contentLength(event);
+      }
+      out += this.#sink.add(event);
+    }
+    return out === '' ? null : out;
+  }
+}
+
+function contentLength(event: NeutralEvent): number {
+  if ('text' in event) return event.text.length;
+  return 'argumentsJson' in event ? event.argumentsJson.length : 0;
+}
+
+/** Upstream bytes as neutral events. */
+export interface EventSource {
+  push(chunk: Buffer): readonly NeutralEvent[];
+  finish(): readonly NeutralEvent[];
+}
+
+export class StreamedSource implements EventSource {
+  readonly #reader: SseReader = createSseReader({ eventBytesMax: upstreamEventBytesMax });
+  readonly #decoder: StreamDecoder;
+
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#decoder = dialect.decodeStream(options);
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const read = this.#reader.push(chunk);
+    // The common case, one event a chunk, passes the decoder's own list on.
+    const events = read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
+    if (!this.#reader.tooLarge) return events;
+    return [...events, { type: 'failed', fault: fault('malformed', 'sent an event of over 1 MB') }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    return [...this.#reader.end().flatMap((event) => this.#decoder.step(event)), ...this.#decoder.finish()];
+  }
+}
+
+export class WholeSource implements EventSource {
+  readonly #body = new WholeBody();
+  readonly #dialect: UpstreamDialect;
+  readonly #options: DecodeOptions | undefined;
+
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#dialect = dialect;
+    this.#options = options;
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const tooLarge = this.#body.add(chunk);
+    return tooLarge === null ? [] : [{ type: 'failed', fault: tooLarge }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    const parsed = parseAnswer(this.#body.bytes());
+    if (parsed.fault !== null) return [{ type: 'failed', fault: parsed.fault }];
+    if (!isObject(parsed.value)) return [{ type: 'failed', fault: fault('malformed', 'sent an answer that is not a JSON object') }];
+    return this.#dialect.decodeWhole(parsed.value, this.#options);
+  }
+}

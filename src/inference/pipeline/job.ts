@@ -1,0 +1,78 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { UpstreamDialect } from '../dialects/dialect.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { Usage, UsageSource } from '../neutral/usage.ts';
+import type { AttemptRecord, Route, RouteAttempt, Verdict } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { EventSink } from './converted.ts';
+import type { Caller } from './caller.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { EncodedBody } from './conversation-body.ts';
+import type { Services } from './services.ts';
+
+/** What one attempt sends, and who reads its answer. */
+export interface PreparedBody extends EncodedBody {
+  upstreamDialect: UpstreamDialect;
+}
+
+/** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
+export interface Job {
+  requestId: string;
+  alias: string;
+  /** End-user id, for the ledger. */
+  user: string | null;
+  caller: Caller;
+  newRoute(): Route;
+  /** The caller wants a stream. */
+  stream: boolean;
+  includeUsage: boolean;
+  inputTokensEstimate: number;
+  /** Monotonic ms at which everything must have ended. */
+  deadlineMs: number;
+  /** Sent with every answer: limits, cost. */
+  headers: readonly string[];
+  /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  prepare(target: Target): PreparedBody | Failure | Promise<PreparedBody | Failure>;
+  /** Where a converted answer's events go; replaced by the fan-out of n > 1. */
+  sink(): EventSink;
+  progress: JobProgress;
+}
+
+/** What has happened so far; read by settlement and the explanation whatever way the request ends. */
+export interface JobProgress {
+  attempts: AttemptRecord[];
+  losses: readonly Loss[];
+  verdicts: readonly Verdict[];
+  passThrough: boolean;
+  /** The attempt that reached the caller; null when none did. */
+  answeredBy: RouteAttempt | null;
+  delivered: 'nothing' | 'partial' | 'whole';
+  firstTokenMs: number | null;
+  usage: Usage | null;
+  usageSource: UsageSource;
+  /** HTTP status sent, or that of the failure; 499 when the caller left first. */
+  status: number;
+  /** `ok`, `aborted` or the failure's kind. */
+  class: string;
+}
+
+export function newProgress(): JobProgress {
+  return {
+    attempts: [],
+    losses: [],
+    verdicts: [],
+    passThrough: false,
+    answeredBy: null,
+    delivered: 'nothing',
+    firstTokenMs: null,
+    usage: null,
+    usageSource: 'none',
+    status: 0,
+    class: 'ok',
+  };
+}
+
+/** What attempts need of the world. */
+export type AttemptParts = Pick<Services, 'clock' | 'transport'>;

@@ -1,0 +1,195 @@
+import { matchesGlob } from '../../auth/model-glob.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { nearest } from '../../config/nearest.ts';
+import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import { targetOf } from './target-of.ts';
+
+/** What callers name, with everything a request needs to know of it. */
+export interface Alias {
+  id: string;
+  type: ModelType;
+  /** `model_type` in the list; never decides what it may be used for. */
+  listedAs: ModelType;
+  tier: string | null;
+  /** Units a request costs, times the endpoint's own cost. */
+  cost: number;
+  attempts: number;
+  ownedBy: string;
+  createdS: number;
+  dimensions: number | null;
+  /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
+  candidates: readonly RouteCandidate[];
+  /** Longest time a request may take, ms. */
+  totalMs: number;
+}
+
+export interface ModelTable {
+  /** The alias, byte for byte; else what there is, with the nearest spelling. */
+  resolve(model: string, principal: Principal): Alias | Failure;
+  /** All that this key may use, in config order. */
+  list(principal: Principal): readonly Alias[];
+  readonly size: number;
+  /** Every target, for health to forget the others. */
+  targets(): readonly Target[];
+}
+
+/** A model that a provider's list names: an alias by itself when the configuration names none. */
+export interface KnownModel {
+  provider: string;
+  id: string;
+  type: ModelType;
+  createdS: number | null;
+  contextWindow: number | null;
+  maxOutputTokens: number | null;
+}
+
+export interface ModelTableParts {
+  models: Config['models'];
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  known: readonly KnownModel[];
+  /** Aliases out of `known` when `models` is empty: alias → provider/model. */
+  knownAliases: ReadonlyMap<string, KnownModel>;
+  /** Part 2's plans: may this plan use this alias? */
+  planAllows(plan: string, alias: string): boolean;
+  nowS: number;
+}
+
+/** What a pattern has matched is kept, up to this many: callers choose the names. */
+const matchedAliasesMax = 1_000;
+
+export function createModelTable(parts: ModelTableParts): ModelTable {
+  const aliases = new Map<string, Alias>();
+  const patterns: [string, ModelConfig][] = [];
+  const knownByTarget = new Map(parts.known.map((known) => [`${known.provider}/${known.id}`, known]));
+  const matched = new Map<string, Alias | null>();
+
+  const configured = Object.entries(parts.models);
+  if (configured.length === 0) {
+    for (const [id, known] of parts.knownAliases) aliases.set(id, aliasOfKnown(id, known));
+  }
+  for (const [id, model] of configured) {
+    if (id.includes('*')) {
+      patterns.push([id, model]);
+      for (const known of knownMatches(id, model)) if (!aliases.has(known)) aliases.set(known, aliasOf(known, model, starOf(id, known)));
+    } else {
+      aliases.set(id, aliasOf(id, model, null));
+    }
+  }
+
+  function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
+    const own = targetsOf(model, star);
+    const candidates: RouteCandidate[] = own.map((target) => ({ target, rank: 0 }));
+    let rank = 0;
+    for (const fallback of fallbacksOf(model, new Set([id]))) {
+      rank++;
+      for (const target of targetsOf(fallback, null)) candidates.push({ target, rank });
+    }
+    return {
+      id,
+      type: model.type,
+      listedAs: model.listed_as ?? model.type,
+      tier: model.tier ?? null,
+      cost: model.cost,
+      attempts: model.attempts,
+      ownedBy: own[0]?.provider ?? 'culvert',
+      createdS: parts.nowS,
+      dimensions: model.dimensions ?? null,
+      candidates,
+      totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
+    };
+  }
+
+  function targetsOf(model: ModelConfig, star: string | null): Target[] {
+    return model.targets.flatMap((target) => {
+      const provider = parts.providers.get(target.provider);
+      if (provider === undefined) return [];
+      const id = star === null ? target.model : target.model.replace('*', star);
+      return [targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null)];
+    });
+  }
+
+  /** Fallbacks of fallbacks come after them; an alias is never visited twice. */
+  function fallbacksOf(model: ModelConfig, seen: Set<string>): ModelConfig[] {
+    return model.fallbacks.flatMap((id) => {
+      const next = parts.models[id];
+      if (next === undefined || seen.has(id)) return [];
+      seen.add(id);
+      return [next, ...fallbacksOf(next, seen)];
+    });
+  }
+
+  function aliasOfKnown(id: string, known: KnownModel): Alias {
+    const provider = parts.providers.get(known.provider)!;
+    const target = targetOf(provider, { provider: known.provider, model: known.id }, null, known);
+    return {
+      id,
+      type: known.type,
+      listedAs: known.type,
+      tier: null,
+      cost: provider.simulated ? 0 : 1,
+      attempts: 4,
+      ownedBy: known.provider,
+      createdS: known.createdS ?? parts.nowS,
+      dimensions: null,
+      candidates: [{ target, rank: 0 }],
+      totalMs: target.timeouts.totalMs,
+    };
+  }
+
+  function knownMatches(pattern: string, model: ModelConfig): string[] {
+    const ids = new Set<string>();
+    for (const target of model.targets) {
+      for (const known of parts.known) {
+        if (known.provider !== target.provider) continue;
+        const star = starOf(target.model, known.id);
+        if (star !== null) ids.add(pattern.replace('*', star));
+      }
+    }
+    return [...ids];
+  }
+
+  function find(model: string): Alias | null {
+    const exact = aliases.get(model);
+    if (exact !== undefined) return exact;
+    if (patterns.length === 0) return null;
+    const before = matched.get(model);
+    if (before !== undefined) return before;
+    const hit = patterns.find(([pattern]) => starOf(pattern, model) !== null);
+    const alias = hit === undefined ? null : aliasOf(model, hit[1], starOf(hit[0], model));
+    if (matched.size >= matchedAliasesMax) matched.delete(matched.keys().next().value!);
+    matched.set(model, alias);
+    return alias;
+  }
+
+  function allowed(alias: string, principal: Principal): boolean {
+    const { allowedModels } = principal;
+    return (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) && parts.planAllows(principal.plan, alias);
+  }
+
+  const list = (principal: Principal) => [...aliases.values()].filter((alias) => allowed(alias.id, principal));
+
+  return {
+    resolve(model, principal) {
+      const alias = find(model);
+      if (alias !== null && allowed(alias.id, principal)) return alias;
+      const allowedModels = list(principal).map(({ id }) => id);
+      return { kind: alias === null ? 'model-unknown' : 'model-not-in-plan', model: model.slice(0, 256), allowedModels, nearest: nearest(model, allowedModels) };
+    },
+    list,
+    size: aliases.size,
+    targets: () => [...aliases.values()].flatMap((alias) => alias.candidates.map(({ target }) => target)),
+  };
+}
+
+/** What `*` in `pattern` stands for in `text`; null when it does not match. '' never matches: a name needs a rest. */
+function starOf(pattern: string, text: string): string | null {
+  const at = pattern.indexOf('*');
+  if (at === -1) return null;
+  const [before, after] = [pattern.slice(0, at), pattern.slice(at + 1)];
+  const fits = text.length > before.length + after.length && text.startsWith(before) && text.endsWith(after);
+  return fits ? text.slice(before.length, text.length - after.length) : null;
+}

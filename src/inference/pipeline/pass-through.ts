@@ -1,0 +1,131 @@
+import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
+import type { PassingReader, UpstreamDialect } from '../dialects/dialect.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Usage } from '../neutral/usage.ts';
+import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
+import type { AnswerReader, Bytes } from './answer-reader.ts';
+
+/** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
+export class PassedStream implements AnswerReader {
+  contentEvents = 0;
+  fault: Fault | null = null;
+  readonly #reader: PassingReader;
+  readonly #splitter: SseSplitter = createSseSplitter({ eventBytesMax: upstreamEventBytesMax });
+  /** Whether the chunk that carries only usage is shown. */
+  readonly #usageChunk: 'show' | 'hide';
+
+  constructor(dialect: UpstreamDialect, usageChunk: 'show' | 'hide') {
+    this.#reader = dialect.readInPassing();
+    this.#usageChunk = usageChunk;
+  }
+
+  get usage(): Usage | null {
+    return this.#reader.seen.usage;
+  }
+
+  get outputTokensSeen(): number {
+    return this.#reader.seen.outputTokensSeen;
+  }
+
+  push(chunk: Buffer): Bytes | null {
+    if (this.fault !== null) return null;
+    const out = this.#forward(this.#splitter.push(chunk));
+    if (this.#splitter.tooLarge) this.fault ??= fault('malformed', 'sent an event of over 1 MB');
+    return out;
+  }
+
+  finish(): Bytes | null {
+    const out = this.fault === null ? this.#forward(this.#splitter.end()) : null;
+    if (!this.#reader.seen.terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
+    return out;
+  }
+
+  /** One slice per run of shown events: usually the whole chunk, uncopied. */
+  #forward(events: readonly SplitEvent[]): Bytes | null {
+    let out: Buffer | null = null;
+    let runStart = -1;
+    let runEnd = -1;
+    for (const event of events) {
+      const verdict = this.#reader.step(event);
+      if (verdict.fault !== null) {
+        this.fault = verdict.fault;
+        break;
+      }
+      if (verdict.content) this.contentEvents++;
+      if (verdict.usageOnly && this.#usageChunk === 'hide') {
+        if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
+        runStart = -1;
+        continue;
+      }
+      if (runStart === -1) runStart = event.start;
+      runEnd = event.end;
+    }
+    if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
+    return out;
+  }
+}
+
+/** A same-dialect whole answer: the bytes are the caller's once they turn out to be one. */
+export class PassedWhole implements AnswerReader {
+  contentEvents = 0;
+  fault: Fault | null = null;
+  readonly #reader: PassingReader;
+  readonly #body: WholeBody = new WholeBody();
+
+  constructor(dialect: UpstreamDialect) {
+    this.#reader = dialect.readInPassing();
+  }
+
+  get usage(): Usage | null {
+    return this.#reader.seen.usage;
+  }
+
+  get outputTokensSeen(): number {
+    return this.#reader.seen.outputTokensSeen;
+  }
+
+  push(chunk: Buffer): null {
+    this.fault ??= this.#body.add(chunk);
+    return null;
+  }
+
+  finish(): Bytes | null {
+    if (this.fault !== null) return null;
+    const bytes = this.#body.bytes();
+    const parsed = parseAnswer(bytes);
+    this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
+    if (this.fault !== null) return null;
+    this.contentEvents = 1;
+    return bytes;
+  }
+}
+
+/** A body gathered whole, up to `upstreamBodyBytesMax`. */
+export class WholeBody {
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  add(chunk: Buffer): Fault | null {
+    this.#bytes += chunk.length;
+    if (this.#bytes > upstreamBodyBytesMax) return fault('malformed', 'sent an answer of over 64 MB');
+    this.#chunks.push(chunk);
+    return null;
+  }
+
+  bytes(): Buffer {
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+  }
+}
+
+export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {
+  if (bytes.length === 0) return { value: null, fault: fault('malformed', 'sent an empty answer') };
+  try {
+    return { value: JSON.parse(bytes.toString('utf8')), fault: null };
+  } catch {
+    return { value: null, fault: fault('malformed', 'sent an answer that is not JSON') };
+  }
+}
+
+function join(before: Buffer | null, next: Buffer): Buffer {
+  return before === null ? next : Buffer.concat([before, next]);
+}

@@ -1,0 +1,58 @@
+import type { Fault } from '../neutral/outcome.ts';
+import type { Usage, UsageSource } from '../neutral/usage.ts';
+import type { RouteAttempt } from '../routing/route.ts';
+import { usdOf } from '../../metering/price.ts';
+import type { AnswerReader } from './answer-reader.ts';
+import type { Job } from './job.ts';
+
+/** Adds one ended attempt to the explanation and, if it served the caller, its usage to the request's. */
+export function recordAttempt(
+  job: Job,
+  attempt: RouteAttempt,
+  seen: { status: number | null; bytes: number; firstTokenMs: number | null; reader: AnswerReader | null },
+  outcome: Fault | null,
+  nowMs: number,
+): void {
+  const { target, credential } = attempt;
+  const { progress } = job;
+  const served = progress.answeredBy === attempt;
+  const { usage, usageSource } = usageOf(job, seen.reader, served, outcome);
+  if (served) {
+    progress.usage = usage;
+    progress.usageSource = usageSource;
+    progress.firstTokenMs = seen.firstTokenMs;
+  }
+  progress.attempts.push({
+    target: target.id,
+    provider: target.provider,
+    model: target.model,
+    credential: credential.id,
+    class: outcome?.class ?? 'ok',
+    status: seen.status,
+    ms: nowMs - attempt.startedMs,
+    firstTokenMs: seen.firstTokenMs,
+    bytes: seen.bytes,
+    usage,
+    usageSource,
+    costUsd: usage === null ? null : usdOf(usage, target.price),
+    message: outcome?.message ?? null,
+  });
+}
+
+/** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */
+function usageOf(
+  job: Job,
+  reader: AnswerReader | null,
+  served: boolean,
+  outcome: Fault | null,
+): { usage: Usage | null; usageSource: UsageSource } {
+  if (reader?.usage != null) return { usage: reader.usage, usageSource: served ? 'upstream' : 'abandoned' };
+  if (served) {
+    return { usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 }, usageSource: 'counted' };
+  }
+  // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
+  const ran = reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
+  return ran
+    ? { usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 }, usageSource: 'abandoned' }
+    : { usage: null, usageSource: 'none' };
+}

@@ -1,0 +1,125 @@
+import { type Failure, statusOf } from '../../kernel/failure.ts';
+import type { Fault } from '../neutral/outcome.ts';
+import type { Route, RouteStep } from '../routing/route.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptParts, Job } from './job.ts';
+
+/**
+ * Attempts until the caller has an answer, nothing is left to try, the caller has gone or the deadline has passed.
+ * Ends the caller's answer in every case; never throws for what an upstream does.
+ */
+export async function runAttempts(parts: AttemptParts, job: Job): Promise<void> {
+  const route = job.newRoute();
+  try {
+    await follow(parts, job, route);
+  } finally {
+    job.progress.verdicts = route.verdicts();
+  }
+}
+
+async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void> {
+  const { caller } = job;
+  const { clock } = parts;
+  /** The first one is the answer, whatever a second opinion ends with. */
+  let callerFault: Fault | null = null;
+  let unencodable: Failure | null = null;
+  for (;;) {
+    if (caller.gone) return left(job);
+    const step = route.next(clock.monotonicMs());
+    if (step.kind === 'exhausted') {
+      return end(job, job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault));
+    }
+    const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
+    if (delayMs > 0) {
+      const rested = await pause(parts, job, delayMs);
+      if (!rested) {
+        if (step.kind === 'attempt') route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+        return caller.gone ? left(job) : end(job, failed(job));
+      }
+    }
+    if (step.kind === 'wait') continue;
+
+    const prepared = job.prepare(step.attempt.target);
+    const body = prepared instanceof Promise ? await prepared : prepared;
+    if ('kind' in body) {
+      unencodable = body;
+      route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
+      continue;
+    }
+    const attempt = new Attempt(parts, job, route, step.attempt, body);
+    const fault = await attempt.run();
+    route.ended(
+      step.attempt,
+      { class: fault?.class ?? 'ok', retryAfterMs: fault?.retryAfterMs ?? null, status: fault?.status ?? null },
+      clock.monotonicMs(),
+    );
+    if (fault === null) return;
+    if (fault.class === 'cancelled') return left(job);
+    if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') return end(job, failed(job));
+    if (fault.class === 'caller_fault') callerFault ??= fault;
+  }
+}
+
+/** The caller went before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
+function left(job: Job): void {
+  job.progress.status = 499;
+  job.progress.class = 'aborted';
+}
+
+function end(job: Job, failure: Failure): void {
+  job.progress.class = failure.kind;
+  if (job.caller.committed) {
+    // The status line is out: what the ledger keeps is what the caller saw.
+    job.progress.status = 200;
+    job.caller.failStream(failure);
+  } else {
+    job.progress.status = statusOf(failure);
+    job.caller.refuse(failure, job.headers);
+  }
+}
+
+function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, callerFault: Fault | null): Failure {
+  const { attempts } = job.progress;
+  if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
+  if (step.reason === 'no-capable-target') {
+    return {
+      kind: 'invalid-request',
+      param: 'model',
+      message: `No target of model '${job.alias}' can do what this request asks (${step.unmet.join(', ')}). Use another model or leave that out.`,
+    };
+  }
+  const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
+  if (!limited || step.soonestMs === null) return failed(job);
+  return {
+    kind: 'no-target',
+    model: job.alias,
+    retryAfterMs: step.soonestMs,
+    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+  };
+}
+
+function refusedBy(job: Job, fault: Fault): Failure {
+  const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
+  const status = fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
+  return { kind: 'upstream-refused', status, message: fault.message, provider, param: fault.param ?? null };
+}
+
+function failed(job: Job): Failure {
+  return {
+    kind: 'upstreams-failed',
+    model: job.alias,
+    attempts: job.progress.attempts.map((attempt) => ({ provider: attempt.provider, reason: attempt.message ?? attempt.class })),
+  };
+}
+
+/** False when the caller left or the deadline came first. */
+function pause(parts: AttemptParts, job: Job, ms: number): Promise<boolean> {
+  const leftMs = job.deadlineMs - parts.clock.monotonicMs();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(ms < leftMs), Math.min(ms, Math.max(0, leftMs)));
+    job.caller.onGone(() => {
+      clearTimeout(timer);
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { Admission } from '../../metering/admission.ts';
+import type { UsageEvent } from '../../metering/ledger.ts';
+import type { Settlement } from '../../metering/settlement.ts';
+import type { Health } from '../routing/health.ts';
+import type { RetryBudget } from '../routing/retry-budget.ts';
+import type { Transport } from '../transport/upstream-call.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { ConversationReader } from './conversation-reader.ts';
+import type { ModelTable } from './model-table.ts';
+
+/** What every request of every endpoint needs; lives as long as the process. */
+export interface Services {
+  clock: Clock;
+  random: Random;
+  transport: Transport;
+  health: Health;
+  retryBudget: RetryBudget;
+  admission: Admission;
+  settlement: Settlement;
+  conversations: ConversationReader;
+  /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
+  snapshot(): Snapshot;
+  /** Told of every settled request: log, metrics. */
+  finished(event: UsageEvent): void;
+}
+
+/** One state of the configuration, replaced whole by a reload. */
+export interface Snapshot {
+  config: Config;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  models: ModelTable;
+}

@@ -1,0 +1,82 @@
+import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
+import { modelFacts, quirksOf } from '../providers/model-facts.ts';
+import type { Provider, ProviderQuirks } from '../providers/provider.ts';
+import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { KnownModel } from './model-table.ts';
+
+const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
+/** A local server may load gigabytes of weights before its first token. */
+const localFirstTokenMs = 180_000;
+
+type TargetSource = Pick<TargetConfig, 'provider' | 'model'> & Partial<TargetConfig>;
+
+/** One target with everything resolved: the target's word wins over the alias's, the provider's and the family's. */
+export function targetOf(
+  { connection, config, simulated }: ConfiguredProvider,
+  source: TargetSource,
+  alias: ModelConfig | null,
+  known: KnownModel | null,
+): Target {
+  const { provider } = connection;
+  const facts = modelFacts(source.model);
+  const price = source.price;
+  return {
+    id: `${source.provider}/${source.model}`,
+    provider: source.provider,
+    model: source.model,
+    priority: source.priority ?? 1,
+    weight: source.weight ?? 1,
+    dialect: provider.dialect,
+    credentials: credentialsOf(connection.credentials.keys(), config),
+    capabilities: capabilitiesOf(quirksOf(provider, source.model), facts, alias?.capabilities, source.capabilities),
+    timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
+    contextWindow: source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
+    maxOutputTokens: source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
+    price:
+      price?.input === undefined && price?.output === undefined
+        ? null
+        : { input: price.input ?? 0, output: price.output ?? 0, cachedInput: price.cached_input ?? null },
+    simulated,
+    stream: source.stream ?? true,
+    body: source.body ?? {},
+  };
+}
+
+function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config']): Credential[] {
+  return [...ids].map((id, index) => ({
+    id,
+    weight: config.credentials?.[index]?.weight ?? 1,
+    rpm: config.credentials?.[index]?.rpm ?? null,
+  }));
+}
+
+/** What nobody denies is taken to be there: a wrong `false` would refuse what works. */
+function capabilitiesOf(
+  quirks: ProviderQuirks,
+  facts: ReturnType<typeof modelFacts>,
+  ...told: (CapabilitiesConfig | undefined)[]
+): Capabilities {
+  const say = (name: keyof CapabilitiesConfig, otherwise: boolean) =>
+    told.reduce((value, config) => config?.[name] ?? value, otherwise);
+  return {
+    vision: say('vision', facts?.vision ?? true),
+    tools: say('tools', facts?.tools ?? true),
+    reasoning: say('reasoning', facts?.reasoning ?? true),
+    audioIn: say('audio_in', true),
+    logprobs: say('logprobs', quirks.logprobs),
+    jsonSchema: say('json_schema', quirks.jsonSchema),
+    nativeN: say('native_n', quirks.nativeN),
+  };
+}
+
+function timeoutsOf(provider: Provider, ...levels: (TimeoutsConfig | undefined)[]): Timeouts {
+  const first = (name: keyof TimeoutsConfig, otherwise: number) =>
+    levels.find((level) => level?.[name] !== undefined)?.[name] ?? otherwise;
+  return {
+    connectMs: first('connect', builtInTimeouts.connectMs),
+    firstTokenMs: first('first_token', provider.local ? localFirstTokenMs : builtInTimeouts.firstTokenMs),
+    idleMs: first('idle', builtInTimeouts.idleMs),
+    totalMs: first('total', builtInTimeouts.totalMs),
+  };
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { test } from 'node:test';
+import { compositionRoot, type Room, rooms } from './rooms.ts';
+
+interface Import {
+  from: string;
+  to: string;
+  typeOnly: boolean;
+}
+
+const files = globSync('src/**/*.ts').filter((file) => !file.endsWith('.test.ts'));
+const imports = files.flatMap(importsOf);
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(file, 'utf8');
+  const found: Import[] = [];
+  const statement = /^\s*(?:import|export)\s+(type\s+)?(?:[^'";]*?\sfrom\s+)?'(\.[^']+)'|import\('(\.[^']+)'\)/gm;
+  for (const [, typeOnly, specifier, dynamic] of text.matchAll(statement)) {
+    const to = normalize(join(dirname(file), (specifier ?? dynamic) as string));
+    found.push({ from: file, to, typeOnly: typeOnly !== undefined });
+  }
+  return found;
+}
+
+function roomOf(file: string): Room | undefined {
+  return rooms.find((room) => file.startsWith(`${room.path}/`));
+}
+
+function reachable(room: Room, seen = new Set<string>()): Set<string> {
+  for (const path of room.mayImport) {
+    if (seen.has(path)) continue;
+    seen.add(path);
+    const next = rooms.find((other) => other.path === path);
+    if (next !== undefined) reachable(next, seen);
+  }
+  return seen;
+}
+
+test('every source file lives in a room', () => {
+  const homeless = files.filter((file) => roomOf(file) === undefined && file !== compositionRoot && !/^src\/main-/.test(file));
+  assert.deepEqual(homeless, []);
+});
+
+test('no room imports upwards (the table of design §4)', () => {
+  const wrong = imports.filter(({ from, to, typeOnly }) => {
+    const own = roomOf(from);
+    const other = roomOf(to);
+    if (own === undefined) return false;
+    if (other === undefined) return true;
+    if (other === own || reachable(own).has(other.path)) return false;
+    return !(typeOnly && own.typesOnly?.includes(other.path));
+  });
+  assert.deepEqual(wrong.map(({ from, to }) => `${from} → ${to}`), []);
+});
+
+test('no import cycles', () => {
+  const edges = new Map<string, string[]>();
+  for (const { from, to, typeOnly } of imports) if (!typeOnly) edges.set(from, [...(edges.get(from) ?? []), to]);
+  const state = new Map<string, 'open' | 'done'>();
+  const cycles: string[] = [];
+  const visit = (file: string, trail: string[]): void => {
+    if (state.get(file) === 'done') return;
+    if (state.get(file) === 'open') {
+      cycles.push([...trail.slice(trail.indexOf(file)), file].join(' → '));
+      return;
+    }
+    state.set(file, 'open');
+    for (const next of edges.get(file) ?? []) visit(next, [...trail, file]);
+    state.set(file, 'done');
+  };
+  for (const file of files) visit(file, []);
+  assert.deepEqual(cycles, []);
+});
+
+test('the table itself has no cycle', () => {
+  for (const room of rooms) assert.ok(!reachable(room).has(room.path), `${room.path} reaches itself`);
+});
+
+test('direct runtime dependencies stay at 22 or fewer, every one pinned', () => {
+  const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
+  assert.ok(Object.keys(dependencies).length <= 22);
+  for (const [name, version] of Object.entries(dependencies)) assert.match(version, /^\d/, `${name} is not an exact version`);
+});

@@ -1,0 +1,34 @@
+/**
+ * Who may import whom (design §4). A room's own imports count too: what it may import, its importers may as well.
+ * `typesOnly` rooms may be imported with `import type` alone.
+ */
+export interface Room {
+  path: string;
+  mayImport: readonly string[];
+  typesOnly?: readonly string[];
+}
+
+export const rooms: readonly Room[] = [
+  { path: 'src/kernel', mayImport: [] },
+  { path: 'src/net', mayImport: ['src/kernel'] },
+  { path: 'src/config', mayImport: ['src/kernel'] },
+  { path: 'src/observe', mayImport: ['src/kernel'] },
+  { path: 'src/auth', mayImport: ['src/config'] },
+  { path: 'src/metering', mayImport: ['src/auth'] },
+  { path: 'src/inference/neutral', mayImport: ['src/kernel'] },
+  { path: 'src/inference/dialects', mayImport: ['src/inference/neutral'] },
+  { path: 'src/inference/providers', mayImport: ['src/inference/dialects'] },
+  { path: 'src/inference/transport', mayImport: ['src/kernel'] },
+  { path: 'src/inference/routing', mayImport: ['src/inference/neutral'], typesOnly: ['src/inference/dialects'] },
+  {
+    path: 'src/inference/pipeline',
+    mayImport: ['src/inference/providers', 'src/inference/transport', 'src/inference/routing', 'src/metering', 'src/net'],
+  },
+  { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
+  { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering'] },
+  { path: 'src/http', mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline'] },
+  { path: 'src/cli', mayImport: ['src/http', 'src/stores'] },
+];
+
+/** The composition root knows every room; nobody imports it. */
+export const compositionRoot = 'src/main.ts';
