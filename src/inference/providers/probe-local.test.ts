@@ -256,10 +256,11 @@ describe('liars are not taken for a server', () => {
 
 test('the probe reaches loopback only, and gives up at its bounds', async () => {
   const bounds = { timeoutMs: 100, bodyBytesMax: 64 };
-  for (const url of ['http://192.0.2.1/', 'http://localhost/', 'https://127.0.0.1/', 'http://127.0.0.2/']) {
-    assert.equal(await probeGet(url, bounds), null, url);
-  }
   const { port } = await serve((request, response) => response.end('x'.repeat(request.url === '/big' ? 65 : 64)));
+  const other = await serve((_, response) => response.end('x'), '127.0.0.2');
+  const elsewhere = [`http://127.0.0.2:${other.port}/`, `http://localhost:${port}/`, `https://127.0.0.1:${port}/`];
+  for (const url of elsewhere) assert.equal(await probeGet(url, bounds), null, url);
+  assert.equal(other.asked.length, 0);
   assert.equal((await probeGet(`http://127.0.0.1:${port}/`, bounds))?.body.length, 64);
   assert.equal(await probeGet(`http://127.0.0.1:${port}/big`, bounds), null);
   assert.equal(probeBodyBytesMax, 65_536);
