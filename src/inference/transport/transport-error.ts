@@ -32,14 +32,20 @@ export function transportErrorOf(error: unknown): TransportError {
     case 'UND_ERR_DESTROYED':
     case 'UND_ERR_CLOSED':
       return { kind: 'reset', message: 'the gateway closed its connections' };
-    // Fewer bytes than Content-Length, or chunks without their end: a connection closed too soon, seen by the parser.
+    // Fewer bytes than Content-Length: mostly a connection closed too soon.
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-    case 'HPE_INVALID_EOF_STATE':
       return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
     default:
+      if (cutInChunks(error))
+        return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
       if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };
       return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
   }
+}
+
+/** undici means to give the parser's word as a code, but only its message holds it. */
+function cutInChunks(error: unknown): boolean {
+  return error instanceof Error && error.name === 'HTTPParserError' && error.message.includes('Invalid EOF state');
 }
 
 /** The peer, or the way to it, ended the connection, and said nothing wrong before. */
