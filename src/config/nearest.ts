@@ -1,6 +1,6 @@
 /**
- * The candidate that was probably meant: at most two typing errors away (fewer for short words), or one of which the
- * word is the beginning. Null when nothing is near.
+ * The candidate that was probably meant: one typing error away, else one that begins with the word (or the other way
+ * round), else two errors away. Null when nothing is near; short words must be nearer.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | null {
   let best: string | null = null;
@@ -16,7 +16,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | nu
       byPrefix = candidate;
     }
   }
-  return best ?? byPrefix;
+  return byPrefix !== null && bestDistance > 1 ? byPrefix : best;
 }
 
 /** ` (did you mean 'x'?)`, or '' when nothing is near. */

@@ -26,8 +26,8 @@ export function redact(config: Config): unknown {
 
 function redactValue(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return value;
-  if (key === 'headers' || key === 'body') {
-    return Object.fromEntries(Object.keys(value as object).map((name) => [name, mark]));
+  if ((key === 'headers' || key === 'body') && typeof value === 'object') {
+    return Object.fromEntries(Object.keys(value).map((name) => [name, mark]));
   }
   if (Array.isArray(value)) return value.map((item) => redactValue(item, ''));
   if (typeof value === 'object') {

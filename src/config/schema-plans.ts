@@ -1,24 +1,29 @@
 import { z } from 'zod';
 import { globs, httpUrl, instant, name, orOff, positiveInt, secret, signingSecret } from './scalars.ts';
 
-const amount = (what: string) =>
-  orOff(z.number().min(0).max(1_000_000_000_000), 'a number').optional().describe(`${what} Omitted or off: unlimited.`);
+const amount = (description: string) =>
+  orOff(z.number().min(0).max(1_000_000_000_000), 'a number').optional().describe(description);
 
-const windows = (what: string) => ({
-  '5h': amount(`${what} in any 5 hours.`),
-  week: amount(`${what} in any 7 days.`),
-  month: amount(`${what} in any 30 days.`),
+const windows = (what: string, omitted: string) => ({
+  '5h': amount(`${what} in any 5 hours. ${omitted}`),
+  week: amount(`${what} in any 7 days. ${omitted}`),
+  month: amount(`${what} in any 30 days. ${omitted}`),
 });
+const unlimited = 'Omitted or off: unlimited.';
 
 const perMinute = (what: string) => orOff(positiveInt(), 'a whole number of at least 1').describe(what);
 
-export const tierLimitSchema = orOff(
-  z.strictObject({ rpm: perMinute('Requests in any 60 seconds.').optional(), ...windows('Units') }),
-  'an object with rpm, 5h, week, month',
-);
+const tierLimit = (omitted: string) =>
+  orOff(
+    z.strictObject({
+      rpm: perMinute(`Requests in any 60 seconds. ${omitted}`).optional(),
+      ...windows('Units', omitted),
+    }),
+    'an object with rpm, 5h, week, month',
+  );
 
 export const planSchema = z.strictObject({
-  windows: orOff(z.strictObject(windows('Units')), 'an object with 5h, week, month')
+  windows: orOff(z.strictObject(windows('Units', unlimited)), 'an object with 5h, week, month')
     .optional()
     .describe('Units (a request is one) in rolling windows. Omitted or off: unlimited.'),
   rpm: perMinute('Requests in any 60 seconds. Omitted: 60; only off disables it.').default(60),
@@ -27,13 +32,16 @@ export const planSchema = z.strictObject({
   models: orOff(globs(), 'a list of model names')
     .optional()
     .describe('Models it may use; * stands for any characters. Omitted or off: all.'),
-  tier_limits: orOff(z.record(name('a tier'), tierLimitSchema), 'an object of limits by tier')
+  tier_limits: orOff(
+    z.record(name('a tier'), tierLimit("Omitted: the tier's own; off: none.")),
+    'an object of limits by tier',
+  )
     .optional()
     .describe('Limits by tier. An omitted tier has the limits of tiers; only off disables them.'),
-  tokens: orOff(z.strictObject(windows('Tokens')), 'an object with 5h, week, month')
+  tokens: orOff(z.strictObject(windows('Tokens', unlimited)), 'an object with 5h, week, month')
     .optional()
     .describe('Tokens in rolling windows.'),
-  budget: orOff(z.strictObject(windows('USD')), 'an object with 5h, week, month')
+  budget: orOff(z.strictObject(windows('USD', unlimited)), 'an object with 5h, week, month')
     .optional()
     .describe('USD in rolling windows.'),
   scope: z.enum(['account', 'key']).default('account').describe('Whether all keys of an account share these limits.'),
@@ -67,7 +75,7 @@ export const plansSchema = z
   .describe('Limits by name. The plan `default` always exists.');
 
 export const tiersSchema = z
-  .record(name('a tier'), tierLimitSchema)
+  .record(name('a tier'), tierLimit(unlimited))
   .default({})
   .describe('Limits of groups of models, for every plan that does not set its own.');
 

@@ -80,7 +80,7 @@ export const providerSchema = z.strictObject({
     .strictObject({
       path: z
         .string()
-        .startsWith('/', 'expected a path that begins with /')
+        .regex(/^\//, 'expected a path that begins with /')
         .default('/models')
         .describe('Asked with GET below the base URL.'),
       interval: duration({ min: '1s', max: '24h' }).prefault('30s').describe('Pause between two checks.'),

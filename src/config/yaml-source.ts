@@ -62,7 +62,8 @@ export function readYaml(text: string, sources: ReferenceSources): YamlSource {
       prettyErrors: false,
       // Checked below instead: the library compares each key of a map with all before it.
       uniqueKeys: false,
-      logLevel: 'silent',
+      // With `silent` a second document would pass unnoticed.
+      logLevel: 'error',
     });
   } catch {
     // The parser recurses; only hostile nesting gets here.

@@ -1,0 +1,302 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { Env } from './check.ts';
+import { checkConfigText } from './check.ts';
+import { formatProblem } from './problem.ts';
+import type { Config } from './schema.ts';
+
+function configOf(text: string, env: Env = {}): Config {
+  const result = checkConfigText(text, 'culvert.yaml', env);
+  assert.ok(result.ok, result.ok ? '' : result.errors.map(formatProblem).join('\n'));
+  return result.config;
+}
+
+function errorsOf(text: string, env: Env = {}): string[] {
+  const result = checkConfigText(text, 'culvert.yaml', env);
+  assert.ok(!result.ok, 'the check should fail');
+  return result.errors.map(formatProblem);
+}
+
+test('an error has the form of design §5: file, line, column of the key, path, what is expected', () => {
+  const text = `# 1
+server: { port: 4141 }
+
+
+# 5
+providers:
+  # 7
+  openai:
+    # 9
+    type: openai
+    api_key: abc
+
+    timeouts:
+      first_token: 30
+`;
+  assert.deepEqual(errorsOf(text), [
+    'culvert.yaml:14:7 providers.openai.timeouts.first_token: expected a duration such as 30s',
+  ]);
+});
+
+test('an empty file, a file of comments and keys without values are the defaults', () => {
+  const defaults = configOf('');
+  assert.equal(defaults.server.host, '127.0.0.1');
+  assert.equal(defaults.server.port, 4141);
+  assert.equal(defaults.server.body_limit, 32 * 1024 * 1024);
+  assert.equal(defaults.storage.retention, 90 * 86_400_000);
+  assert.deepEqual(defaults.plans.default, {
+    windows: { '5h': 1000, week: 10_000, month: 40_000 },
+    rpm: 60,
+    scope: 'account',
+  });
+  assert.deepEqual(configOf('# nothing\n'), defaults);
+  assert.deepEqual(configOf('providers:\n  # openai: {}\nmodels:\nserver: { host: }\n'), defaults);
+});
+
+test('unknown keys say what was meant', () => {
+  assert.deepEqual(errorsOf('sever: { port: 1 }'), ["culvert.yaml:1:1 sever: unknown key (did you mean 'server'?)"]);
+  assert.deepEqual(errorsOf('server:\n  prot: 1\n  time: 2\n'), [
+    "culvert.yaml:2:3 server.prot: unknown key (did you mean 'port'?)",
+    'culvert.yaml:3:3 server.time: unknown key',
+  ]);
+  assert.deepEqual(errorsOf('models: { "a/b": { targets: [{ provider: p, model: m, prio: 2 }] } }'), [
+    'culvert.yaml:1:55 models["a/b"].targets[0].prio: unknown key (did you mean \'priority\'?)',
+  ]);
+});
+
+test('a wrong value says what is expected', () => {
+  for (const [text, message] of [
+    ['server: { port: "x" }', 'server.port: expected a number'],
+    ['server: { port: 70000 }', 'server.port: expected a number of at most 65535'],
+    ['server: 5', 'server: expected a mapping (key: value)'],
+    ['keys: {}', 'keys: expected a list'],
+    ['keys: [{ name: a }]', 'keys[0].key: is required'],
+    ['admin: { dashboard: yes }', 'admin.dashboard: expected true or false'],
+    ['simulator: atuo', "simulator: expected one of auto, off, on (did you mean 'auto'?)"],
+    ['models: { a: { targets: [] } }', 'models.a.targets: expected at least one target'],
+    ['models: { a: {} }', 'models.a.targets: is required'],
+    [
+      'models: { a: { targets: [5] } }',
+      'models.a.targets[0]: expected provider/model or an object with provider and model',
+    ],
+    ['models: { a: { targets: [gpt] } }', 'models.a.targets[0]: expected provider/model'],
+    ['models: { a: { targets: [{ model: x }] } }', 'models.a.targets[0].provider: is required'],
+    ['plans: { a: { rpm: 0 } }', 'plans.a.rpm: expected a number of at least 1'],
+    ['plans: { a: { rpm: none } }', 'plans.a.rpm: expected off or a whole number of at least 1'],
+    ['plans: { a: { windows: { day: 5 } } }', 'plans.a.windows.day: unknown key'],
+    [
+      'providers: { "a b": { type: openai } }',
+      'providers["a b"]: a provider\'s name is 1 to 64 letters, digits, dots, _ or -',
+    ],
+    [
+      'providers: { constructor: { type: openai } }',
+      "providers.constructor: a provider's name must not be a word of JavaScript's own",
+    ],
+    [
+      'models: { "a*b*": { targets: [p/m] } }',
+      'models["a*b*"]: a model name holds no spaces or control characters, and at most one *',
+    ],
+    ['keys: [{ key: sk-cv-short }]', 'keys[0].key: expected sk-cv- followed by 8 to 200 letters, digits, _ or -'],
+    ['keys: [{ key: sk-cv-admin-12345678 }]', 'keys[0].key: sk-cv-admin- is for the admin key (admin.key)'],
+    ['- a', ' expected a mapping (key: value)'],
+  ] as const) {
+    const errors = errorsOf(text);
+    assert.equal(errors.length, 1, `${text}\n${errors.join('\n')}`);
+    assert.ok(errors[0]!.endsWith(message), `${text}\n${errors[0]}`);
+  }
+});
+
+test('several errors come together, in the order of the file', () => {
+  const lines = errorsOf('server: { port: -1 }\nsimulator: no\nproviders: { a: { type: opena } }\n');
+  assert.deepEqual(
+    lines.map((line) => line.split(' ')[0]),
+    ['culvert.yaml:1:11', 'culvert.yaml:2:1', 'culvert.yaml:3:19'],
+  );
+});
+
+test('what is not YAML is said with its place, without the text around it', () => {
+  assert.match(errorsOf('server: { port: 1\nadmin: {}\n')[0]!, /^culvert\.yaml:\d:\d+ .*bracket/);
+  assert.match(errorsOf('server:\n\tport: 1\n')[0]!, /^culvert\.yaml:2:1 .*tab/);
+  assert.deepEqual(errorsOf('server: {}\nadmin: {}\nserver: {}\n'), [
+    'culvert.yaml:3:1 server: this key is given twice',
+  ]);
+  assert.deepEqual(errorsOf('server: {}\n---\nadmin: {}\n').length, 1);
+  assert.match(errorsOf('server: !!js/function x')[0]!, /tags/);
+  assert.match(errorsOf('? [a]\n: b\n')[0]!, /a key must be plain text/);
+  assert.match(errorsOf('__proto__: { a: 1 }')[0]!, /cannot be used/);
+});
+
+test('aliases work, and bombs of aliases, depth and size are refused quickly', () => {
+  const config = configOf('providers:\n  a: &p { type: openai, api_key: x }\n  b: *p\n');
+  assert.deepEqual(config.providers.a, config.providers.b);
+  assert.match(errorsOf('providers: *nowhere')[0]!, /alias/);
+
+  const bomb = Array.from(
+    { length: 12 },
+    (_, n) =>
+      `k${n}: &a${n} [${Array(10)
+        .fill(n === 0 ? 'x' : `*a${n - 1}`)
+        .join(', ')}]`,
+  );
+  assert.match(errorsOf(bomb.join('\n')).join('\n'), /too many values/);
+  assert.match(errorsOf('a: &a [*a]').join('\n'), /nested too deeply/);
+  assert.ok(errorsOf(`a: ${'['.repeat(20_000)}`).length > 0);
+  assert.ok(errorsOf(`a: ${'{a: '.repeat(5_000)}x${'}'.repeat(5_000)}`).length > 0);
+  assert.match(errorsOf(`# ${'x'.repeat(4 * 1024 * 1024)}`)[0]!, /larger than 4 MB/);
+});
+
+test('references stand in every kind of scalar, and keep the places of what follows', () => {
+  const env = { HOST: '0.0.0.0', PORT: '8080', KEY: '12345', ON: 'false', LIMIT: '1mb' };
+  const config = configOf(
+    `server: { host: \${HOST}, port: \${PORT}, body_limit: "\${LIMIT}" }
+admin: { dashboard: \${ON}, key: \${ADMIN:-} }
+providers: { a: { type: openai, api_key: \${KEY}, base_url: "http://\${HOST}:\${PORT}/v1" } }
+keys: [ { key: sk-cv-\${NAME:-abcdefgh}, name: one }, { key: '\${OTHER:-sk-cv-hgfedcba}', name: two } ]
+`,
+    env,
+  );
+  assert.equal(config.server.host, '0.0.0.0');
+  assert.equal(config.server.port, 8080);
+  assert.equal(config.server.body_limit, 1024 * 1024);
+  assert.equal(config.admin.dashboard, false);
+  assert.equal(config.admin.key, undefined);
+  assert.equal(config.providers.a?.api_key, '12345', 'a number is text where text is wanted');
+  assert.equal(config.providers.a?.base_url, 'http://0.0.0.0:8080/v1');
+  assert.deepEqual(
+    config.keys.map((key) => key.key),
+    ['sk-cv-abcdefgh', 'sk-cv-hgfedcba'],
+  );
+  assert.deepEqual(errorsOf('server: { host: ${HOST}, prot: 1 }', env), [
+    "culvert.yaml:1:26 server.prot: unknown key (did you mean 'port'?)",
+  ]);
+});
+
+test('a variable that is not set, or empty, is an error at its line unless it has a default', () => {
+  const text = 'server: {}\nproviders:\n  a: { type: openai, api_key: ${NOPE} }\n';
+  const expected =
+    'culvert.yaml:3:22 providers.a.api_key: the environment variable NOPE is not set (${NOPE:-} would make it optional)';
+  assert.deepEqual(errorsOf(text), [expected]);
+  assert.deepEqual(errorsOf(text, { NOPE: '' }), [expected]);
+  assert.deepEqual(errorsOf('server: { host: ${toString} }').length, 1);
+  configOf('# ${NOPE} in a comment is only a comment\n');
+  assert.equal(configOf('default_plan: ${PLAN:-default}', { PLAN: '' }).default_plan, 'default');
+});
+
+test('what a variable holds is never read as YAML', () => {
+  const config = configOf('storage: { data_dir: ${DIR} }', { DIR: 'x, secret: y } # ${HOME}' });
+  assert.equal(config.storage.data_dir, 'x, secret: y } # ${HOME}');
+  assert.equal(config.storage.secret, undefined);
+});
+
+test('references that cannot be read say why', () => {
+  for (const [text, message] of [
+    ['admin: { key: ${1X} }', /expected \$\{NAME\}/],
+    ['admin: { key: "${A:-${B}}" }', /inside another/],
+    ['admin:\n  key: ${A\n', /not closed/],
+    ['admin: { key: ${file:} }', /expected a path/],
+    ['admin: { key: ${file:/nowhere/at/all} }', /cannot read the file \/nowhere\/at\/all \(ENOENT\)/],
+    ['${A}: 1', /not in keys/],
+    ['a: "\u{e000}"', /U\+E000/],
+  ] as const) {
+    assert.match(errorsOf(text, { A: 'a', B: 'b' }).join('\n'), message, text);
+  }
+  assert.equal(configOf('storage: { data_dir: $${A} }', { A: 'a' }).storage.data_dir, '${A}');
+});
+
+test('${file:…} is read relative to the configuration file, without its last line end', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-config-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'key'), 'from-a-file\n');
+  writeFileSync(join(folder, 'large'), 'x'.repeat(70_000));
+  const check = (name: string) =>
+    checkConfigText(`providers: { a: { type: openai, api_key: \${file:${name}} } }`, join(folder, 'culvert.yaml'), {});
+  const result = check('key');
+  assert.ok(result.ok);
+  assert.equal(result.config.providers.a?.api_key, 'from-a-file');
+  assert.deepEqual(result.sources, [join(folder, 'culvert.yaml'), join(folder, 'key')]);
+  const large = check('large');
+  assert.ok(!large.ok && large.errors[0]!.message.includes('larger than 64 KB'));
+  const directory = check('.');
+  assert.ok(!directory.ok && directory.errors[0]!.message.includes('is not a file'));
+});
+
+test('no message ever holds a secret, however the file is broken', () => {
+  const secret = 'TopSecretValue';
+  const text = `admin: { key: ${secret} }
+providers:
+  a: { type: openai, api_key: ${secret}, headers: { authorization: "Bearer ${secret}" } }
+  b: { type: \${S}, api_key: \${S}, credentials: [ { api_key: \${S}, rpm: \${S} } ], timeouts: { idle: \${S} } }
+keys: [ { key: ${secret}, account: \${S}, expires: \${S} } ]
+default_plan: \${S}
+storage: { secret: ${secret}, database: "postgres//u:${secret}@h" }
+`;
+  let checked = 0;
+  for (let cut = 0; cut < text.length; cut++) {
+    for (const broken of [
+      text.slice(0, cut),
+      `${text.slice(0, cut)}}${text.slice(cut)}`,
+      `${text.slice(0, cut)}\n: ${text.slice(cut)}`,
+    ]) {
+      const result = checkConfigText(broken, 'culvert.yaml', { S: secret });
+      if (result.ok) continue;
+      for (const error of result.errors) {
+        checked++;
+        // A cut can make a key of the file's own out of a value; a value itself is never repeated.
+        assert.ok(!error.message.includes(secret), `${broken}\n${formatProblem(error)}`);
+      }
+    }
+  }
+  assert.ok(checked > 1_000);
+});
+
+test('no text makes the check throw', () => {
+  const pieces = fc.constantFrom(
+    'a',
+    'server',
+    ':',
+    ' ',
+    '\n',
+    '  ',
+    '- ',
+    '{',
+    '}',
+    '[',
+    ']',
+    '"',
+    "'",
+    '${',
+    '${A}',
+    '$${',
+    '&a',
+    '*a',
+    '!',
+    '|',
+    '>',
+    '#',
+    ',',
+    '?',
+    '---',
+    '5h',
+    '\t',
+    '\u{e001}',
+    '💧',
+  );
+  const texts = fc.oneof(
+    fc.string(),
+    fc.array(pieces, { maxLength: 40 }).map((list) => list.join('')),
+  );
+  fc.assert(
+    fc.property(texts, (text) => {
+      const result = checkConfigText(text, 'c', { A: 'a' });
+      if (result.ok) return;
+      assert.ok(result.errors.length > 0);
+      for (const { line, column } of result.errors)
+        assert.ok(line >= 1 && column >= 1 && line <= text.split('\n').length);
+    }),
+    { numRuns: 2_000 },
+  );
+});

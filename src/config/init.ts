@@ -1,0 +1,60 @@
+/**
+ * The commented culvert.yaml that `culvert init` writes. It passes the check as it stands, with no variable set: what
+ * needs a decision is commented out.
+ */
+export function initialConfigText(): string {
+  return text;
+}
+
+const text = `# yaml-language-server: $schema=./culvert.schema.json
+# Configuration of Culvert. Every key is optional; "culvert check" checks this file with line numbers.
+# All keys: docs/configuration.md. \${NAME} is an environment variable, \${NAME:-x} one with a default,
+# \${file:/run/secrets/name} the content of a file. Changes are taken over while running.
+
+server:
+  host: 127.0.0.1            # 0.0.0.0 lets other machines in; at least one key must exist then
+  port: 4141
+  # body_limit: 32mb         # largest JSON request
+  # shutdown_grace: 30s      # how long running streams may go on after SIGTERM
+  # cors_origins: [https://app.example.org]
+
+admin:
+  key: \${CULVERT_ADMIN_KEY:-}   # empty: one is generated into the data folder
+
+storage:
+  data_dir: ./.culvert
+
+# Where requests can go. Without providers here, well-known keys in the environment (OPENAI_API_KEY,
+# ANTHROPIC_API_KEY, …) configure them.
+providers:
+  # openai: { type: openai, api_key: \${OPENAI_API_KEY} }
+  # claude: { type: anthropic, api_key: \${ANTHROPIC_API_KEY} }
+  # local:  { type: ollama }
+  # eu:
+  #   type: openai
+  #   base_url: https://eu.example/v1
+  #   credentials:
+  #     - { api_key: \${EU_KEY_A}, weight: 3 }
+  #     - { api_key: \${EU_KEY_B}, rpm: 500 }
+  #   timeouts: { connect: 3s, first_token: 30s, idle: 30s, total: 10m }
+
+# The names that callers use. Without any, every model that a provider lists is one.
+models:
+  # smart:
+  #   targets:
+  #     - claude/claude-sonnet-x                    # tried first
+  #     - { provider: openai, model: gpt-x, priority: 2 }   # when all of priority 1 failed
+  #   fallbacks: [small]
+  # small: { targets: [local/qwen] }
+  # "claude-*": { targets: ["claude/claude-*"] }    # what * matched carries over
+
+# Keys that callers use, for tests and GitOps; "culvert keys create" makes others.
+keys:
+  # - { key: \${DEV_KEY}, account: dev, name: laptop }
+
+telemetry:
+  log: { level: info }
+
+simulator: auto              # labelled stand-in answers where no provider is configured: auto | on | off
+autodetect: ask              # model servers found on this machine: ask | on | off
+`;

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { configSchema } from './schema.ts';
+
+export interface JsonSchema {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  /** What a text means (duration, size, …); ours, for the reference. */
+  kind?: string;
+  pattern?: string;
+  enum?: unknown[];
+  const?: unknown;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  additionalProperties?: JsonSchema | boolean;
+  propertyNames?: JsonSchema;
+  items?: JsonSchema;
+  anyOf?: JsonSchema[];
+  $defs?: Record<string, JsonSchema>;
+  [key: string]: unknown;
+}
+
+/** The schema of what people write (not of the checked result), as zod tells it. */
+export function inputSchema(): JsonSchema {
+  return z.toJSONSchema(configSchema, { io: 'input' }) as JsonSchema;
+}
+
+/** JSON Schema (draft 2020-12) of culvert.yaml for editors. */
+export function configJsonSchema(): JsonSchema {
+  const { $schema, ...schema } = forEditors(inputSchema());
+  return { $schema, title: 'culvert.yaml', description: 'Configuration of Culvert, an inference gateway.', ...schema };
+}
+
+const reference: JsonSchema = { type: 'string', pattern: '\\$\\{' };
+
+/** Wherever a plain value stands, a reference such as `${PORT}` may stand too. */
+function forEditors(schema: JsonSchema): JsonSchema {
+  const { kind: _kind, ...rest } = schema;
+  const result: JsonSchema = { ...rest };
+  if (schema.properties !== undefined) result.properties = mapValues(schema.properties, forEditors);
+  if (typeof schema.additionalProperties === 'object')
+    result.additionalProperties = forEditors(schema.additionalProperties);
+  if (schema.items !== undefined) result.items = forEditors(schema.items);
+  if (schema.propertyNames !== undefined) {
+    const { kind: _nameKind, ...names } = schema.propertyNames;
+    result.propertyNames = names;
+  }
+  if (schema.anyOf !== undefined) result.anyOf = schema.anyOf.map(forEditors);
+  if (!isNarrowScalar(schema)) return result;
+  const { description, default: defaultValue, ...narrow } = result;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(defaultValue === undefined ? {} : { default: defaultValue }),
+    anyOf: [narrow, reference],
+  };
+}
+
+/** A scalar that would refuse the text of a reference. */
+function isNarrowScalar(schema: JsonSchema): boolean {
+  if (schema.type === 'integer' || schema.type === 'number' || schema.type === 'boolean') return true;
+  return schema.type === 'string' && (schema.pattern ?? schema.enum ?? schema.const ?? schema.maxLength) !== undefined;
+}
+
+function mapValues(
+  record: Record<string, JsonSchema>,
+  map: (schema: JsonSchema) => JsonSchema,
+): Record<string, JsonSchema> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}

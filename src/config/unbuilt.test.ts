@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { checkConfigText } from './check.ts';
+import { formatProblem } from './problem.ts';
+import { configSchema } from './schema.ts';
+import { knownKeys } from './shape.ts';
+import { unbuilt } from './unbuilt.ts';
+
+const check = (text: string) => {
+  const result = checkConfigText(text, 'c', {});
+  const problems = result.ok ? result.warnings : result.errors;
+  return { ok: result.ok, lines: problems.map((problem) => formatProblem(problem).replace(/^\S+ /, '')) };
+};
+
+test('every rule names a key that the schema knows', () => {
+  for (const { path } of unbuilt) {
+    const steps = path.map((step) => (step === '*' ? 'x' : step));
+    const last = steps.pop()!;
+    const known = knownKeys(configSchema, steps);
+    assert.ok(last === 'x' || known.includes(last), path.join('.'));
+  }
+});
+
+test('what limits is refused, so that nobody relies on it', () => {
+  const limits = 'not accepted yet: limits come with part 2; until then only off is accepted, or nothing';
+  for (const [text, path] of [
+    ['plans: { a: { windows: { 5h: 50 } } }', 'plans.a.windows'],
+    ['plans: { a: { windows: { 5h: off, week: 1 } } }', 'plans.a.windows'],
+    ['plans: { a: { rpm: 60 } }', 'plans.a.rpm'],
+    ['plans: { a: { tpm: 60 } }', 'plans.a.tpm'],
+    ['plans: { a: { concurrency: 4 } }', 'plans.a.concurrency'],
+    ['plans: { a: { models: [x] } }', 'plans.a.models'],
+    ['plans: { a: { tokens: { month: 5 } } }', 'plans.a.tokens'],
+    ['plans: { a: { budget: { month: 0 } } }', 'plans.a.budget'],
+    ['plans: { a: { tier_limits: { premium: { rpm: 1 } } } }', 'plans.a.tier_limits'],
+    ['tiers: { premium: { rpm: 20 } }', 'tiers.premium'],
+  ] as const) {
+    assert.deepEqual(check(text), { ok: false, lines: [`${path}: ${limits}`] }, text);
+  }
+  assert.match(
+    check('keys: [{ key: sk-cv-12345678, ips: [10.0.0.0/8] }]').lines[0]!,
+    /^keys\[0\]\.ips: not accepted yet/,
+  );
+  assert.match(check('vectors: { limits: { collections: 5 } }').lines.join('\n'), /vectors\.limits: not accepted yet/);
+});
+
+test('limits that are off or not there pass without a word', () => {
+  for (const text of [
+    'plans: { free: {}, unlimited: { windows: off, rpm: off, tpm: off, concurrency: off, models: off, tier_limits: off, tokens: off, budget: off } }',
+    'plans: { a: { windows: {}, tier_limits: { premium: off }, budget: { month: off } } }',
+    'tiers: { premium: off, basic: {}, other: { rpm: off } }',
+    'accounts: { dev: { plan: default, status: suspended } }\nkeys: [{ key: sk-cv-12345678, account: dev, expires: 2027-01-01, models: ["a-*"], ips: [] }]',
+    'providers: { a: { type: openai, credentials: [{ api_key: x, rpm: 500 }] } }',
+  ]) {
+    assert.deepEqual(check(text), { ok: true, lines: [] }, text);
+  }
+});
+
+test('stores of a later part are refused: data would be somewhere else than was said', () => {
+  assert.deepEqual(check('storage: { database: "postgres://h/db" }').lines, [
+    'storage.database: not accepted yet: PostgreSQL comes with part 2; until then only sqlite is accepted',
+  ]);
+  assert.match(
+    check('storage: { database: "postgres://h/db", state: "redis://h" }').lines[1]!,
+    /Redis comes with part 2/,
+  );
+  assert.match(check('storage: { files: "s3://b" }').lines[0]!, /S3 comes with part 5/);
+  assert.deepEqual(check('storage: { database: sqlite, state: memory, files: local }'), { ok: true, lines: [] });
+});
+
+test('other keys of later parts pass with a warning that names the part', () => {
+  for (const [text, line] of [
+    ['vectors: { memory: 2gb }', 'vectors: has no effect yet: it comes with part 4 (vectors)'],
+    ['tools: { scrape: { render: never } }', 'tools: has no effect yet: it comes with part 6 (web tools)'],
+    [
+      'providers: { g: { type: gemini, api_key: x } }',
+      'providers.g.type: has no effect yet: it comes with part 3 (Gemini)',
+    ],
+    [
+      'telemetry: { otlp: "http://127.0.0.1:4318" }',
+      'telemetry.otlp: has no effect yet: it comes with a later part (OpenTelemetry)',
+    ],
+    ['costs: { chat: 2, image: 3 }', 'costs.image: has no effect yet: it comes with part 5 (images)'],
+  ] as const) {
+    assert.deepEqual(check(text), { ok: true, lines: [line] }, text);
+  }
+  assert.deepEqual(check('telemetry: { log: { bodies: false } }\nadmin: { dashboard: false }'), {
+    ok: true,
+    lines: [],
+  });
+});

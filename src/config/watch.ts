@@ -1,0 +1,96 @@
+import type { FSWatcher } from 'node:fs';
+import { statSync, watch } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface ConfigWatch {
+  /** Watches these files instead, as after a reload that named other secret files. */
+  update(sources: readonly string[]): void;
+  close(): void;
+}
+
+export interface WatchOptions {
+  /** Absolute paths; a file need not exist yet. */
+  sources: readonly string[];
+  /** A file has other content or came or went; called once things have been still for `settleMs`. */
+  onChange: () => void;
+  /** A folder that cannot be watched; the others still are. */
+  onError?: (error: Error) => void;
+  settleMs?: number;
+}
+
+const foldersMax = 64;
+/** Looks at files that never come to rest, before they are reported anyway. */
+const looksMax = 50;
+
+/**
+ * Watches the folders, not the files: editors replace a file by renaming another over it, and mounted secrets by
+ * turning a link beside it. Any event in a folder leads to a look at the files' facts; only those decide.
+ */
+export function watchConfig(options: WatchOptions): ConfigWatch {
+  const settleMs = options.settleMs ?? 150;
+  let sources = options.sources;
+  let known = factsOf(sources);
+  let watchers: FSWatcher[] = [];
+  let timer: NodeJS.Timeout | undefined;
+
+  const look = (before: string, looks: number) => {
+    const now = factsOf(sources);
+    timer = undefined;
+    if (now !== before && looks < looksMax) {
+      // Still being written: half a file must not be reported as a bad one.
+      schedule(now, looks + 1);
+      return;
+    }
+    if (now === known) return;
+    known = now;
+    options.onChange();
+  };
+  const schedule = (before: string, looks: number) => {
+    timer = setTimeout(look, settleMs, before, looks).unref();
+  };
+  const open = () => {
+    for (const folder of [...new Set(sources.map((file) => dirname(file)))].slice(0, foldersMax)) {
+      try {
+        const watcher = watch(folder, { persistent: false }, () => {
+          if (timer === undefined) schedule(factsOf(sources), 0);
+        });
+        watcher.on('error', (error) => options.onError?.(error));
+        watchers.push(watcher);
+      } catch (error) {
+        options.onError?.(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  };
+  const close = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+  };
+
+  open();
+  return {
+    close,
+    update(next) {
+      if (next.length === sources.length && next.every((file, index) => file === sources[index])) return;
+      close();
+      sources = next;
+      known = factsOf(sources);
+      open();
+    },
+  };
+}
+
+/** What tells one version of the files from another, links followed; contents are not read. */
+function factsOf(files: readonly string[]): string {
+  return files
+    .map((file) => {
+      try {
+        const facts = statSync(file, { bigint: true });
+        return `${facts.ino}:${facts.size}:${facts.mtimeNs}:${facts.ctimeNs}`;
+      } catch {
+        return 'absent';
+      }
+    })
+    .join(' ');
+}
