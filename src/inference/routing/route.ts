@@ -87,7 +87,7 @@ export interface Verdict {
 }
 
 /** What the ledger keeps of one attempt. */
-export interface AttemptRecord {
+export type AttemptRecord = {
   target: string;
   provider: string;
   model: string;
@@ -102,7 +102,7 @@ export interface AttemptRecord {
   usageSource: UsageSource;
   costUsd: number | null;
   message: string | null;
-}
+};
 
 /** The explanation of one request, kept with its usage event. */
 export interface RouteRecord {

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-samples.ts';
+import { fakeClock } from '../../kernel/clock.ts';
+import type { OutcomeClass } from '../neutral/outcome.ts';
+import { explainRoute } from './explain.ts';
+import { createHealth } from './health.ts';
+import type { Target } from './target.ts';
+
+function setUp() {
+  const clock = fakeClock(Date.parse('2026-07-01T12:00:00Z'));
+  const health = createHealth({ clock });
+  function run(target: Target, outcome: OutcomeClass, retryAfterMs: number | null = null): void {
+    const [lane] = health.lanes(target);
+    const attempt = {};
+    health.began(lane!, attempt, 600_000, clock.monotonicMs());
+    health.ended(lane!, attempt, { class: outcome, retryAfterMs, afterMs: 0, content: 'none' }, clock.monotonicMs());
+  }
+  return { clock, health, run };
+}
+
+test('tells, in the order of trial, what each candidate’s part would be', () => {
+  const { clock, health, run } = setUp();
+  const targets = {
+    cooling: targetOf('cooling/m'),
+    open: targetOf('open/m'),
+    ready: targetOf('ready/m', { priority: 2 }),
+    blind: targetOf('blind/m', { cannot: ['vision'] }),
+    full: targetOf('full/m', { rpm: 1 }),
+    fallback: targetOf('fallback/m'),
+  };
+  run(targets.cooling, 'rate_limited', 20_500);
+  for (let i = 0; i < 3; i++) run(targets.open, 'transient');
+  run(targets.full, 'ok');
+  const { blind, cooling, open, ready, full, fallback } = targets;
+  const query = queryOf([{ target: fallback, rank: 1 }, blind, cooling, ready, open, full], {
+    needs: { ...plainNeeds, vision: true },
+  });
+  const told = explainRoute(query, health, clock.monotonicMs());
+  assert.deepEqual(
+    told.candidates.map(({ target, verdict }) => [target, verdict]),
+    [
+      ['cooling/m', 'cooling until 2026-07-01T12:00:21Z (rate limited)'],
+      ['open/m', 'open until 2026-07-01T12:00:05Z (failing)'],
+      ['full/m', 'full until 2026-07-01T12:01:01Z (1 requests a minute carried)'],
+      ['ready/m', 'ready: picked'],
+      ['fallback/m', 'ready: asked if those before it fail'],
+      ['blind/m', 'not capable: vision'],
+    ],
+  );
+  assert.deepEqual(told.unmet, []);
+});
+
+test('equals are told as such, and a due lane goes before them', () => {
+  const { clock, health, run } = setUp();
+  const [a, b, c] = [targetOf('a/m'), targetOf('b/m'), targetOf('c/m')];
+  for (let i = 0; i < 3; i++) run(a, 'transient');
+  clock.advance(5_000);
+  const told = explainRoute(queryOf([a, b, c]), health, clock.monotonicMs());
+  assert.deepEqual(
+    told.candidates.map(({ verdict }) => verdict),
+    [
+      'open (failing), due a test: asked first, as a probe',
+      'ready: one of 2 to pick from',
+      'ready: one of 2 to pick from',
+    ],
+  );
+});
+
+test('when no candidate is capable, it names what none can do', () => {
+  const { clock, health } = setUp();
+  const query = queryOf([targetOf('a/m', { cannot: ['vision'] }), targetOf('b/m', { cannot: ['audioIn'] })], {
+    needs: { ...plainNeeds, vision: true, audioIn: true },
+  });
+  assert.deepEqual(explainRoute(query, health, clock.monotonicMs()).unmet, ['vision', 'audio input']);
+});
+
+test('looking begins nothing: no probe is taken, nothing is in flight', () => {
+  const { clock, health, run } = setUp();
+  const target = targetOf('a/m');
+  for (let i = 0; i < 3; i++) run(target, 'transient');
+  clock.advance(5_000);
+  const first = explainRoute(queryOf([target]), health, clock.monotonicMs());
+  assert.deepEqual(explainRoute(queryOf([target]), health, clock.monotonicMs()), first);
+  assert.equal(health.availability(health.lanes(target)[0]!, clock.monotonicMs()), 'due');
+  assert.equal(health.snapshot(clock.monotonicMs())[0]!.inFlight, 0);
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seededRandom } from '../../kernel/random.ts';
+import { affinityOf, hashText } from './affinity.ts';
+import { type LaneState, newLaneState } from './lane.ts';
+import { type Pickable, pick } from './pick.ts';
+
+interface Option extends Pickable {
+  id: string;
+}
+
+/** An option whose time to first token was just seen to be `firstTokenMs`. */
+function option(id: string, facts: { weight?: number; inFlight?: number; firstTokenMs?: number } = {}): Option {
+  const state: LaneState = newLaneState(
+    id,
+    `${id}#0`,
+    { breaker: closedNow, coolingUntilMs: 0, carried: null },
+    { breaker: closedNow },
+  );
+  if (facts.firstTokenMs !== undefined) state.firstToken.observe(facts.firstTokenMs, 0);
+  state.inFlight = facts.inFlight ?? 0;
+  state.awaiting = state.inFlight;
+  return { id, weight: facts.weight ?? 1, key: hashText(id), state };
+}
+const closedNow = { at: 'closed', failuresInRow: 0 } as const;
+
+/** Share of 4,000 picks that `id` got. */
+function share(id: string, options: readonly Option[]): number {
+  const random = seededRandom(7);
+  let count = 0;
+  for (let i = 0; i < 4_000; i++) if (pick(options, null, random, 0).id === id) count++;
+  return count / 4_000;
+}
+
+const near = (actual: number, expected: number) => assert.ok(Math.abs(actual - expected) < 0.03, `${actual}`);
+
+test('among equals, weights are shares', () => {
+  near(
+    share('a', [option('a', { weight: 3, firstTokenMs: 100 }), option('b', { weight: 1, firstTokenMs: 110 })]),
+    0.75,
+  );
+  near(share('a', [option('a'), option('b'), option('c')]), 1 / 3);
+});
+
+test('a clearly faster target takes the traffic', () => {
+  assert.equal(share('slow', [option('slow', { firstTokenMs: 900 }), option('fast', { firstTokenMs: 100 })]), 0);
+});
+
+test('requests in flight count against a target, by its weight', () => {
+  const busy = option('busy', { firstTokenMs: 100, inFlight: 9 });
+  assert.equal(share('busy', [busy, option('idle', { firstTokenMs: 100 })]), 0);
+  const big = option('big', { firstTokenMs: 100, inFlight: 9, weight: 10 });
+  assert.equal(share('big', [big, option('small', { firstTokenMs: 100, inFlight: 3 })]), 1);
+});
+
+test('a new target is tried at once, but not by all before it has answered', () => {
+  const known = option('known', { firstTokenMs: 200 });
+  assert.equal(share('new', [known, option('new')]), 1);
+  assert.equal(share('new', [known, option('new', { inFlight: 1 })]), 0);
+});
+
+test('two choices: the worst of three is never taken', () => {
+  const options = [
+    option('a', { firstTokenMs: 100 }),
+    option('b', { firstTokenMs: 100 }),
+    option('c', { firstTokenMs: 5_000 }),
+  ];
+  assert.equal(share('c', options), 0);
+});
+
+test('weight 0 is taken only when nothing else is there', () => {
+  const off = option('off', { weight: 0, firstTokenMs: 1 });
+  assert.equal(share('off', [off, option('on', { firstTokenMs: 900, inFlight: 50 })]), 0);
+  assert.equal(share('off', [off]), 1);
+});
+
+test('a conversation stays with its target among equals, up to twice the load, not beyond', () => {
+  const affinity = affinityOf('acme', 'hello');
+  const random = seededRandom(3);
+  const options = [
+    option('a', { firstTokenMs: 100 }),
+    option('b', { firstTokenMs: 100 }),
+    option('c', { firstTokenMs: 100 }),
+  ];
+  const own = pick(options, affinity, random, 0);
+  for (let i = 0; i < 200; i++) assert.equal(pick(options, affinity, random, 0), own);
+  own.state.inFlight = 1;
+  for (let i = 0; i < 200; i++) assert.equal(pick(options, affinity, random, 0), own);
+  own.state.inFlight = 3;
+  for (let i = 0; i < 200; i++) assert.notEqual(pick(options, affinity, random, 0), own);
+});
