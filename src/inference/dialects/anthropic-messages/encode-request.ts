@@ -140,16 +140,16 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
 }
 
 /** What the target's provider spells its own way is named to the caller by the caller's word. */
-const callersWord: Readonly<Record<string, string>> = {
-  stop_sequences: 'stop',
-  thinking: 'reasoning_effort',
-  output_config: 'response_format',
-};
+const callersWord: ReadonlyMap<string, string> = new Map([
+  ['stop_sequences', 'stop'],
+  ['thinking', 'reasoning_effort'],
+  ['output_config', 'response_format'],
+]);
 
 function omit(target: EncodeTarget, body: MessagesBody & JsonObject, encoding: Encoding): void {
   for (const name of target.omit) {
     if (body[name] === undefined) continue;
     delete body[name];
-    lose(encoding, callersWord[name] ?? name, 'unsupported');
+    lose(encoding, callersWord.get(name) ?? name, 'unsupported');
   }
 }

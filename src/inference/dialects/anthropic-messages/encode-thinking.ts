@@ -10,13 +10,14 @@ export interface EncodedThinking {
 }
 
 /** Tokens, where the model wants a number. 1,024 is Anthropic's least. */
-const budgetByEffort: Readonly<Record<string, number>> = {
-  minimal: 1_024,
-  low: 2_048,
-  medium: 8_192,
-  high: 16_384,
-  xhigh: 32_768,
-};
+const budgetByEffort: ReadonlyMap<string, number> = new Map([
+  ['minimal', 1_024],
+  ['low', 2_048],
+  ['medium', 8_192],
+  ['high', 16_384],
+  ['xhigh', 32_768],
+]);
+const budgetUsual = 8_192;
 const budgetMin = 1_024;
 
 export function encodeThinking(
@@ -69,7 +70,7 @@ function effortWord(reasoning: NeutralReasoning): string {
     case 'medium':
       return 'medium';
     default: {
-      const budget = reasoning.budgetTokens ?? budgetByEffort.medium!;
+      const budget = reasoning.budgetTokens ?? budgetUsual;
       return budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high';
     }
   }
@@ -77,7 +78,7 @@ function effortWord(reasoning: NeutralReasoning): string {
 
 /** Below max_tokens, which counts thoughts and answer together: a quarter is kept for the answer. Null: no room. */
 function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
-  const wanted = reasoning.budgetTokens ?? budgetByEffort[reasoning.effort ?? ''] ?? budgetByEffort.medium!;
+  const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
   const room = Math.floor(maxTokens * 0.75);
   if (room < budgetMin) return null;
   return Math.max(budgetMin, Math.min(wanted, room));

@@ -30,6 +30,7 @@ const cases: [status: number, type: string, message: string, expected: string][]
   [408, '', '', 'transient'],
   [200, 'overloaded_error', 'Overloaded', 'transient'],
   [200, 'something_new', 'What?', 'malformed'],
+  [500, 'constructor', 'a name that every object has', 'transient'],
 ];
 
 for (const [status, type, message, expected] of cases) {

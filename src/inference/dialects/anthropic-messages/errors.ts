@@ -41,17 +41,17 @@ export function faultOfError(body: JsonObject): Fault {
   };
 }
 
-const classByCode: Readonly<Record<string, FaultClass>> = {
-  overloaded_error: 'transient',
-  api_error: 'transient',
-  timeout_error: 'transient',
-  rate_limit_error: 'rate_limited',
-  billing_error: 'quota_exhausted',
-  enforced_spend_limit_reached: 'quota_exhausted',
-  authentication_error: 'bad_credential',
-  request_too_large: 'caller_fault',
-  conflict_error: 'caller_fault',
-};
+const classByCode: ReadonlyMap<string, FaultClass> = new Map([
+  ['overloaded_error', 'transient'],
+  ['api_error', 'transient'],
+  ['timeout_error', 'transient'],
+  ['rate_limit_error', 'rate_limited'],
+  ['billing_error', 'quota_exhausted'],
+  ['enforced_spend_limit_reached', 'quota_exhausted'],
+  ['authentication_error', 'bad_credential'],
+  ['request_too_large', 'caller_fault'],
+  ['conflict_error', 'caller_fault'],
+]);
 
 /**
  * Class of an Anthropic error by HTTP status and error type (Anthropic's API reference "Errors"). `status` 200 means
@@ -71,7 +71,7 @@ export function classOfAnthropicError(status: number, error: UpstreamError | nul
     case 'permission_error':
       return classOfStatus(403, message);
     default:
-      return classByCode[code] ?? classOfStatus(status, message);
+      return classByCode.get(code) ?? classOfStatus(status, message);
   }
 }
 

@@ -47,27 +47,32 @@ export function narrowSchema(schema: JsonObject): NarrowedSchema {
 }
 
 function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
-  const result: JsonObject = {};
+  const kept: [string, JsonValue][] = [];
   const dropped: string[] = [];
   for (const [key, value] of Object.entries(schema)) {
-    if (value === undefined) continue;
+    if (value === undefined || key === 'additionalProperties') continue;
     if (refuses(key, value)) dropped.push(`${key}: ${JSON.stringify(value)}`);
-    else if (key === 'oneOf') result.anyOf = narrowValue(value, run);
-    else if (key === 'properties' || key === '$defs' || key === 'definitions') result[key] = narrowNamed(value, run);
-    else if (key === 'items' || key === 'anyOf' || key === 'allOf') result[key] = narrowValue(value, run);
-    else result[key] = value;
+    else if (key === 'oneOf') kept.push(['anyOf', narrowValue(value, run)]);
+    else if (key === 'properties' || key === '$defs' || key === 'definitions')
+      kept.push([key, narrowNamed(value, run)]);
+    else if (key === 'items' || key === 'anyOf' || key === 'allOf') kept.push([key, narrowValue(value, run)]);
+    else kept.push([key, value]);
   }
-  if (describesObject(schema) && result.additionalProperties !== false) {
+  const more = schema.additionalProperties;
+  if (describesObject(schema)) {
     // Absent means "may have more", which a model held to a schema does not use: only a stated wish is lost.
-    if (schema.additionalProperties !== undefined) run.narrowed = true;
-    result.additionalProperties = false;
+    if (more !== undefined && more !== false) run.narrowed = true;
+    kept.push(['additionalProperties', false]);
+  } else if (more !== undefined) {
+    kept.push(['additionalProperties', more]);
   }
   if (dropped.length > 0) {
     run.narrowed = true;
-    const said = typeof result.description === 'string' ? `${result.description} ` : '';
-    result.description = `${said}(${dropped.join(', ')})`;
+    const said = typeof schema.description === 'string' ? `${schema.description} ` : '';
+    kept.push(['description', `${said}(${dropped.join(', ')})`]);
   }
-  return result;
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return Object.fromEntries(kept);
 }
 
 function refuses(key: string, value: JsonValue): boolean {
@@ -88,9 +93,7 @@ function narrowValue(value: JsonValue, run: { narrowed: boolean }): JsonValue {
 
 function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
   if (!isObject(value)) return value;
-  const result: JsonObject = {};
-  for (const [name, inner] of Object.entries(value)) if (inner !== undefined) result[name] = narrowValue(inner, run);
-  return result;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
 }
 
 /** Whether a definition refers to itself, by whatever way: Anthropic's structured outputs refuse that. */
