@@ -14,6 +14,12 @@ const reservedMax = 200_000;
 const queuedClosesMax = 100_000;
 /** Rows in one commit: about 3 ms of the loop. */
 const batchRowsMax = 500;
+/**
+ * Nobody waits for a close, so closes are written many at a time: that halves the commits (measured: 19 µs a request
+ * against 32 at one open a turn). Dying within the delay leaves reservations that are charged at their estimate.
+ */
+const closeBatchRows = 32;
+const closeDelayMs = 20;
 /** Another connection writes, mostly the checkpoint's last step: it is over in a moment. */
 const busyRetryMs = 2;
 /** The disk is full or failing. */
@@ -62,6 +68,9 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
   let closes: WaitingClose[] = [];
   /** Committed reservations of this process, by request id: what `close` may close, once. */
   const reserved = new Map<string, number>();
+  /** Enough closes wait, or the oldest has waited long enough. */
+  let closesDue = false;
+  let closeTimer: NodeJS.Timeout | null = null;
   let beat: { bootId: string; nowMs: number } | null = null;
   let scheduled = false;
   let retrying = false;
@@ -109,26 +118,37 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     else settleDrain();
   }
 
+  function closesAreDue(): void {
+    closeTimer = null;
+    if (closes.length === 0) return;
+    closesDue = true;
+    schedule();
+  }
+
   function takeBatch(): { opens: WaitingOpen[]; closes: WaitingClose[] } {
-    const all = { opens, closes };
-    if (opens.length + closes.length <= batchRowsMax) {
-      opens = [];
-      closes = [];
-      return all;
-    }
+    const dueCloses = closesDue ? closes.length : 0;
     // Opens first: somebody waits for them.
-    const taken = {
-      opens: opens.slice(0, batchRowsMax),
-      closes: closes.slice(0, Math.max(0, batchRowsMax - opens.length)),
-    };
-    opens = opens.slice(taken.opens.length);
-    closes = closes.slice(taken.closes.length);
-    return taken;
+    const openCount = Math.min(opens.length, batchRowsMax);
+    const closeCount = Math.min(dueCloses, batchRowsMax - openCount);
+    const batch = { opens, closes: closeCount === 0 ? noCloses : closes };
+    if (openCount === opens.length) opens = [];
+    else {
+      batch.opens = opens.slice(0, openCount);
+      opens = opens.slice(openCount);
+    }
+    if (closeCount === closes.length) closes = [];
+    else if (closeCount > 0) {
+      batch.closes = closes.slice(0, closeCount);
+      closes = closes.slice(closeCount);
+    }
+    if (closes.length === 0) closesDue = false;
+    return batch;
   }
 
   function putBack(batch: { opens: WaitingOpen[]; closes: WaitingClose[] }): void {
     opens = batch.opens.concat(opens);
     closes = batch.closes.concat(closes);
+    closesDue ||= batch.closes.length > 0;
   }
 
   /** One transaction; throws with nothing written. */
@@ -173,7 +193,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       try {
         write([], [close]);
       } catch (error) {
-        if (isPassing(sqliteCode(error))) closes.push(close);
+        if (isPassing(sqliteCode(error))) putBack({ opens: [], closes: [close] });
         else drop(close, String(error));
       }
     }
@@ -195,7 +215,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
   }
 
   function hasWork(): boolean {
-    return opens.length > 0 || closes.length > 0 || beat !== null;
+    return opens.length > 0 || closesDue || beat !== null;
   }
 
   function settleDrain(): void {
@@ -224,7 +244,10 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
         return;
       }
       closes.push(close);
-      schedule();
+      if (closes.length >= closeBatchRows) {
+        closesDue = true;
+        schedule();
+      } else if (closeTimer === null) closeTimer = setTimeout(closesAreDue, closeDelayMs);
     },
     heartbeat(bootId, nowMs) {
       beat = { bootId, nowMs };
@@ -232,10 +255,13 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     },
     nudge() {
       if (retrying) return;
+      closesDue = closes.length > 0;
       turn();
     },
     drain() {
-      if (!hasWork() && !scheduled) return Promise.resolve();
+      closesDue = closes.length > 0;
+      if (!hasWork()) return Promise.resolve();
+      schedule();
       return new Promise((resolve) => drained.push(resolve));
     },
     admit(reason, lasting) {
@@ -246,6 +272,8 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     gauges: () => ({ queued: opens.length + closes.length, open: reserved.size, dropped }),
   };
 }
+
+const noCloses: WaitingClose[] = [];
 
 /** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */
 const passingCodes: readonly number[] = [sqliteBusy, sqliteLocked, 7, 8, 10, 13, 14, 15];

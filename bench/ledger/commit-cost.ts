@@ -1,0 +1,156 @@
+// What one request pays for its reservation and its usage event, by where the ledger commits.
+// node bench/ledger/commit-cost.ts [requests]
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { newRequestId } from '../../src/kernel/ids.ts';
+import { crashedEvent } from '../../src/metering/crashed.ts';
+import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
+import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { openThreadLedger } from './thread-ledger.ts';
+
+interface Books {
+  open(row: ReservationRow): Promise<void>;
+  close(event: UsageEvent): void;
+  shutdown(): Promise<void>;
+}
+
+interface Figures {
+  /** CPU of the main thread, µs a request. */
+  main: number;
+  /** CPU of the whole process. */
+  all: number;
+  requestsPerSecond: number;
+  openP50Ms: number;
+  openP99Ms: number;
+  openMaxMs: number;
+}
+
+const variants: Record<string, (dir: string) => Books> = {
+  none: () => ({ open: () => Promise.resolve(), close() {}, shutdown: () => Promise.resolve() }),
+  loop: (dir) =>
+    openSqliteLedger({
+      file: join(dir, 'ledger.db'),
+      bootId: 'bench',
+      clock: systemClock,
+      chargeCrashed: crashedEvent,
+      onTrouble: (message) => console.error(message),
+    }),
+  thread: (dir) => openThreadLedger(join(dir, 'ledger.db')),
+};
+
+function reservation(): ReservationRow {
+  const atMs = Date.now();
+  return {
+    requestId: newRequestId(atMs),
+    bootId: 'bench',
+    atMs,
+    account: 'dev',
+    keyId: 'AbCdEf123456',
+    tenant: 'dev/laptop',
+    endpoint: 'chat',
+    alias: 'smart',
+    costMilli: 1_000,
+    inputTokensEstimate: 120,
+  };
+}
+
+function eventOf(row: ReservationRow): UsageEvent {
+  return {
+    ...crashedEvent(row),
+    target: 'openai/gpt-x',
+    status: 200,
+    class: 'ok',
+    usageSource: 'upstream',
+    route: {
+      alias: 'smart',
+      verdicts: [
+        { target: 'openai/gpt-x', verdict: 'picked' },
+        { target: 'claude/claude-x', verdict: 'next' },
+      ],
+      attempts: [
+        {
+          target: 'openai/gpt-x',
+          provider: 'openai',
+          model: 'gpt-x',
+          credential: 'openai#0',
+          class: 'ok',
+          status: 200,
+          ms: 3.2,
+          firstTokenMs: 1.1,
+          bytes: 2_048,
+          usage: { inputTokens: 100, outputTokens: 50 },
+          usageSource: 'upstream',
+          costUsd: 0.001,
+          message: null,
+        },
+      ],
+      losses: [],
+      passThrough: true,
+    },
+  };
+}
+
+/** Stands for the rest of the request's work, so that turns of the loop are as long as a gateway's. */
+function work(us: number): void {
+  const end = performance.now() + us / 1_000;
+  while (performance.now() < end);
+}
+
+async function measure(books: Books, concurrency: number, requests: number): Promise<Figures> {
+  const waits = new Float64Array(requests);
+  let started = 0;
+  const caller = async () => {
+    while (started < requests) {
+      const at = started;
+      started += 1;
+      const row = reservation();
+      work(15);
+      const beforeMs = performance.now();
+      await books.open(row);
+      waits[at] = performance.now() - beforeMs;
+      // The upstream's answer, in another turn.
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      work(15);
+      books.close(eventOf(row));
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  };
+  const startMs = performance.now();
+  const mainBefore = process.threadCpuUsage();
+  const allBefore = process.cpuUsage();
+  await Promise.all(Array.from({ length: concurrency }, caller));
+  const main = process.threadCpuUsage(mainBefore);
+  const all = process.cpuUsage(allBefore);
+  const tookMs = performance.now() - startMs;
+  waits.sort();
+  return {
+    main: (main.user + main.system) / requests,
+    all: (all.user + all.system) / requests,
+    requestsPerSecond: (requests / tookMs) * 1_000,
+    openP50Ms: waits[Math.floor(requests * 0.5)]!,
+    openP99Ms: waits[Math.floor(requests * 0.99)]!,
+    openMaxMs: waits[requests - 1]!,
+  };
+}
+
+const requests = Number(process.argv[2] ?? 30_000);
+console.log('| c | commits in | main µs | over none | process µs | over none | req/s | open p50 / p99 / max ms |');
+console.log('|---|---|---|---|---|---|---|---|');
+for (const concurrency of [10, 64]) {
+  let base: Figures | null = null;
+  for (const [name, open] of Object.entries(variants)) {
+    const dir = mkdtempSync(join(tmpdir(), 'culvert-ledger-'));
+    const books = open(dir);
+    await measure(books, concurrency, requests / 10);
+    const figures = await measure(books, concurrency, requests);
+    await books.shutdown();
+    rmSync(dir, { recursive: true });
+    base ??= figures;
+    const over = (key: 'main' | 'all') => (figures[key] - base![key]).toFixed(1);
+    console.log(
+      `| ${concurrency} | ${name} | ${figures.main.toFixed(1)} | ${over('main')} | ${figures.all.toFixed(1)} | ${over('all')} | ${figures.requestsPerSecond.toFixed(0)} | ${figures.openP50Ms.toFixed(2)} / ${figures.openP99Ms.toFixed(2)} / ${figures.openMaxMs.toFixed(1)} |`,
+    );
+  }
+}
