@@ -1,14 +1,15 @@
 import { tokensOf } from './tokens.ts';
 
+// Each word with the blank before it is one token.
 const filler = tokensOf(
-  'water flows through the culvert under the road and comes out clear on the other side where the path goes on ',
-).filter((token) => token.trim() !== '');
+  ' water flows through the culvert under the road and comes out clear on the other side where the path goes on',
+);
 
-/** `count` one-token words. */
+/** Words that make exactly `count` tokens. */
 export function fillerTokens(count: number): string {
   const words: string[] = [];
   for (let at = 0; at < count; at += 1) words.push(filler[at % filler.length]!);
-  return words.join('');
+  return words.join('').trimStart();
 }
 
 const fillerLine = `${fillerTokens(filler.length)} `;

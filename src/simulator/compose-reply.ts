@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { JsonObject } from '../kernel/json.ts';
+import { isObject } from '../kernel/json.ts';
 import type { Voice } from './compose-answer.ts';
 import { composeAnswer } from './compose-answer.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -10,14 +11,16 @@ import type { Prompt } from './prompt.ts';
 import type { Step } from './steps.ts';
 import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
 
+/** Undefined when none came, null when it was no JSON object. */
+export type ArrivedBody = JsonObject | null | undefined | 'too-large';
+
 /** A request as far as an answer depends on it. */
 export interface Asked {
   endpoint: Endpoint;
   method: string;
   path: string;
   headers: IncomingHttpHeaders;
-  /** Undefined when none came, null when it was no JSON object. */
-  body: JsonObject | null | undefined;
+  body: ArrivedBody;
   /** Our name for this request. */
   requestId: string;
   serial: number;
@@ -63,9 +66,10 @@ function chosenReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Repl
   if (spec.empty) return whole(spec.status ?? 200, '');
   if (failsByWords(spec)) {
     const status = failingStatusOf(spec);
-    return whole(status, speech.errorBody(errorWordsOf(spec, status, credentialsOf(asked)), asked.requestId));
+    const body = speech.errorBody(errorWordsOf(spec, status, credentialsOf(asked)), asked.requestId);
+    return whole(status, spec.malformed === undefined ? body : broken(body));
   }
-  const streamed = asked.body?.stream === true;
+  const streamed = isObject(asked.body) && asked.body.stream === true;
   if (spec.endless !== undefined) {
     return streamed
       ? { status: 200, headers: sseHeaders(), body: endlessLine('data: {"x":"', spec.endless), introFrames: 0 }
@@ -104,6 +108,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
       ? whole(spec.status ?? 200, JSON.stringify(oneModel(id, speech)))
       : refusal(asked, 404, `The model '${id}' does not exist.`, 'model');
   }
+  if (asked.body === 'too-large') return refusal(asked, 413, 'The request is larger than 64 MB.', null);
   if (asked.body === undefined || asked.body === null) {
     return refusal(asked, 400, 'We could not parse the JSON body of your request.', null);
   }
@@ -132,8 +137,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
     );
   }
   const json = speech.whole(answer, prompt, spec);
-  // One comma too few is enough: no parser may take it.
-  return whole(status, spec.malformed === undefined ? json : json.replace('","', '""'));
+  return whole(status, spec.malformed === undefined ? json : broken(json));
 }
 
 /** `frames` up to so many deltas, then the error: the stream says no more, not even its terminal event. */
@@ -152,6 +156,11 @@ function* erring(
 /** The status that an error inside a 200 would have had: it decides the words. */
 function innerStatus(spec: FaultSpec): number {
   return spec.code === undefined ? 503 : failingStatusOf({ code: spec.code });
+}
+
+/** The first colon is enough: no parser may take it. */
+function broken(json: string): string {
+  return json.replace('":', '"');
 }
 
 function refusal(asked: Asked, status: number, message: string, param: string | null): Reply {

@@ -58,8 +58,11 @@ function parse(source: string): ParsedFaultSpec {
       return bad(`'${name}' must be ${error.message}`);
     }
   }
-  const retryAfter = values['retry-after'];
-  if (typeof retryAfter === 'string' && !/^[\x20-\x7e]*$/.test(retryAfter)) return bad("'retry-after' must be ASCII");
+  // These two become header values as they stand.
+  for (const name of ['retry-after', 'redirect'] as const) {
+    const value = values[name];
+    if (typeof value === 'string' && !/^[\x20-\x7e]*$/.test(value)) return bad(`'${name}' must be ASCII`);
+  }
   if (Object.keys(headers).length > 0) values.headers = headers;
   return { ok: true, spec: values as FaultSpec };
 }

@@ -2,10 +2,10 @@ import type { ValueReader } from './fault-values.ts';
 import { drip, duration, flag, integer, point, share, size, text, textOr, wordsOf } from './fault-values.ts';
 
 /**
- * What a fault is for: `failure` ones strike only the share of requests that `flap` picks, `shape` ones form every
- * answer.
+ * What a fault is for: `failure` ones, and the `words` that go with them, strike only the share of requests that `flap`
+ * picks; `shape` ones form every answer.
  */
-export type FaultKind = 'failure' | 'shape';
+export type FaultKind = 'failure' | 'words' | 'shape';
 
 export interface Fault<T> {
   kind: FaultKind;
@@ -17,6 +17,9 @@ export interface Fault<T> {
 
 function failure<T>(read: ValueReader<T>, example: string, help: string): Fault<T> {
   return { kind: 'failure', read, example, help };
+}
+function words<T>(read: ValueReader<T>, example: string, help: string): Fault<T> {
+  return { kind: 'words', read, example, help };
 }
 function shape<T>(read: ValueReader<T>, example: string, help: string): Fault<T> {
   return { kind: 'shape', read, example, help };
@@ -34,16 +37,16 @@ export const faultTable = {
     "This status; from 400 on with an error body in the path's dialect.",
   ),
   code: failure(text, 'code=insufficient_quota', 'The error code (Anthropic: error type) of an error body.'),
-  type: failure(text, 'type=server_error', 'The error type of an error body.'),
-  message: failure(text, 'message=try later', 'The words of an error body.'),
+  type: words(text, 'type=server_error', 'The error type of an error body.'),
+  message: words(text, 'message=try later', 'The words of an error body.'),
   'echo-auth': failure(
     flag,
     'echo-auth',
     'The error message repeats the credentials it was sent (401 unless status says else).',
   ),
-  'retry-after': failure(text, 'retry-after=2', 'Sends Retry-After as written.'),
-  'retry-after-ms': failure(integer(0, 3_600_000), 'retry-after-ms=1500', 'Sends Retry-After-Ms.'),
-  'retry-after-date': failure(duration(), 'retry-after-date=30s', 'Sends Retry-After as an HTTP date this far ahead.'),
+  'retry-after': words(text, 'retry-after=2', 'Sends Retry-After as written.'),
+  'retry-after-ms': words(integer(0, 3_600_000), 'retry-after-ms=1500', 'Sends Retry-After-Ms.'),
+  'retry-after-date': words(duration(), 'retry-after-date=30s', 'Sends Retry-After as an HTTP date this far ahead.'),
   error: failure(
     integer(0, 100_000, 1),
     'error=1',

@@ -71,7 +71,8 @@ interface Waiter {
   resolve(request: RecordedRequest): void;
 }
 
-export function createRecording(clock: Clock): Recording {
+/** `onEnded` sees every request once, when it has ended. */
+export function createRecording(clock: Clock, onEnded?: (request: RecordedRequest) => void): Recording {
   // A ring: slot `next % recordedMax` is the oldest once it is full.
   let ring: Exchange[] = [];
   let next = 0;
@@ -115,6 +116,7 @@ export function createRecording(clock: Clock): Recording {
       exchange.endedMs = clock.wallMs();
       exchange.aborted = how === 'aborted' && exchange.endedByUs === 'no';
       tell(exchange);
+      onEnded?.(shown(exchange));
     },
     list(sinceMs) {
       return inOrder()

@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
-import type { JsonObject } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
 import type { FaultChoice } from './choose-fault.ts';
-import type { Asked, ReplyContext } from './compose-reply.ts';
+import type { ArrivedBody, Asked, ReplyContext } from './compose-reply.ts';
 import { composeReply } from './compose-reply.ts';
 import { deliver } from './deliver.ts';
 import { disturb } from './disturb.ts';
@@ -19,8 +18,7 @@ export interface Arrival {
   response: ServerResponse;
   /** Without the query. */
   path: string;
-  /** Undefined when no body came, null when it was no JSON object. */
-  body: JsonObject | null | undefined;
+  body: ArrivedBody;
   exchange: Exchange;
 }
 
@@ -75,7 +73,7 @@ export function createService(context: ServeContext) {
         path,
         credential: credentialOf(request),
         header: headerOf(request, 'x-mock'),
-        model: typeof body?.model === 'string' ? body.model : '',
+        model: isObject(body) && typeof body.model === 'string' ? body.model : '',
       });
       if (!chosen.ok) {
         response.writeHead(400, { 'content-type': 'application/json' });
@@ -94,21 +92,25 @@ export function createService(context: ServeContext) {
       }
       const idleMs = spec['idle-close'];
       if (idleMs !== undefined) response.once('finish', () => setTimeout(() => socket.end(), idleMs));
-      if (spec.delay === undefined) {
+      // A whole answer keeps its thoughts to itself, and the caller waiting.
+      const thinkMs = isObject(body) && body.stream === true ? 0 : (spec['slow-reasoning'] ?? 0);
+      const waitMs = (spec.delay ?? 0) + thinkMs;
+      if (waitMs === 0) {
         answerLate(arrival, spec, connection);
         return;
       }
-      const timer = setTimeout(answerLate, spec.delay, arrival, spec, connection);
+      const timer = setTimeout(answerLate, waitMs, arrival, spec, connection);
       response.once('close', () => clearTimeout(timer));
     },
   };
 }
 
-/** A body as callers of `createService` must pass it. */
-export function bodyOf(text: string | null): JsonObject | null | undefined {
+/** `text` as `collectBody` gives it. */
+export function bodyOf(text: string | null): ArrivedBody {
+  if (text === null) return 'too-large';
   if (text === '') return undefined;
   try {
-    const parsed: unknown = JSON.parse(text ?? '');
+    const parsed: unknown = JSON.parse(text);
     return isObject(parsed) ? parsed : null;
   } catch {
     return null;

@@ -26,6 +26,8 @@ export interface SimulatorOptions {
   models?: readonly string[];
   /** A fault spec for requests that bring none; throws when it cannot be read. */
   faults?: string;
+  /** Sees every request once, when it has ended: what `culvert mock` prints. */
+  onEnded?: (request: RecordedRequest) => void;
   /** Stamps records and answers. */
   clock?: Clock;
 }
@@ -58,7 +60,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     voice: { purpose, name: options.name ?? '' },
     models: options.models ?? (purpose === 'mock' ? mockModels : simulatorModels),
   };
-  const recording = createRecording(clock);
+  const recording = createRecording(clock, options.onEnded);
   // What the zero-key upstream counts for nobody.
   const forgotten = unrecorded();
   const script = createScript();

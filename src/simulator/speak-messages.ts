@@ -91,7 +91,7 @@ function blocksOf(choice: Choice, serial: number, spec: FaultSpec): Block[] {
       thenMs: reasoningPauseMs(spec, parts.length),
     });
   }
-  if (choice.calls.length === 0) {
+  if (choice.text !== '') {
     blocks.push({
       opened: { type: 'text', text: '' },
       deltas: textParts(choice.text, spec).map(
@@ -115,7 +115,7 @@ function blocksOf(choice: Choice, serial: number, spec: FaultSpec): Block[] {
 function contentOf(choice: Choice, serial: number): JsonObject[] {
   const content: JsonObject[] = [];
   if (choice.reasoning !== '') content.push({ type: 'thinking', thinking: choice.reasoning, signature });
-  if (choice.calls.length === 0) content.push({ type: 'text', text: choice.text });
+  if (choice.text !== '') content.push({ type: 'text', text: choice.text });
   for (const [at, call] of choice.calls.entries()) {
     content.push({
       type: 'tool_use',
