@@ -16,6 +16,13 @@ export interface ResolvedName {
 /** Asks once; rejects when the name has no address. */
 export type ResolveName = (hostname: string) => Promise<ResolvedName>;
 
+export interface ResolverOptions {
+  hostsFile?: string;
+  /** Name servers, `host:port`; default: the system's. */
+  servers?: readonly string[];
+  getAddressInfo?: (hostname: string) => Promise<readonly { address: string; family: number }[]>;
+}
+
 /** getaddrinfo tells no TTL, and its files may be edited. */
 const systemTtlMs = 10_000;
 /** After the first answer, how long its sibling of the other family is awaited (RFC 8305 §3). */
@@ -27,11 +34,11 @@ const systemQueriesMax = 2;
  * Names with a dot go to the name servers by c-ares, which needs no thread, so that any number may hang. What the name
  * servers do not know (search domains, mDNS) and names without a dot go to getaddrinfo, a few at a time.
  */
-export function createSystemResolver(options: { hostsFile?: string; servers?: readonly string[] } = {}): ResolveName {
+export function createSystemResolver(options: ResolverOptions = {}): ResolveName {
   const resolver = new Resolver({ timeout: 900, tries: 2 });
   if (options.servers !== undefined) resolver.setServers(options.servers);
   const hostsFile = options.hostsFile ?? '/etc/hosts';
-  const fromSystem = createSystemQueries();
+  const fromSystem = createSystemQueries(options.getAddressInfo ?? ((hostname) => lookup(hostname, { all: true })));
   return async (hostname) => {
     // c-ares does not read it in this way of asking.
     const listed = addressesInHosts(readHosts(hostsFile), hostname);
@@ -57,9 +64,8 @@ async function fromNameServers(resolver: Resolver, hostname: string): Promise<Re
     ...records4.map(({ address }) => ({ address, family: 4 as const })),
     ...records6.map(({ address }) => ({ address, family: 6 as const })),
   ];
-  // Both failed, or none had a record: the error of one of them says which.
+  // Neither gave a record: the error of the first says why.
   if (addresses.length === 0) await four;
-  if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENODATA' });
   return { addresses, ttlMs: Math.min(...[...records4, ...records6].map(({ ttl }) => ttl * 1000)) };
 }
 
@@ -82,20 +88,23 @@ async function unlessOtherCame<T>(mine: Promise<T[]>, other: Promise<T[]>): Prom
   }
 }
 
-/** At most `systemQueriesMax` at a time; above that the name fails at once rather than wait for a thread that hangs. */
-function createSystemQueries(): ResolveName {
+/** At most `systemQueriesMax` at a time, the others in line: no longer a line than there are names being asked. */
+function createSystemQueries(getAddressInfo: NonNullable<ResolverOptions['getAddressInfo']>): ResolveName {
   let running = 0;
+  const inLine: (() => void)[] = [];
   return async (hostname) => {
-    if (running >= systemQueriesMax) throw Object.assign(new Error('resolver busy'), { code: 'EBUSY' });
-    running += 1;
+    if (running < systemQueriesMax) running += 1;
+    else await new Promise<void>((myTurn) => inLine.push(myTurn));
     try {
-      const found = await lookup(hostname, { all: true });
-      const addresses = found.map(
-        ({ address, family }) => ({ address, family: family === 6 ? (6 as const) : 4 }) as const,
-      );
+      const addresses: Address[] = (await getAddressInfo(hostname)).map(({ address, family }) => ({
+        address,
+        family: family === 6 ? 6 : 4,
+      }));
       return { addresses: addresses.sort((a, b) => a.family - b.family), ttlMs: systemTtlMs };
     } finally {
-      running -= 1;
+      const next = inLine.shift();
+      if (next === undefined) running -= 1;
+      else next();
     }
   };
 }
