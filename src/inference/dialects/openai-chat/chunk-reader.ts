@@ -48,7 +48,7 @@ export function createChunkReader(): ChunkReader {
     if (choice === undefined) {
       // Ids that must be made up are unlike those of other answers in the same conversation.
       const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
-      choice = { toolCalls: createToolCallReader(index, `call_${salt}${index}_`), finished: false };
+      choice = { toolCalls: createToolCallReader(index, `call_${salt}_${index}_`), finished: false };
       choices.set(index, choice);
     }
     return choice;

@@ -24,6 +24,7 @@ export function readInPassing(): PassingReader {
   const reader = createChunkReader();
   let sawContent = false;
   let ended = false;
+  let failed = false;
   let usage: Usage | null = null;
   let characters = 0;
 
@@ -49,18 +50,23 @@ export function readInPassing(): PassingReader {
       }
     }
     if (content) sawContent = true;
-    if (found !== null) return { content, fault: found, usageOnly: false };
+    if (found !== null) return fails(found);
     if (content) return contentOnly;
     return isUsageOnly(chunk) ? usageChunk : nothing;
   }
 
+  function fails(found: Fault): PassingVerdict {
+    failed = true;
+    return { content: false, fault: found, usageOnly: false };
+  }
+
   return {
     step({ data }) {
+      if (failed) return nothing;
       if (data === '[DONE]') {
+        if (!reader.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
         ended = true;
-        return reader.hasStarted() || sawContent
-          ? nothing
-          : { content: false, fault: fault('malformed', 'the stream ended without an answer'), usageOnly: false };
+        return nothing;
       }
       if (data === '') return nothing;
       if (!sawContent || wantsParsing(data)) return parse(data);
@@ -85,10 +91,10 @@ export function readInPassing(): PassingReader {
         return usage;
       },
       get terminal() {
-        return ended || reader.isComplete();
+        return ended || (!failed && reader.isComplete());
       },
       get closing() {
-        return ended ? '' : doneFrame;
+        return !ended && !failed && reader.isComplete() ? doneFrame : '';
       },
       get outputTokensSeen() {
         return Math.ceil(characters / charactersPerToken);

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createParser } from 'eventsource-parser';
+import { specValidator } from '../../../../test/spec/validate.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { isContent, type NeutralEvent } from '../../neutral/event.ts';
+import type { AnswerHead, SseEvent } from '../dialect.ts';
+import { decodeStream } from './decode-stream.ts';
+import { decodeWhole } from './decode-whole.ts';
+import { encodeStream } from './encode-stream.ts';
+import { fold } from './fold.ts';
+import { mergedChunks } from './merged-chunks.fixture.ts';
+import { readInPassing } from './read-in-passing.ts';
+import { recordings } from './recorded.fixture.ts';
+
+/** The events of bytes that come in these pieces, read by a parser that is not ours. */
+function sseEvents(pieces: readonly Buffer[]): SseEvent[] {
+  const events: SseEvent[] = [];
+  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? '', data }) });
+  const text = new TextDecoder();
+  for (const piece of pieces) parser.feed(text.decode(piece, { stream: true }));
+  return events;
+}
+
+function replay(pieces: readonly Buffer[]): NeutralEvent[] {
+  const decoder = decodeStream();
+  const events = sseEvents(pieces).flatMap((event) => decoder.step(event));
+  return [...events, ...decoder.finish()];
+}
+
+const head: AnswerHead = { fallbackId: 'chatcmpl-1', model: 'fallback', createdS: 1, includeUsage: true };
+const validChunk = specValidator('openai', 'CreateChatCompletionStreamResponse');
+const validAnswer = specValidator('openai', 'CreateChatCompletionResponse');
+
+for (const { name, stream, whole, events } of recordings()) {
+  test(`recorded ${name}: reads as its events${stream === null ? '' : ', wherever the bytes are cut'}`, () => {
+    if (stream === null) {
+      assert.deepEqual(decodeWhole(whole!), events);
+      return;
+    }
+    assert.deepEqual(replay([stream]), events);
+    assert.deepEqual(replay(Array.from(stream, (byte) => Buffer.of(byte))), events);
+    for (let at = 1; at < stream.length; at += 1) {
+      assert.deepEqual(replay([stream.subarray(0, at), stream.subarray(at)]), events, `cut at ${at}`);
+    }
+  });
+
+  test(`recorded ${name}: written again, chunks and whole answer agree and are as OpenAI describes them`, () => {
+    const encoder = encodeStream(head);
+    const folded = fold(head);
+    let frames = '';
+    for (const event of events) {
+      frames += encoder.step(event);
+      folded.add(event);
+    }
+    const ended = events.at(-1)?.type === 'end';
+    assert.equal(frames.endsWith('data: [DONE]\n\n'), ended);
+    const chunks = frames
+      .split('\n\n')
+      .filter((frame) => frame !== '' && frame !== 'data: [DONE]')
+      .map((frame) => JSON.parse(frame.slice('data: '.length)) as JsonObject);
+    for (const chunk of chunks) assert.deepEqual(validChunk(chunk), []);
+    if (!ended) return;
+    const answer = folded.result();
+    assert.deepEqual(validAnswer(answer), []);
+    assert.deepEqual(mergedChunks(chunks), answer);
+    // What we write, we read as what it was.
+    assert.deepEqual(mergedChunks(chunksOf(decodeWhole(answer))), answer);
+  });
+
+  test(`recorded ${name}: read in passing, its usage, content and end are seen`, () => {
+    const reader = readInPassing();
+    const last = events.at(-1)!;
+    if (stream === null) {
+      assert.equal(reader.whole(whole), null);
+    } else {
+      const verdicts = sseEvents([stream]).map((event) => reader.step(event));
+      assert.equal(
+        verdicts.some((verdict) => verdict.content),
+        events.some(isContent),
+      );
+      const fault = verdicts.find((verdict) => verdict.fault !== null)?.fault ?? null;
+      if (last.type === 'failed' && last.fault.class !== 'truncated') assert.deepEqual(fault, last.fault);
+      else assert.equal(fault, null);
+    }
+    const usage = events.findLast((event) => event.type === 'usage')?.usage ?? null;
+    assert.deepEqual(reader.seen.usage, usage);
+    assert.equal(reader.seen.terminal, last.type === 'end');
+  });
+}
+
+function chunksOf(events: readonly NeutralEvent[]): JsonObject[] {
+  const encoder = encodeStream(head);
+  return events
+    .map((event) => encoder.step(event))
+    .join('')
+    .split('\n\n')
+    .filter((frame) => frame !== '' && frame !== 'data: [DONE]')
+    .map((frame) => JSON.parse(frame.slice('data: '.length)) as JsonObject);
+}
