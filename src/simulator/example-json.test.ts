@@ -46,7 +46,7 @@ test('the example of any such schema satisfies it', () => {
     fc.property(schema, (made) => {
       assert.equal(errorsOf(made, exampleOf(made, 'mock')), null);
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   );
 });
 

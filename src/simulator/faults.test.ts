@@ -180,12 +180,12 @@ for (const on of cases) {
   });
 
   told('gzip and drip change the bytes, not the answer', async () => {
-    const plain = (await ask(on, 'text=Grüße 👋')).body.toString();
-    const packed = await ask(on, 'text=Grüße 👋;gzip;drip=100/0');
+    const plain = (await ask(on, 'text=ß👋')).body.toString();
+    const packed = await ask(on, 'text=ß👋;gzip;drip=100/0');
     assert.match(packed.head, /content-encoding: gzip/);
     const same = (text: string) => text.replaceAll(/sim\d+/g, 'sim').replaceAll(/"created":\d+/g, '');
     assert.equal(same(gunzipSync(packed.body).toString()), same(plain));
-    const dripped = await ask(on, 'text=Grüße 👋;drip=1/0');
+    const dripped = await ask(on, 'text=ß👋;drip=1/0');
     assert.equal(same(dripped.body.toString()), same(plain));
   });
 
