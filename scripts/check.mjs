@@ -8,7 +8,11 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = (name) => join(root, 'node_modules', '.bin', name);
 
 function step(title, command, args) {
-  const run = spawnSync(command, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, NODE_NO_WARNINGS: '1' } });
+  const run = spawnSync(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, NODE_NO_WARNINGS: '1' },
+  });
   if (run.status !== 0) {
     console.error(`${title} failed.`);
     process.exit(run.status ?? 1);
@@ -23,5 +27,10 @@ export function checkStatic() {
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
   checkStatic();
-  step('rooms and unit tests', process.execPath, ['--test', '--test-reporter=dot', 'test/rooms.test.ts', ...globSync('src/**/*.test.ts', { cwd: root })]);
+  step('rooms and unit tests', process.execPath, [
+    '--test',
+    '--test-reporter=dot',
+    'test/rooms.test.ts',
+    ...globSync('src/**/*.test.ts', { cwd: root }),
+  ]);
 }

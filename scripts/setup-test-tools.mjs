@@ -11,7 +11,10 @@ const run = (command, args) =>
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   }).status;
 
-if (run('apt-get', ['update', '-qq']) !== 0 || run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages]) !== 0) {
+if (
+  run('apt-get', ['update', '-qq']) !== 0 ||
+  run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages]) !== 0
+) {
   console.error(`Could not install ${packages.join(', ')}: this needs Debian or Ubuntu, and root or sudo.`);
   process.exit(1);
 }

@@ -9,7 +9,9 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modules = join(root, 'node_modules');
 const stampFile = join(modules, '.culvert-setup');
-const stamp = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex');
+const stamp = createHash('sha256')
+  .update(readFileSync(join(root, 'package-lock.json')))
+  .digest('hex');
 const installed = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : null;
 
 if (installed !== stamp) {
@@ -23,7 +25,9 @@ if (installed !== stamp) {
     shell: process.platform === 'win32',
   });
   if (run.status !== 0) {
-    console.error('The packages could not be installed. Check the network and npm’s registry setting, then run the command again.');
+    console.error(
+      'The packages could not be installed. Check the network and npm’s registry setting, then run the command again.',
+    );
     process.exit(run.status ?? 1);
   }
   mkdirSync(modules, { recursive: true });
@@ -40,6 +44,8 @@ if (existsSync(bundled)) {
   }
 }
 if (!existsSync(bundled) && Number(process.versions.node.split('.')[0]) < 24) {
-  console.error(`Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`);
+  console.error(
+    `Culvert needs Node 24 or newer, and none came with the packages for ${process.platform}-${process.arch}. Install Node 24 (https://nodejs.org) and run the command again.`,
+  );
   process.exit(1);
 }

@@ -11,7 +11,9 @@ export default async function* summary(source) {
       if (data.skip !== undefined) skipped.push(`${data.name} (${data.skip === true ? 'no reason given' : data.skip})`);
       else if (data.details?.type !== 'suite') passed++;
     } else if (event.type === 'test:fail' && data.details?.error?.failureType !== 'subtestsFailed') {
-      failures.push(`✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n${inspect(data.details?.error?.cause ?? data.details?.error)}`);
+      failures.push(
+        `✖ ${data.file ?? ''}:${data.line ?? ''} ${data.name}\n${inspect(data.details?.error?.cause ?? data.details?.error)}`,
+      );
     }
   }
   yield '\n\n';

@@ -1,7 +1,7 @@
 // `npm test`: types, lint, then every suite. `npm test -- PATTERN…` runs only the test files whose path holds a pattern.
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkStatic } from './check.mjs';
 
@@ -24,7 +24,16 @@ for (const [tool, what] of Object.entries(tools)) {
 }
 const run = spawnSync(
   process.execPath,
-  ['--test', '--test-concurrency=2', '--test-timeout=180000', '--test-reporter=dot', '--test-reporter-destination=stdout', '--test-reporter=./scripts/test-summary.mjs', '--test-reporter-destination=stdout', ...files],
+  [
+    '--test',
+    '--test-concurrency=2',
+    '--test-timeout=180000',
+    '--test-reporter=dot',
+    '--test-reporter-destination=stdout',
+    '--test-reporter=./scripts/test-summary.mjs',
+    '--test-reporter-destination=stdout',
+    ...files,
+  ],
   { cwd: root, stdio: 'inherit', env: { ...process.env, NODE_NO_WARNINGS: '1' } },
 );
 process.exit(run.status ?? 1);

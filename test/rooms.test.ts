@@ -39,7 +39,9 @@ function reachable(room: Room, seen = new Set<string>()): Set<string> {
 }
 
 test('every source file lives in a room', () => {
-  const homeless = files.filter((file) => roomOf(file) === undefined && file !== compositionRoot && !/^src\/main-/.test(file));
+  const homeless = files.filter(
+    (file) => roomOf(file) === undefined && file !== compositionRoot && !/^src\/main-/.test(file),
+  );
   assert.deepEqual(homeless, []);
 });
 
@@ -52,7 +54,10 @@ test('no room imports upwards (the table of design §4)', () => {
     if (other === own || reachable(own).has(other.path)) return false;
     return !(typeOnly && own.typesOnly?.includes(other.path));
   });
-  assert.deepEqual(wrong.map(({ from, to }) => `${from} → ${to}`), []);
+  assert.deepEqual(
+    wrong.map(({ from, to }) => `${from} → ${to}`),
+    [],
+  );
 });
 
 test('no import cycles', () => {
@@ -81,5 +86,6 @@ test('the table itself has no cycle', () => {
 test('direct runtime dependencies stay at 22 or fewer, every one pinned', () => {
   const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { dependencies: Record<string, string> };
   assert.ok(Object.keys(dependencies).length <= 22);
-  for (const [name, version] of Object.entries(dependencies)) assert.match(version, /^\d/, `${name} is not an exact version`);
+  for (const [name, version] of Object.entries(dependencies))
+    assert.match(version, /^\d/, `${name} is not an exact version`);
 });

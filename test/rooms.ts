@@ -22,7 +22,13 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/routing', mayImport: ['src/inference/neutral'], typesOnly: ['src/inference/dialects'] },
   {
     path: 'src/inference/pipeline',
-    mayImport: ['src/inference/providers', 'src/inference/transport', 'src/inference/routing', 'src/metering', 'src/net'],
+    mayImport: [
+      'src/inference/providers',
+      'src/inference/transport',
+      'src/inference/routing',
+      'src/metering',
+      'src/net',
+    ],
   },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering'] },

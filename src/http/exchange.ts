@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../auth/principal.ts';
-import type { AdmitWeight, Admitted } from '../metering/admission.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
+import type { Admitted, AdmitWeight } from '../metering/admission.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {

@@ -21,7 +21,10 @@ export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Bu
     let receivedBytes = 0;
     let settled = false;
     const timedOut = () => {
-      settle({ kind: 'request-timeout', message: `No byte of the request body came for ${bodyStallTimeoutMs / 1_000} s.` });
+      settle({
+        kind: 'request-timeout',
+        message: `No byte of the request body came for ${bodyStallTimeoutMs / 1_000} s.`,
+      });
     };
     const stall = setTimeout(timedOut, bodyStallTimeoutMs);
     const settle = (result: Buffer | Failure | null) => {
@@ -48,10 +51,15 @@ export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Bu
 
 function wrongMediaType(contentType: string | undefined, encoding: string | undefined): Failure | null {
   if (encoding !== undefined && encoding !== 'identity') {
-    return { kind: 'unsupported-media-type', received: `content-encoding: ${encoding.slice(0, 40)}`, expected: 'an uncompressed body' };
+    return {
+      kind: 'unsupported-media-type',
+      received: `content-encoding: ${encoding.slice(0, 40)}`,
+      expected: 'an uncompressed body',
+    };
   }
   if (contentType === 'application/json') return null;
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  if (mediaType === 'application/json' || (mediaType?.endsWith('+json') && mediaType.startsWith('application/'))) return null;
+  if (mediaType === 'application/json' || (mediaType?.endsWith('+json') && mediaType.startsWith('application/')))
+    return null;
   return { kind: 'unsupported-media-type', received: contentType?.slice(0, 80) ?? null, expected: 'application/json' };
 }

@@ -132,7 +132,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   function unrouted(method: string, path: string): Failure {
     const allowed = methodsTried.filter((other) => router.find(other, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
-    const known = parts.routes.filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':')).map((route) => `${route.method} ${route.path}`);
+    const known = parts.routes
+      .filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':'))
+      .map((route) => `${route.method} ${route.path}`);
     return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. Endpoints: ${known.join(', ')}.` };
   }
 
@@ -143,12 +145,17 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     }
     const failure = clientFailure(error.code);
     const nowMs = clock.wallMs();
-    socket.end(rawFailure(failure.status, JSON.stringify(defaultDialect.errorBody(failure.failure, newRequestId(nowMs), nowMs))));
+    socket.end(
+      rawFailure(failure.status, JSON.stringify(defaultDialect.errorBody(failure.failure, newRequestId(nowMs), nowMs))),
+    );
   }
 
   function onUpgrade(_request: IncomingMessage, socket: Socket): void {
     const nowMs = clock.wallMs();
-    const failure: Failure = { kind: 'upgrade-required', message: 'WebSockets are not supported here; send a plain POST.' };
+    const failure: Failure = {
+      kind: 'upgrade-required',
+      message: 'WebSockets are not supported here; send a plain POST.',
+    };
     socket.end(rawFailure(426, JSON.stringify(defaultDialect.errorBody(failure, newRequestId(nowMs), nowMs))));
   }
 
@@ -175,7 +182,10 @@ function clientFailure(code: string | undefined): { status: 400 | 408 | 413 | 43
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return { status: 413, failure: { kind: 'body-too-large', limitBytes: headerBytesMax } };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { status: 408, failure: { kind: 'request-timeout', message: 'The request headers took too long to arrive.' } };
+      return {
+        status: 408,
+        failure: { kind: 'request-timeout', message: 'The request headers took too long to arrive.' },
+      };
     default:
       return { status: 400, failure: invalid(null, 'The request is not valid HTTP/1.1.') };
   }

@@ -50,7 +50,13 @@ function retryHeaders(
 ): string[] {
   if (retryable) {
     const waitMs = retryAfterMs ?? 1_000;
-    return ['x-should-retry', 'true', 'retry-after', String(Math.max(1, Math.ceil(waitMs / 1_000))), ...(exactWait ? ['retry-after-ms', String(Math.ceil(waitMs))] : [])];
+    return [
+      'x-should-retry',
+      'true',
+      'retry-after',
+      String(Math.max(1, Math.ceil(waitMs / 1_000))),
+      ...(exactWait ? ['retry-after-ms', String(Math.ceil(waitMs))] : []),
+    ];
   }
   if (status === 429 && retryAfterMs !== null) {
     return retryAfterMs <= retryAfterMaxMs
@@ -68,7 +74,12 @@ function hasLargeUnreadBody({ request }: Exchange): boolean {
 
 /** For what is not even a request that node could read: a bare answer on the socket, then close. */
 export function rawFailure(status: 400 | 408 | 413 | 426 | 431, body: string): string {
-  const reason = { 400: 'Bad Request', 408: 'Request Timeout', 413: 'Content Too Large', 426: 'Upgrade Required', 431: 'Request Header Fields Too Large' }[status];
+  const reason = {
+    400: 'Bad Request',
+    408: 'Request Timeout',
+    413: 'Content Too Large',
+    426: 'Upgrade Required',
+    431: 'Request Header Fields Too Large',
+  }[status];
   return `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nconnection: close\r\n\r\n${body}`;
 }
-

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** What one finished request says to the metrics. Labels are bounded: never users, keys or request ids. */
 export interface MeasuredRequest {
@@ -27,11 +27,38 @@ const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 6
 /** Culvert's Prometheus metrics, in a registry of their own. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const requests = new Counter({ name: 'culvert_requests_total', help: 'Finished requests.', labelNames: ['endpoint', 'model', 'target', 'status', 'class'], registers: [registry] });
-  const tokens = new Counter({ name: 'culvert_tokens_total', help: 'Tokens by direction.', labelNames: ['model', 'target', 'direction'], registers: [registry] });
-  const cost = new Counter({ name: 'culvert_cost_usd_total', help: 'Cost of answered requests with a known price.', labelNames: ['model', 'target'], registers: [registry] });
-  const duration = new Histogram({ name: 'culvert_request_duration_seconds', help: 'From arrival to the end of the answer.', labelNames: ['endpoint', 'model'], buckets: secondsBuckets, registers: [registry] });
-  const firstToken = new Histogram({ name: 'culvert_first_token_seconds', help: 'From dispatch to the first content.', labelNames: ['model', 'target'], buckets: secondsBuckets, registers: [registry] });
+  const requests = new Counter({
+    name: 'culvert_requests_total',
+    help: 'Finished requests.',
+    labelNames: ['endpoint', 'model', 'target', 'status', 'class'],
+    registers: [registry],
+  });
+  const tokens = new Counter({
+    name: 'culvert_tokens_total',
+    help: 'Tokens by direction.',
+    labelNames: ['model', 'target', 'direction'],
+    registers: [registry],
+  });
+  const cost = new Counter({
+    name: 'culvert_cost_usd_total',
+    help: 'Cost of answered requests with a known price.',
+    labelNames: ['model', 'target'],
+    registers: [registry],
+  });
+  const duration = new Histogram({
+    name: 'culvert_request_duration_seconds',
+    help: 'From arrival to the end of the answer.',
+    labelNames: ['endpoint', 'model'],
+    buckets: secondsBuckets,
+    registers: [registry],
+  });
+  const firstToken = new Histogram({
+    name: 'culvert_first_token_seconds',
+    help: 'From dispatch to the first content.',
+    labelNames: ['model', 'target'],
+    buckets: secondsBuckets,
+    registers: [registry],
+  });
   let defaults = false;
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();

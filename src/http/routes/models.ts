@@ -23,7 +23,8 @@ function listModels(services: Services, exchange: Exchange): void {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
   const page = anthropicPage(aliases, exchange.query);
-  if ('message' in page) return writeFailure(exchange, invalid(page.param, page.message), openAiChat, services.clock.wallMs());
+  if ('message' in page)
+    return writeFailure(exchange, invalid(page.param, page.message), openAiChat, services.clock.wallMs());
   const data = page.aliases.map((alias) => anthropicEntry(services, alias));
   writeJson(exchange, 200, {
     data,
@@ -37,7 +38,11 @@ function listModels(services: Services, exchange: Exchange): void {
 function describeModel(services: Services, exchange: Exchange): void {
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
   if ('kind' in alias) return writeFailure(exchange, alias, openAiChat, services.clock.wallMs());
-  writeJson(exchange, 200, wantsAnthropicShape(exchange) ? anthropicEntry(services, alias) : openAiEntry(services, alias));
+  writeJson(
+    exchange,
+    200,
+    wantsAnthropicShape(exchange) ? anthropicEntry(services, alias) : openAiEntry(services, alias),
+  );
 }
 
 function wantsAnthropicShape(exchange: Exchange): boolean {
@@ -48,7 +53,8 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
   const targets = alias.candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
   const some = (name: 'vision' | 'tools' | 'reasoning') => targets.some((target) => target.capabilities[name]);
   const first = targets[0];
-  const largest = (values: (number | null)[]) => values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
+  const largest = (values: (number | null)[]) =>
+    values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
   return {
     id: alias.id,
     object: 'model',
@@ -56,12 +62,23 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
     owned_by: alias.ownedBy,
     model_type: alias.listedAs,
     tier: alias.tier,
-    capabilities: { vision: some('vision'), tools: some('tools'), reasoning: some('reasoning'), streaming: alias.type === 'chat' },
+    capabilities: {
+      vision: some('vision'),
+      tools: some('tools'),
+      reasoning: some('reasoning'),
+      streaming: alias.type === 'chat',
+    },
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
     dimensions: alias.dimensions,
-    pricing: first?.price == null ? null : { input: first.price.input, output: first.price.output, cached_input: first.price.cachedInput },
-    status: services.health.status(alias.candidates.map(({ target }) => target), services.clock.monotonicMs()),
+    pricing:
+      first?.price == null
+        ? null
+        : { input: first.price.input, output: first.price.output, cached_input: first.price.cachedInput },
+    status: services.health.status(
+      alias.candidates.map(({ target }) => target),
+      services.clock.monotonicMs(),
+    ),
   };
 }
 

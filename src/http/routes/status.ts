@@ -20,7 +20,12 @@ export function statusRoutes(parts: StatusParts): Route[] {
   return [
     { ...open, method: 'GET', path: '/healthz', handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }) },
     { ...open, method: 'GET', path: '/readyz', handle: (exchange) => ready(parts, exchange) },
-    { ...open, method: 'GET', path: '/', handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert', version: parts.version }) },
+    {
+      ...open,
+      method: 'GET',
+      path: '/',
+      handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert', version: parts.version }),
+    },
     { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
   ];
 }

@@ -9,8 +9,8 @@ import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../t
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answerHeaders } from './answer-headers.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
-import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { ConfiguredProvider } from './connections.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { PassedStream, PassedWhole } from './pass-through.ts';
 import { recordAttempt } from './record-attempt.ts';
@@ -154,8 +154,15 @@ export class Attempt implements UpstreamObserver {
   failed(error: TransportError): void {
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     const cut = this.#reader !== null;
-    const faultClass = error.kind === 'decode' || error.kind === 'protocol' ? 'malformed' : cut ? 'truncated' : 'transient';
-    this.#end(fault(error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout' ? 'stall_idle' : faultClass, error.message, this.status));
+    const faultClass =
+      error.kind === 'decode' || error.kind === 'protocol' ? 'malformed' : cut ? 'truncated' : 'transient';
+    this.#end(
+      fault(
+        error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout' ? 'stall_idle' : faultClass,
+        error.message,
+        this.status,
+      ),
+    );
   }
 
   #forward(out: Bytes): void {
@@ -209,12 +216,16 @@ export class Attempt implements UpstreamObserver {
     const { timeouts } = this.#attempt.target;
     switch (kind) {
       case 'first-token':
-        return this.#end(fault('stall_first_token', `sent no content within ${timeouts.firstTokenMs / 1_000} s`, this.status));
+        return this.#end(
+          fault('stall_first_token', `sent no content within ${timeouts.firstTokenMs / 1_000} s`, this.status),
+        );
       case 'idle':
         return this.#end(fault('stall_idle', `went silent for ${timeouts.idleMs / 1_000} s`, this.status));
       case 'total': {
         const overall = this.#job.deadlineMs <= this.#parts.clock.monotonicMs() + 1;
-        return this.#end(fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout', this.status));
+        return this.#end(
+          fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout', this.status),
+        );
       }
     }
   }
@@ -242,15 +253,19 @@ export class Attempt implements UpstreamObserver {
     return {
       class: faultClass,
       status,
-      message: error === null || error.message === '' ? `answered ${status}` : `answered ${status}: ${scrub(error.message, this.#provider.secrets)}`,
+      message:
+        error === null || error.message === ''
+          ? `answered ${status}`
+          : `answered ${status}: ${scrub(error.message, this.#provider.connection)}`,
       param: error?.param ?? null,
-      retryAfterMs: this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs()),
+      retryAfterMs:
+        this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs()),
     };
   }
 
   /** A fault found inside a 200: its words come from the upstream too. */
   #answerFault(found: Fault): Fault {
-    return { ...found, message: scrub(found.message, this.#provider.secrets) };
+    return { ...found, message: scrub(found.message, this.#provider.connection) };
   }
 
   #end(outcome: Fault | null): void {

@@ -8,14 +8,14 @@ import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Caller } from './caller.ts';
 import type { ConversationBody } from './conversation-body.ts';
+import { foldSink, streamSink } from './converted.ts';
 import { callerDialectOf } from './dialect-table.ts';
 import { runFanOut } from './fan-out.ts';
 import { type Job, type JobProgress, newProgress } from './job.ts';
-import { foldSink, streamSink } from './converted.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
-import { runAttempts } from './run-attempts.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
+import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
 /** One conversation request, its caller known and admitted, its body received. */
@@ -74,7 +74,8 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
     const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
     try {
       if (facts.stream) call.caller.expectStream(job.headers);
-      if (facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN)) await runFanOut(services, job, body, { dialect, head });
+      if (facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN))
+        await runFanOut(services, job, body, { dialect, head });
       else await runAttempts(services, job);
     } finally {
       settle(services, call, claim, reserved, job);
@@ -102,7 +103,8 @@ function candidatesOf(
     const further = snapshot.models.resolve(model, principal);
     if ('kind' in further) return further;
     rank++;
-    for (const { target } of further.candidates) if (chats(snapshot, target.provider)) candidates.push({ target, rank });
+    for (const { target } of further.candidates)
+      if (chats(snapshot, target.provider)) candidates.push({ target, rank });
   }
   return candidates;
 }

@@ -85,7 +85,10 @@ function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     omit: quirks.omit,
     rename: quirks.rename,
   });
-  return { ok: true, value: { bytes, losses, answer: 'pass-through', unwrapTool: undefined, streamed: request.stream } };
+  return {
+    ok: true,
+    value: { bytes, losses, answer: 'pass-through', unwrapTool: undefined, streamed: request.stream },
+  };
 }
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {

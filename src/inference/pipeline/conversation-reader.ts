@@ -11,7 +11,8 @@ export interface ConversationReader {
 /** `offLoop` reads bodies above `offLoopBodyBytes`; see conversation-worker.ts. */
 export function createConversationReader(offLoop: ConversationReader): ConversationReader {
   return {
-    read: (raw, dialect) => (raw.length > offLoopBodyBytes ? offLoop.read(raw, dialect) : readConversation(raw, dialect)),
+    read: (raw, dialect) =>
+      raw.length > offLoopBodyBytes ? offLoop.read(raw, dialect) : readConversation(raw, dialect),
     close: () => offLoop.close(),
   };
 }

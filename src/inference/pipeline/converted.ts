@@ -106,7 +106,8 @@ export class StreamedSource implements EventSource {
   push(chunk: Buffer): readonly NeutralEvent[] {
     const read = this.#reader.push(chunk);
     // The common case, one event a chunk, passes the decoder's own list on.
-    const events = read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
+    const events =
+      read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
     if (!this.#reader.tooLarge) return events;
     return [...events, { type: 'failed', fault: fault('malformed', 'sent an event of over 1 MB') }];
   }
@@ -134,7 +135,8 @@ export class WholeSource implements EventSource {
   finish(): readonly NeutralEvent[] {
     const parsed = parseAnswer(this.#body.bytes());
     if (parsed.fault !== null) return [{ type: 'failed', fault: parsed.fault }];
-    if (!isObject(parsed.value)) return [{ type: 'failed', fault: fault('malformed', 'sent an answer that is not a JSON object') }];
+    if (!isObject(parsed.value))
+      return [{ type: 'failed', fault: fault('malformed', 'sent an answer that is not a JSON object') }];
     return this.#dialect.decodeWhole(parsed.value, this.#options);
   }
 }

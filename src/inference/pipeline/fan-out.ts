@@ -42,7 +42,10 @@ export async function runFanOut(
     };
   });
   await Promise.all(children.map((child) => runAttempts(parts, child)));
-  joinProgress(job.progress, children.map((child) => child.progress));
+  joinProgress(
+    job.progress,
+    children.map((child) => child.progress),
+  );
 }
 
 /** Where the children's answers become one. */
@@ -61,8 +64,12 @@ class Merge {
     this.#running = children;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
-    job.caller.onGone(() => this.#callers.forEach((child) => child.leave()));
-    job.caller.onDrain(() => this.#callers.forEach((child) => child.drained()));
+    job.caller.onGone(() => {
+      for (const child of this.#callers) child.leave();
+    });
+    job.caller.onDrain(() => {
+      for (const child of this.#callers) child.drained();
+    });
   }
 
   childCaller(index: number): Caller {
@@ -138,7 +145,11 @@ class Merge {
     }
     this.#wholes.forEach((whole, choice) => {
       for (const event of whole) {
-        if (event.type === 'start' ? choice === 0 : event.type !== 'usage' && event.type !== 'end' && event.type !== 'failed') {
+        if (
+          event.type === 'start'
+            ? choice === 0
+            : event.type !== 'usage' && event.type !== 'end' && event.type !== 'failed'
+        ) {
           this.#fold.add('choice' in event ? { ...event, choice } : event);
         }
       }
@@ -226,7 +237,8 @@ class ChildCaller implements Caller {
 }
 
 function sumUsage(usages: readonly Usage[]): Usage {
-  const sum = (pick: (usage: Usage) => number | undefined) => usages.reduce((total, usage) => total + (pick(usage) ?? 0), 0);
+  const sum = (pick: (usage: Usage) => number | undefined) =>
+    usages.reduce((total, usage) => total + (pick(usage) ?? 0), 0);
   return {
     inputTokens: sum((usage) => usage.inputTokens),
     outputTokens: sum((usage) => usage.outputTokens),
@@ -243,7 +255,10 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[]): void
   into.verdicts = first.verdicts;
   into.losses = first.losses;
   into.answeredBy = children.find((child) => child.answeredBy !== null)?.answeredBy ?? null;
-  into.firstTokenMs = children.reduce<number | null>((least, { firstTokenMs }) => (firstTokenMs === null ? least : Math.min(least ?? firstTokenMs, firstTokenMs)), null);
+  into.firstTokenMs = children.reduce<number | null>(
+    (least, { firstTokenMs }) => (firstTokenMs === null ? least : Math.min(least ?? firstTokenMs, firstTokenMs)),
+    null,
+  );
   const used = children.flatMap(({ usage }) => (usage === null ? [] : [usage]));
   into.usage = used.length === 0 ? null : sumUsage(used);
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';

@@ -4,10 +4,10 @@ import type { Loss } from '../neutral/loss.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
-import type { EventSink } from './converted.ts';
 import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { EncodedBody } from './conversation-body.ts';
+import type { EventSink } from './converted.ts';
 import type { Services } from './services.ts';
 
 /** What one attempt sends, and who reads its answer. */

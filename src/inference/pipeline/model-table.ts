@@ -3,6 +3,8 @@ import type { Principal } from '../../auth/principal.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { aliasTable } from '../providers/alias-table.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -37,22 +39,14 @@ export interface ModelTable {
   targets(): readonly Target[];
 }
 
-/** A model that a provider's list names: an alias by itself when the configuration names none. */
-export interface KnownModel {
-  provider: string;
-  id: string;
-  type: ModelType;
-  createdS: number | null;
-  contextWindow: number | null;
-  maxOutputTokens: number | null;
-}
+/** What the providers' own lists name, by the operator's name of the provider. */
+export type KnownModels = ReadonlyMap<string, readonly DiscoveredModel[]>;
 
 export interface ModelTableParts {
   models: Config['models'];
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  known: readonly KnownModel[];
-  /** Aliases out of `known` when `models` is empty: alias → provider/model. */
-  knownAliases: ReadonlyMap<string, KnownModel>;
+  /** Without `models`, every one of them is an alias. */
+  known: KnownModels;
   /** Part 2's plans: may this plan use this alias? */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -64,17 +58,24 @@ const matchedAliasesMax = 1_000;
 export function createModelTable(parts: ModelTableParts): ModelTable {
   const aliases = new Map<string, Alias>();
   const patterns: [string, ModelConfig][] = [];
-  const knownByTarget = new Map(parts.known.map((known) => [`${known.provider}/${known.id}`, known]));
+  const knownByTarget = new Map<string, DiscoveredModel>();
+  for (const [provider, models] of parts.known)
+    for (const model of models) knownByTarget.set(`${provider}/${model.id}`, model);
   const matched = new Map<string, Alias | null>();
 
   const configured = Object.entries(parts.models);
   if (configured.length === 0) {
-    for (const [id, known] of parts.knownAliases) aliases.set(id, aliasOfKnown(id, known));
+    for (const { alias, provider, model } of aliasTable(parts.known).values()) {
+      // The simulator's ids begin with its own name.
+      if (!parts.providers.get(provider)?.simulated) aliases.set(alias, aliasOfKnown(alias, provider, model));
+      else if (alias === model.id) aliases.set(alias, aliasOfKnown(alias, provider, model));
+    }
   }
   for (const [id, model] of configured) {
     if (id.includes('*')) {
       patterns.push([id, model]);
-      for (const known of knownMatches(id, model)) if (!aliases.has(known)) aliases.set(known, aliasOf(known, model, starOf(id, known)));
+      for (const known of knownMatches(id, model))
+        if (!aliases.has(known)) aliases.set(known, aliasOf(known, model, starOf(id, known)));
     } else {
       aliases.set(id, aliasOf(id, model, null));
     }
@@ -108,7 +109,9 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];
       const id = star === null ? target.model : target.model.replace('*', star);
-      return [targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null)];
+      return [
+        targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null),
+      ];
     });
   }
 
@@ -122,9 +125,9 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     });
   }
 
-  function aliasOfKnown(id: string, known: KnownModel): Alias {
-    const provider = parts.providers.get(known.provider)!;
-    const target = targetOf(provider, { provider: known.provider, model: known.id }, null, known);
+  function aliasOfKnown(id: string, providerName: string, known: DiscoveredModel): Alias {
+    const provider = parts.providers.get(providerName)!;
+    const target = targetOf(provider, { provider: providerName, model: known.id }, null, known);
     return {
       id,
       type: known.type,
@@ -132,7 +135,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       tier: null,
       cost: provider.simulated ? 0 : 1,
       attempts: 4,
-      ownedBy: known.provider,
+      ownedBy: providerName,
       createdS: known.createdS ?? parts.nowS,
       dimensions: null,
       candidates: [{ target, rank: 0 }],
@@ -143,8 +146,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   function knownMatches(pattern: string, model: ModelConfig): string[] {
     const ids = new Set<string>();
     for (const target of model.targets) {
-      for (const known of parts.known) {
-        if (known.provider !== target.provider) continue;
+      for (const known of parts.known.get(target.provider) ?? []) {
         const star = starOf(target.model, known.id);
         if (star !== null) ids.add(pattern.replace('*', star));
       }
@@ -167,7 +169,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   function allowed(alias: string, principal: Principal): boolean {
     const { allowedModels } = principal;
-    return (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) && parts.planAllows(principal.plan, alias);
+    return (
+      (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) &&
+      parts.planAllows(principal.plan, alias)
+    );
   }
 
   const list = (principal: Principal) => [...aliases.values()].filter((alias) => allowed(alias.id, principal));
@@ -177,7 +182,12 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       const alias = find(model);
       if (alias !== null && allowed(alias.id, principal)) return alias;
       const allowedModels = list(principal).map(({ id }) => id);
-      return { kind: alias === null ? 'model-unknown' : 'model-not-in-plan', model: model.slice(0, 256), allowedModels, nearest: nearest(model, allowedModels) };
+      return {
+        kind: alias === null ? 'model-unknown' : 'model-not-in-plan',
+        model: model.slice(0, 256),
+        allowedModels,
+        nearest: nearest(model, allowedModels),
+      };
     },
     list,
     size: aliases.size,

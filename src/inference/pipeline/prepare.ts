@@ -1,10 +1,10 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { Result } from '../dialects/dialect.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationBody, EncodedBody, EncodeOrder } from './conversation-body.ts';
 import { upstreamDialectOf } from './dialect-table.ts';
 import type { PreparedBody } from './job.ts';
-import type { Result } from '../dialects/dialect.ts';
 
 /**
  * What an attempt at a target sends. Synchronous when the body is, so that the common case costs no turn of the loop.
@@ -24,7 +24,9 @@ export function prepareWith(
       body: target.body,
       child,
     });
-    return encoded instanceof Promise ? encoded.then((result) => prepared(result, target, child)) : prepared(encoded, target, child);
+    return encoded instanceof Promise
+      ? encoded.then((result) => prepared(result, target, child))
+      : prepared(encoded, target, child);
   };
 }
 

@@ -1,7 +1,7 @@
+import { usdOf } from '../../metering/price.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { RouteAttempt } from '../routing/route.ts';
-import { usdOf } from '../../metering/price.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Job } from './job.ts';
 
@@ -48,11 +48,17 @@ function usageOf(
 ): { usage: Usage | null; usageSource: UsageSource } {
   if (reader?.usage != null) return { usage: reader.usage, usageSource: served ? 'upstream' : 'abandoned' };
   if (served) {
-    return { usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 }, usageSource: 'counted' };
+    return {
+      usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 },
+      usageSource: 'counted',
+    };
   }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
   const ran = reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
   return ran
-    ? { usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 }, usageSource: 'abandoned' }
+    ? {
+        usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 },
+        usageSource: 'abandoned',
+      }
     : { usage: null, usageSource: 'none' };
 }

@@ -11,7 +11,13 @@ export interface RoutingWishes {
 
 const timeoutMaxMs = 24 * 3_600_000;
 /** Ours first, then those that coding assistants send anyway (clients.md, conclusion 17). */
-const sessionHeaders = ['x-culvert-session', 'x-claude-code-session-id', 'session-id', 'x-session-affinity', 'x-session-id'] as const;
+const sessionHeaders = [
+  'x-culvert-session',
+  'x-claude-code-session-id',
+  'session-id',
+  'x-session-affinity',
+  'x-session-id',
+] as const;
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -19,10 +25,15 @@ export function readWishes(headers: Headers): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : Number(timeout);
   if (timeoutMs !== null && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {
-    return invalid('x-culvert-timeout-ms', `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`);
+    return invalid(
+      'x-culvert-timeout-ms',
+      `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`,
+    );
   }
   const noFallback = headers['x-culvert-no-fallback'];
-  const session = sessionHeaders.map((name) => headers[name]).find((value) => typeof value === 'string' && value !== '');
+  const session = sessionHeaders
+    .map((name) => headers[name])
+    .find((value) => typeof value === 'string' && value !== '');
   return {
     timeoutMs,
     fallback: noFallback === undefined || noFallback === 'false' || noFallback === '0' ? 'allowed' : 'off',

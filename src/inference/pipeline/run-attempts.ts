@@ -27,13 +27,17 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     if (caller.gone) return left(job);
     const step = route.next(clock.monotonicMs());
     if (step.kind === 'exhausted') {
-      return end(job, job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault));
+      return end(
+        job,
+        job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault),
+      );
     }
     const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
     if (delayMs > 0) {
       const rested = await pause(parts, job, delayMs);
       if (!rested) {
-        if (step.kind === 'attempt') route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+        if (step.kind === 'attempt')
+          route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
         return caller.gone ? left(job) : end(job, failed(job));
       }
     }
@@ -100,7 +104,8 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
 
 function refusedBy(job: Job, fault: Fault): Failure {
   const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
-  const status = fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
+  const status =
+    fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
   return { kind: 'upstream-refused', status, message: fault.message, provider, param: fault.param ?? null };
 }
 
@@ -108,7 +113,10 @@ function failed(job: Job): Failure {
   return {
     kind: 'upstreams-failed',
     model: job.alias,
-    attempts: job.progress.attempts.map((attempt) => ({ provider: attempt.provider, reason: attempt.message ?? attempt.class })),
+    attempts: job.progress.attempts.map((attempt) => ({
+      provider: attempt.provider,
+      reason: attempt.message ?? attempt.class,
+    })),
   };
 }
 

@@ -1,9 +1,8 @@
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { modelFacts, quirksOf } from '../providers/model-facts.ts';
-import type { Provider, ProviderQuirks } from '../providers/provider.ts';
+import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
 import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { KnownModel } from './model-table.ts';
 
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
 /** A local server may load gigabytes of weights before its first token. */
@@ -16,7 +15,7 @@ export function targetOf(
   { connection, config, simulated }: ConfiguredProvider,
   source: TargetSource,
   alias: ModelConfig | null,
-  known: KnownModel | null,
+  known: DiscoveredModel | null,
 ): Target {
   const { provider } = connection;
   const facts = modelFacts(source.model);
@@ -31,8 +30,10 @@ export function targetOf(
     credentials: credentialsOf(connection.credentials.keys(), config),
     capabilities: capabilitiesOf(quirksOf(provider, source.model), facts, alias?.capabilities, source.capabilities),
     timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
-    contextWindow: source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
-    maxOutputTokens: source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
+    contextWindow:
+      source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
+    maxOutputTokens:
+      source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
     price:
       price?.input === undefined && price?.output === undefined
         ? null

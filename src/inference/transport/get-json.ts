@@ -24,7 +24,14 @@ export function getJson(
     };
     const timer = setTimeout(() => give('timed out'), timeoutMs);
     call = transport.send(
-      { ...address, method: 'GET', body: null, connectTimeoutMs, headersTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs },
+      {
+        ...address,
+        method: 'GET',
+        body: null,
+        connectTimeoutMs,
+        headersTimeoutMs: timeoutMs,
+        bodyTimeoutMs: timeoutMs,
+      },
       {
         headers(received) {
           status = received;

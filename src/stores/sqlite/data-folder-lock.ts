@@ -12,7 +12,7 @@ export interface LockOwner {
 }
 
 export type LockResult =
-  | { kind: 'locked'; release(): void }
+  | { kind: 'locked'; /** Where the server really listens, once it does. */ announce(url: string): void; release(): void }
   /** `message` is the sentence to refuse the start with; the owner is null if it has not yet written who it is. */
   | { kind: 'held'; owner: LockOwner | null; message: string };
 
@@ -33,11 +33,15 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
     };
   }
   const file = join(folder.path, 'lock');
-  const mine: LockOwner = { pid: process.pid, url };
-  writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
+  const announce = (at: string) => {
+    const mine: LockOwner = { pid: process.pid, url: at };
+    writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
+  };
+  announce(url);
   let released = false;
   return {
     kind: 'locked',
+    announce,
     release() {
       if (released) return;
       released = true;

@@ -1,0 +1,304 @@
+import { randomUUID } from 'node:crypto';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { mintAdminKey } from './auth/api-key.ts';
+import { issueFirstKey } from './auth/issue-key.ts';
+import { createKeyRing } from './auth/key-ring.ts';
+import { watchKeys } from './auth/watch-keys.ts';
+import { declaredAccounts } from './config/declared.ts';
+import type { Config } from './config/schema.ts';
+import { chatRoute } from './http/routes/chat.ts';
+import { metricsRoute } from './http/routes/metrics.ts';
+import { modelRoutes } from './http/routes/models.ts';
+import { requestRoute } from './http/routes/requests.ts';
+import { statusRoutes } from './http/routes/status.ts';
+import { createGatewayServer } from './http/server.ts';
+import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
+import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
+import { createKnownModels, refreshIntervalMs } from './inference/pipeline/known-models.ts';
+import type { Services, Snapshot } from './inference/pipeline/services.ts';
+import type { LocalServer } from './inference/providers/probe-local.ts';
+import { createHealth } from './inference/routing/health.ts';
+import { createRetryBudget } from './inference/routing/retry-budget.ts';
+import { createTransport } from './inference/transport/send.ts';
+import { systemClock } from './kernel/clock.ts';
+import { systemRandom } from './kernel/random.ts';
+import { buildSnapshot, isLoopback, simulatorName } from './main-snapshot.ts';
+import { crashedEvent } from './metering/crashed.ts';
+import { createSettlement } from './metering/settlement.ts';
+import { createUnlimitedAdmission } from './metering/unlimited-admission.ts';
+import type { Log } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { ensureAdminKey, openDataFolder, readIfThere } from './stores/sqlite/data-folder.ts';
+import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
+import { openSqliteKeyStore } from './stores/sqlite/key-store.ts';
+import { openSqliteLedger } from './stores/sqlite/ledger.ts';
+
+export interface GatewayOptions {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  log: Log;
+  version: string;
+  /** Servers on this machine that the operator has confirmed. */
+  locals: readonly LocalServer[];
+}
+
+export interface Gateway {
+  url: string;
+  /** Made at this start, to be shown once; null when there was one already. */
+  newAdminKey: string | null;
+  newUserKey: string | null;
+  snapshot(): Snapshot;
+  /** Takes a checked configuration into use; running requests finish on the old one. */
+  reconfigure(config: Config): Promise<void>;
+  /** Adds servers that were confirmed after the start. */
+  useLocals(locals: readonly LocalServer[]): Promise<void>;
+  /** Resolves when the first look at every provider's list of models is done. */
+  modelsKnown: Promise<void>;
+  /** `/readyz` says no, running streams get `graceMs`, everything is settled, flushed and closed. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** A start that cannot go on; its message is a sentence that says what to do. */
+export class StartRefused extends Error {}
+
+/** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
+export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const { env, log, version } = options;
+  let { config } = options;
+  let locals = options.locals;
+  const clock = systemClock;
+  const loopback = isLoopback(config.server.host);
+
+  const folder = openDataFolder(config.storage.data_dir);
+  const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
+  if (lock.kind === 'held') throw new StartRefused(lock.message);
+
+  const keyStore = openSqliteKeyStore(folder.culvertDb);
+  const generatedAdmin = config.admin.key === undefined && loopback ? ensureAdminKey(folder, mintAdminKey) : null;
+  const declared = (from: Config) => declaredFrom(from, generatedAdmin?.key ?? null);
+  const ring = createKeyRing(clock, declared(config));
+  const keyWatch = watchKeys(ring, keyStore, (error) => log.error({ error: String(error) }, 'keys could not be read'));
+  await keyWatch.poll();
+  let newUserKey: string | null = null;
+  if (ring.userKeys() === 0) {
+    if (!loopback) {
+      lock.release();
+      throw new StartRefused(
+        `No key is configured, and ${config.server.host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
+      );
+    }
+    newUserKey = (await issueFirstKey(keyStore, config.default_plan, clock.wallMs()))?.key.secret ?? null;
+    await keyWatch.poll();
+  }
+
+  const bootId = randomUUID();
+  const ledger = openSqliteLedger({
+    file: folder.ledgerDb,
+    bootId,
+    clock,
+    chargeCrashed: crashedEvent,
+    onTrouble: (message) => log.error(message),
+  });
+  const recovered = await ledger.recover();
+  if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
+
+  const metrics = createMetrics();
+  const transport = createTransport();
+  const health = createHealth({ clock });
+  const modelsFile = join(folder.path, 'models.json');
+  const known = createKnownModels({
+    transport,
+    recall: () => readIfThere(modelsFile) ?? null,
+    keep(text) {
+      writeFileSync(`${modelsFile}.new`, text, { mode: 0o600 });
+      renameSync(`${modelsFile}.new`, modelsFile);
+    },
+  });
+  let simulator: { url: string; close(): Promise<void> } | null = null;
+  let snapshot = await takeSnapshot();
+
+  async function takeSnapshot(): Promise<Snapshot> {
+    const built = buildSnapshot({
+      config,
+      env,
+      locals,
+      known,
+      simulatorUrl: simulator?.url ?? null,
+      nowMs: clock.wallMs(),
+    });
+    if (built.kind === 'needs-simulator') {
+      // Loaded at need: with a provider configured it costs nothing.
+      const { createSimulator } = await import('./simulator/simulator.ts');
+      const started = createSimulator({ purpose: 'zero-key', name: simulatorName });
+      const { url } = await started.listen({ host: '127.0.0.1', port: 0 });
+      simulator = { url, close: () => started.close() };
+      return takeSnapshot();
+    }
+    for (const problem of built.problems) log.warn(problem);
+    return built.snapshot;
+  }
+
+  async function renew(): Promise<void> {
+    const next = await takeSnapshot();
+    snapshot = next;
+    health.retain(next.models.targets());
+  }
+
+  async function refreshModels(): Promise<void> {
+    if (await known.refresh(snapshot.providers)) await renew();
+    for (const [name, look] of known.lastLook) {
+      if (!look.ok && look.reason !== 'not-listed') log.debug({ provider: name, reason: look.reason }, look.message);
+    }
+  }
+
+  const services: Services = {
+    clock,
+    random: systemRandom,
+    transport,
+    health,
+    retryBudget: createRetryBudget(),
+    admission: createUnlimitedAdmission(ledger, bootId),
+    settlement: createSettlement(ledger, () => undefined),
+    conversations: createConversationReader(createConversationWorkers()),
+    snapshot: () => snapshot,
+    finished(event) {
+      metrics.finished({ ...event, target: event.target ?? '' });
+      const { requestId, account, keyId, alias, target, status, stream, ms, firstTokenMs, inputTokens, outputTokens } =
+        event;
+      const attempts = event.route.attempts.length;
+      log.info(
+        {
+          requestId,
+          account,
+          keyId,
+          endpoint: event.endpoint,
+          model: alias,
+          target,
+          status,
+          class: event.class,
+          attempts,
+          stream,
+          ms,
+          firstTokenMs,
+          inputTokens,
+          outputTokens,
+          user: event.user ?? undefined,
+        },
+        'request',
+      );
+    },
+  };
+
+  const server = createGatewayServer({
+    clock,
+    admission: services.admission,
+    routes: [
+      chatRoute(services),
+      ...modelRoutes(services),
+      requestRoute(ledger, clock),
+      ...statusRoutes({ services, version, draining: () => server.draining, storeTrouble: () => null }),
+      ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
+    ],
+    authenticate: (headers) => ring.authenticate(headers),
+    authenticateAdmin(headers) {
+      const answer = ring.authenticateAdmin(headers);
+      return answer === 'admin' ? null : answer;
+    },
+    corsOrigins: () => snapshot.config.server.cors_origins,
+    onUnexpected: (error, requestId) =>
+      log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error'),
+  });
+
+  const gauges = () => ledger.gauges();
+  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => gauges().queued);
+  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => gauges().open);
+
+  let address: { host: string; port: number };
+  try {
+    address = await server.listen(config.server.host, config.server.port);
+  } catch (error) {
+    await closeStores();
+    throw new StartRefused(whyNotListening(error, config.server.host, config.server.port));
+  }
+  const url = urlOf(config.server.host, address.port);
+  lock.announce(url);
+
+  const modelsKnown = refreshModels().catch((error: unknown) =>
+    log.error({ error: String(error) }, 'models could not be listed'),
+  );
+  const refreshTimer = setInterval(
+    () =>
+      void refreshModels().catch((error: unknown) => log.error({ error: String(error) }, 'models could not be listed')),
+    refreshIntervalMs,
+  );
+  const pruneTimer = setInterval(() => {
+    void ledger
+      .prune(clock.wallMs() - snapshot.config.storage.retention)
+      .catch((error: unknown) => log.error({ error: String(error) }, 'old requests could not be removed'));
+  }, 3_600_000);
+
+  async function closeStores(): Promise<void> {
+    keyWatch.stop();
+    await services.conversations.close();
+    await simulator?.close();
+    await transport.close();
+    await ledger.shutdown();
+    await keyStore.close();
+    if (lock.kind === 'locked') lock.release();
+  }
+
+  return {
+    url,
+    newAdminKey: generatedAdmin?.created ? generatedAdmin.key : null,
+    newUserKey,
+    snapshot: () => snapshot,
+    modelsKnown,
+    async reconfigure(next) {
+      config = next;
+      ring.declare(declared(next));
+      await renew();
+      await refreshModels();
+    },
+    async useLocals(more) {
+      locals = [...locals, ...more];
+      await renew();
+      await refreshModels();
+    },
+    async close(graceMs) {
+      clearInterval(refreshTimer);
+      clearInterval(pruneTimer);
+      await server.drain(graceMs);
+      await closeStores();
+    },
+  };
+}
+
+function declaredFrom(config: Config, generatedAdminKey: string | null) {
+  return {
+    accounts: declaredAccounts(config),
+    keys: config.keys.map((key) => ({
+      key: key.key,
+      account: key.account,
+      name: key.name,
+      expiresMs: key.expires ?? null,
+      models: key.models ?? null,
+    })),
+    adminKey: config.admin.key ?? generatedAdminKey,
+    defaultPlan: config.default_plan,
+  };
+}
+
+function urlOf(host: string, port: number): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}
+
+function whyNotListening(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  if (code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken. Stop what uses it, or set server.port (or --port).`;
+  if (code === 'EACCES') return `Port ${port} needs more rights than this user has. Take one above 1023 (server.port).`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine (server.host).`;
+  return `Cannot listen on ${host}:${port} (${code}).`;
+}

@@ -1,0 +1,90 @@
+import { type Config, configSchema } from './config/schema.ts';
+import { connectProviders } from './inference/pipeline/connections.ts';
+import type { KnownModelStore } from './inference/pipeline/known-models.ts';
+import { createModelTable } from './inference/pipeline/model-table.ts';
+import type { Snapshot } from './inference/pipeline/services.ts';
+import { providersInEnvironment } from './inference/providers/catalog.ts';
+import type { LocalServer } from './inference/providers/probe-local.ts';
+
+/** The simulator's provider name; its models are `sim/…`. */
+export const simulatorName = 'sim';
+
+export interface SnapshotSources {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  locals: readonly LocalServer[];
+  known: KnownModelStore;
+  /** Where the simulator listens; null when it does not run yet. */
+  simulatorUrl: string | null;
+  nowMs: number;
+}
+
+export type BuiltSnapshot =
+  | { kind: 'built'; snapshot: Snapshot; problems: string[] }
+  /** Nothing chats without it: start it and build again. */
+  | { kind: 'needs-simulator' };
+
+/**
+ * One state of everything that configuration decides: the file's providers, else those of keys in the environment;
+ * confirmed local servers; the simulator where no provider chats at all.
+ */
+export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
+  const { config, env, known, simulatorUrl, nowMs } = sources;
+  const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
+  const chats = Object.keys(connectableTo(providers)).length > 0;
+  const wanted = config.simulator === 'on' || (config.simulator === 'auto' && !chats && isLoopback(config.server.host));
+  if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
+  if (wanted && simulatorUrl !== null) {
+    Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
+  }
+  const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
+  const simulator = connected.get(simulatorName);
+  if (wanted && simulator !== undefined) known.put(simulator, [{ id: `${simulatorName}/chat`, type: 'chat' }]);
+  const models = createModelTable({
+    models: config.models,
+    providers: connected,
+    known: known.of(connected),
+    planAllows: () => true,
+    nowS: Math.floor(nowMs / 1_000),
+  });
+  return { kind: 'built', snapshot: { config, providers: connected, models }, problems };
+}
+
+/** The file's; without any, one for each known key in the environment. */
+export function namedProviders(config: Config, env: SnapshotSources['env']): Config['providers'] {
+  if (Object.keys(config.providers).length > 0) return { ...config.providers };
+  return parseProviders(
+    Object.fromEntries(
+      providersInEnvironment(env).map(({ id, envKey }) => [id, { type: id, api_key: env[envKey!]!.trim() }]),
+    ),
+  );
+}
+
+/** Confirmed servers on this machine, except those that a configured provider points at already. */
+function localProviders(config: Config, locals: readonly LocalServer[]): Config['providers'] {
+  const taken = new Set(Object.values(config.providers).map((provider) => originOf(provider.base_url)));
+  const free = locals.filter(({ type, url }) => !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type));
+  return parseProviders(Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url }])));
+}
+
+function originOf(url: string | undefined): string | null {
+  return url === undefined ? null : new URL(url).origin.replace('localhost', '127.0.0.1');
+}
+
+function parseProviders(providers: Record<string, unknown>): Config['providers'] {
+  return configSchema.parse({ providers }).providers;
+}
+
+function connectableTo(providers: Config['providers']): Config['providers'] {
+  const { connected } = connectProviders(providers, null);
+  return Object.fromEntries(
+    Object.entries(providers).filter(([name]) => {
+      const connection = connected.get(name)?.connection;
+      return connection !== undefined && (connection.chatPath !== null || connection.provider.chatPath !== undefined);
+    }),
+  );
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+}

@@ -1,0 +1,144 @@
+import { startMessage } from './cli/start-table.ts';
+import { findConfigFile, loadConfig } from './config/load.ts';
+import { formatProblem } from './config/problem.ts';
+import type { Config } from './config/schema.ts';
+import { watchConfig } from './config/watch.ts';
+import { providersInEnvironment } from './inference/providers/catalog.ts';
+import { probeGet } from './inference/providers/probe-get.ts';
+import { type LocalServer, probeLocalServers } from './inference/providers/probe-local.ts';
+import { type Gateway, openGateway, StartRefused } from './main-gateway.ts';
+import { createLog } from './observe/log.ts';
+
+export interface StartOptions {
+  config: string | undefined;
+  host: string | undefined;
+  port: number | undefined;
+  version: string;
+  /** Once everything stands: what may be written to disk for the next start. */
+  flushCompileCache(): void;
+}
+
+/** How long a start waits for the providers' lists of models before it prints its table without them. */
+const listWaitMs = 1_500;
+
+/** `culvert start`: runs until a signal ends it; the process's exit code. */
+export async function start(options: StartOptions): Promise<number> {
+  const env = process.env;
+  const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
+  const load = () => loadConfig({ file, env, implicitProviders: providersInEnvironment(env).map(({ id }) => id) });
+  const loaded = load();
+  if (!loaded.ok) {
+    for (const problem of loaded.errors) console.error(formatProblem(problem));
+    console.error(
+      `\nThe configuration has ${loaded.errors.length === 1 ? 'an error' : `${loaded.errors.length} errors`}; nothing was started.`,
+    );
+    return 1;
+  }
+  const overridden = (config: Config): Config => ({
+    ...config,
+    server: { ...config.server, host: options.host ?? config.server.host, port: options.port ?? config.server.port },
+  });
+  const config = overridden(loaded.config);
+  const interactive = process.stdout.isTTY === true;
+  const { log, flush } = await createLog({ level: config.telemetry.log.level, form: interactive ? 'pretty' : 'json' });
+  for (const warning of loaded.warnings) console.error(`warning: ${formatProblem(warning)}`);
+
+  const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
+  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
+  let gateway: Gateway;
+  try {
+    gateway = await openGateway({
+      config,
+      env,
+      log,
+      version: options.version,
+      locals: wanted === 'on' ? await probing : [],
+    });
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    console.error(error.message);
+    return 1;
+  }
+  void announce(gateway, await probing, options);
+  if (wanted === 'ask' && interactive && process.stdin.isTTY) void askAboutLocals(gateway, await probing);
+  setImmediate(options.flushCompileCache);
+
+  let current = config;
+  const watch = watchConfig({ sources: loaded.sources, onChange: () => void reload('the file changed') });
+  async function reload(why: string): Promise<void> {
+    const next = load();
+    watch.update(next.sources);
+    if (!next.ok) {
+      log.error(
+        { errors: next.errors.map(formatProblem) },
+        `configuration not reloaded (${why}): it has errors, the old one stays in use`,
+      );
+      return;
+    }
+    const config = overridden(next.config);
+    for (const key of needsRestart(current, config)) log.warn(`${key} changed: it takes effect at the next start`);
+    current = config;
+    log.level = config.telemetry.log.level;
+    await gateway.reconfigure(config);
+    log.info(`configuration reloaded (${why})`);
+  }
+  process.on('SIGHUP', () => void reload('SIGHUP'));
+
+  return new Promise((resolve) => {
+    let stopping = false;
+    const stop = (signal: string) => {
+      // A second signal means now.
+      if (stopping) process.exit(130);
+      stopping = true;
+      log.info(`${signal}: finishing running requests, at most ${current.server.shutdown_grace / 1_000} s`);
+      watch.close();
+      gateway.close(current.server.shutdown_grace).then(
+        () => {
+          flush();
+          resolve(0);
+        },
+        (error: unknown) => {
+          console.error(error);
+          resolve(1);
+        },
+      );
+    };
+    process.on('SIGTERM', () => stop('SIGTERM'));
+    process.on('SIGINT', () => stop('SIGINT'));
+  });
+}
+
+async function announce(gateway: Gateway, found: readonly LocalServer[], options: StartOptions): Promise<void> {
+  // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
+  await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
+  const { url, newAdminKey, newUserKey } = gateway;
+  process.stdout.write(
+    startMessage({ url, newAdminKey, newUserKey, found, snapshot: gateway.snapshot(), version: options.version }),
+  );
+}
+
+/** One keypress on a terminal confirms; anything else leaves them alone. */
+async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): Promise<void> {
+  const usable = found.filter(({ note }) => note === null);
+  if (usable.length === 0) return;
+  process.stdout.write(`Use ${usable.map(({ type }) => type).join(', ')}? [y/N] `);
+  process.stdin.setRawMode(true);
+  process.stdin.once('data', (key: Buffer) => {
+    process.stdin.setRawMode(false);
+    process.stdin.pause();
+    const answer = key.toString().toLowerCase();
+    process.stdout.write(`${answer === 'y' ? 'yes' : 'no'}\n`);
+    if (answer === 'y') void gateway.useLocals(usable);
+    // Raw mode swallows Ctrl-C.
+    if (answer === '\u0003') process.kill(process.pid, 'SIGINT');
+  });
+}
+
+function needsRestart(before: Config, after: Config): string[] {
+  const changed: string[] = [];
+  for (const key of ['host', 'port'] as const)
+    if (before.server[key] !== after.server[key]) changed.push(`server.${key}`);
+  for (const key of ['data_dir', 'database', 'state'] as const)
+    if (before.storage[key] !== after.storage[key]) changed.push(`storage.${key}`);
+  return changed;
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { runCli } from './cli/program.ts';
+
+/** What `bin/culvert.mjs` gives, since it alone knows about Node versions. */
+export interface Launch {
+  flushCompileCache(): void;
+}
+
+/** The composition root: the only place, with the `main-*` files beside it, that knows every room. */
+export async function main(argv: readonly string[], launch: Launch): Promise<void> {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string;
+  };
+  process.exitCode = await runCli(argv, {
+    version,
+    async start(options) {
+      const { start } = await import('./main-start.ts');
+      return start({ ...options, version, flushCompileCache: launch.flushCompileCache });
+    },
+    async mock(options) {
+      const { createSimulator } = await import('./simulator/simulator.ts');
+      const simulator = createSimulator({ purpose: 'mock', name: options.name });
+      const { url } = await simulator.listen(options);
+      return { url, close: () => simulator.close() };
+    },
+    async mockHelp() {
+      return (await import('./simulator/help.ts')).mockHelp();
+    },
+  });
+}

@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { stringify } from 'yaml';
+import { checkConfigText } from '../src/config/check.ts';
+import { formatProblem } from '../src/config/problem.ts';
+import { type Gateway, openGateway } from '../src/main-gateway.ts';
+import { createLog } from '../src/observe/log.ts';
+
+export const testKey = 'sk-cv-test-key-0001';
+export const otherKey = 'sk-cv-test-key-0002';
+export const adminKey = 'sk-cv-admin-test-key-0001';
+
+export interface TestGateway extends Gateway {
+  key: string;
+  dataDir: string;
+  /** A request with the test key; `path` from the root. */
+  fetch(path: string, init?: RequestInit & { json?: unknown }): Promise<Response>;
+  /** Reads the file as it was given and takes it into use, as a reload does. */
+  reload(config: Record<string, unknown>): Promise<void>;
+}
+
+/**
+ * A real gateway on a free port with a data folder of its own, closed after the test. `config` is what a culvert.yaml
+ * would hold; keys, admin key, port and data folder are filled in.
+ */
+export async function startGateway(t: TestContext, config: Record<string, unknown> = {}): Promise<TestGateway> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  const parse = (from: Record<string, unknown>) => {
+    const text = stringify({
+      ...from,
+      server: { port: 0, shutdown_grace: '1s', ...(from.server as object) },
+      admin: { key: adminKey },
+      storage: { data_dir: dataDir, ...(from.storage as object) },
+      autodetect: 'off',
+      telemetry: { log: { level: 'silent' }, ...(from.telemetry as object) },
+      keys: from.keys ?? [
+        { key: testKey, account: 'dev', name: 'test' },
+        { key: otherKey, account: 'other', name: 'test' },
+      ],
+    });
+    const checked = checkConfigText(text, 'culvert.yaml', {});
+    if (!checked.ok) throw new Error(checked.errors.map(formatProblem).join('\n'));
+    return checked.config;
+  };
+  const { log } = await createLog({ level: 'silent', form: 'json' });
+  const gateway = await openGateway({ config: parse(config), env: {}, log, version: '0.0.0-test', locals: [] });
+  let closed = false;
+  const close = async (graceMs: number) => {
+    if (closed) return;
+    closed = true;
+    await gateway.close(graceMs);
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  t.after(() => close(0));
+  return {
+    ...gateway,
+    close,
+    key: testKey,
+    dataDir,
+    reload: (next) => gateway.reconfigure(parse(next)),
+    fetch(path, { json, ...init } = {}) {
+      const body = json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) };
+      const headers = new Headers(init.headers);
+      if (!headers.has('authorization')) headers.set('authorization', `Bearer ${testKey}`);
+      if (json !== undefined && !headers.has('content-type')) headers.set('content-type', 'application/json');
+      return fetch(gateway.url + path, { ...body, ...init, headers });
+    },
+  };
+}
+
+/** `providers` and `models` over test upstreams: alias `chat` with one target each, in order of priority. */
+export function overUpstreams(...urls: readonly string[]): Record<string, unknown> {
+  return {
+    providers: Object.fromEntries(urls.map((url, i) => [`up${i + 1}`, { type: 'openai', base_url: `${url}/v1`, api_key: `upstream-secret-${i + 1}` }])),
+    models: { chat: { targets: urls.map((_, i) => ({ provider: `up${i + 1}`, model: 'mock/ok', priority: i + 1 })) } },
+  };
+}
