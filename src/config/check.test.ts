@@ -181,7 +181,15 @@ test('a variable that is not set, or empty, is an error at its line unless it ha
     'culvert.yaml:3:22 providers.a.api_key: the environment variable NOPE is not set (${NOPE:-} would make it optional)';
   assert.deepEqual(errorsOf(text), [expected]);
   assert.deepEqual(errorsOf(text, { NOPE: '' }), [expected]);
-  assert.deepEqual(errorsOf('server: { host: ${toString} }').length, 1);
+  assert.equal(errorsOf('server: { host: ${toString} }').length, 1);
+  assert.deepEqual(
+    errorsOf('keys: [{ key: ${NOPE}, nam: x }]').map((line) => line.split(':').slice(0, 4).join(':')),
+    [
+      'culvert.yaml:1:10 keys[0].key: the environment variable NOPE is not set (${NOPE',
+      "culvert.yaml:1:24 keys[0].nam: unknown key (did you mean 'name'?)",
+    ],
+    'what could not be read is not said to be missing as well',
+  );
   configOf('# ${NOPE} in a comment is only a comment\n');
   assert.equal(configOf('default_plan: ${PLAN:-default}', { PLAN: '' }).default_plan, 'default');
 });

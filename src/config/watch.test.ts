@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import test from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { watchConfig } from './watch.ts';
 
 /** Waits for real file events: these cannot be injected. */
@@ -76,14 +77,22 @@ test('other files of the folder do not matter, and the watched files can change'
   writeFileSync(first, '1');
   writeFileSync(second, '1');
   const { watch, until, changes } = watched(t, [first]);
+  // That nothing happens can only be seen by waiting: several times as long as things take to settle.
+  const quiet = () => setTimeout(40);
   writeFileSync(second, '2');
+  await quiet();
+  assert.equal(changes(), 0);
   writeFileSync(first, '2');
   await until(1);
   watch.update([second]);
+  writeFileSync(first, '3');
+  await quiet();
+  assert.equal(changes(), 1);
   writeFileSync(second, '3');
   await until(2);
   watch.close();
   writeFileSync(second, '4');
+  await quiet();
   assert.equal(changes(), 2);
 });
 
