@@ -63,6 +63,12 @@ export async function start(options: StartOptions): Promise<number> {
   if (wanted === 'ask' && interactive && process.stdin.isTTY) void askAboutLocals(gateway, await probing);
   setImmediate(options.flushCompileCache);
 
+  // Whatever one request's callback throws, the others go on.
+  process.on('uncaughtException', (error) => log.error({ error: error.stack }, 'uncaught exception'));
+  process.on('unhandledRejection', (error) =>
+    log.error({ error: error instanceof Error ? error.stack : String(error) }, 'unhandled rejection'),
+  );
+
   let current = config;
   const watch = watchConfig({ sources: loaded.sources, onChange: () => void reload('the file changed') });
   async function reload(why: string): Promise<void> {

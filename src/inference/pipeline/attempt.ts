@@ -33,6 +33,7 @@ export class Attempt implements UpstreamObserver {
   readonly #body: PreparedBody;
   readonly #provider: ConfiguredProvider;
   #resolve: ((fault: Fault | null) => void) | null = null;
+  #reject: ((error: unknown) => void) | null = null;
   #call: UpstreamCall | null = null;
   #timers: AttemptTimers | null = null;
   #reader: AnswerReader | null = null;
@@ -58,10 +59,11 @@ export class Attempt implements UpstreamObserver {
     return this.#reader;
   }
 
-  /** Null when the caller has the whole answer; otherwise why not. */
+  /** Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. */
   run(): Promise<Fault | null> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve;
+      this.#reject = reject;
       this.#start();
     });
   }
@@ -113,6 +115,22 @@ export class Attempt implements UpstreamObserver {
   }
 
   data(chunk: Buffer): void {
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#crash(error);
+    }
+  }
+
+  ended(): void {
+    try {
+      this.#finish();
+    } catch (error) {
+      this.#crash(error);
+    }
+  }
+
+  #take(chunk: Buffer): void {
     this.bytes += chunk.length;
     if (this.#reader === null) {
       if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
@@ -128,7 +146,7 @@ export class Attempt implements UpstreamObserver {
     if (this.#reader.fault !== null) this.#end(this.#answerFault(this.#reader.fault));
   }
 
-  ended(): void {
+  #finish(): void {
     if (this.#reader === null) return this.#end(this.#statusFault());
     const out = this.#reader.finish();
     if (this.#reader.fault !== null) {
@@ -266,6 +284,15 @@ export class Attempt implements UpstreamObserver {
   /** A fault found inside a 200: its words come from the upstream too. */
   #answerFault(found: Fault): Fault {
     return { ...found, message: scrub(found.message, this.#provider.connection) };
+  }
+
+  /** An error of our own must end this request, not the transport that called us, nor the process. */
+  #crash(error: unknown): void {
+    if (this.#resolve === null) return;
+    this.#resolve = null;
+    this.#timers?.stop();
+    this.#call?.abort();
+    this.#reject?.(error);
   }
 
   #end(outcome: Fault | null): void {

@@ -51,7 +51,15 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
       continue;
     }
     const attempt = new Attempt(parts, job, route, step.attempt, body);
-    const fault = await attempt.run();
+    let fault: Fault | null;
+    try {
+      fault = await attempt.run();
+    } catch (error) {
+      route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+      job.progress.class = 'internal';
+      job.progress.status = caller.committed ? 200 : 500;
+      throw error;
+    }
     route.ended(
       step.attempt,
       { class: fault?.class ?? 'ok', retryAfterMs: fault?.retryAfterMs ?? null, status: fault?.status ?? null },
