@@ -237,6 +237,15 @@ for (const on of cases) {
   });
 }
 
+for (const on of cases.filter((one) => !one.stream)) {
+  test(`${on.name}: slow-reasoning keeps the caller waiting`, async () => {
+    const startMs = performance.now();
+    const seen = (await ask(on, 'slow-reasoning=40ms')).body.toString();
+    assert.ok(performance.now() - startMs >= 39);
+    assert.match(seen, /"(thinking|reasoning_content)":"The user/);
+  });
+}
+
 for (const on of cases.filter((one) => one.stream)) {
   const told = (what: string, run: () => Promise<void>) => test(`${on.name}: ${what}`, run);
   const deltas = (sse: string) =>
