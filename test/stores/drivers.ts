@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KeyStore } from '../../src/auth/key-store.ts';
+import { type Clock, systemClock } from '../../src/kernel/clock.ts';
+import { crashedEvent } from '../../src/metering/crashed.ts';
+import type { Ledger } from '../../src/metering/ledger.ts';
+import { openSqliteKeyStore } from '../../src/stores/sqlite/key-store.ts';
+import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+
+/** One store as a server sees it. Several may be opened over one: other processes, or the next start. */
+export interface StoreUnderTest {
+  /** For child processes: what `driverNamed(name).over(place)` opens again. */
+  place: string;
+  keys(): KeyStore;
+  ledger(bootId: string, clock?: Clock): Ledger;
+  remove(): void;
+}
+
+export interface StoreDriver {
+  name: string;
+  create(): StoreUnderTest;
+  over(place: string): StoreUnderTest;
+}
+
+const sqlite: StoreDriver = {
+  name: 'sqlite',
+  create: () => sqlite.over(mkdtempSync(join(tmpdir(), 'culvert-stores-'))),
+  over: (place) => ({
+    place,
+    keys: () => openSqliteKeyStore(join(place, 'culvert.db')),
+    ledger: (bootId, clock = systemClock) =>
+      openSqliteLedger({
+        file: join(place, 'ledger.db'),
+        bootId,
+        clock,
+        chargeCrashed: crashedEvent,
+        onTrouble: () => {},
+      }),
+    remove: () => rmSync(place, { recursive: true, force: true }),
+  }),
+};
+
+/** Every suite of this folder runs over each of these. */
+export const drivers: readonly StoreDriver[] = [sqlite];
+
+export function driverNamed(name: string): StoreDriver {
+  const driver = drivers.find((candidate) => candidate.name === name);
+  if (driver === undefined) throw new Error(`no store driver ${name}`);
+  return driver;
+}

@@ -1,0 +1,66 @@
+import { newRequestId } from '../../src/kernel/ids.ts';
+import { crashedEvent } from '../../src/metering/crashed.ts';
+import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
+
+export function reservationRow(over: Partial<ReservationRow> = {}): ReservationRow {
+  const atMs = over.atMs ?? Date.now();
+  return {
+    requestId: newRequestId(atMs),
+    bootId: 'boot-1',
+    atMs,
+    account: 'dev',
+    keyId: 'AbCdEf123456',
+    tenant: 'dev/laptop',
+    endpoint: 'chat',
+    alias: 'smart',
+    costMilli: 1_000,
+    inputTokensEstimate: 120,
+    ...over,
+  };
+}
+
+export function usageEvent(row: ReservationRow, over: Partial<UsageEvent> = {}): UsageEvent {
+  return {
+    ...crashedEvent(row),
+    target: 'openai/gpt-x',
+    status: 200,
+    class: 'ok',
+    aborted: false,
+    stream: true,
+    ms: 812,
+    firstTokenMs: 90,
+    outputTokens: 50,
+    costUsd: 0.00066,
+    usageSource: 'upstream',
+    user: 'someone',
+    route: {
+      alias: row.alias,
+      verdicts: [{ target: 'openai/gpt-x', verdict: 'picked' }],
+      attempts: [
+        {
+          target: 'claude/claude-x',
+          class: 'transient',
+          status: 503,
+          ms: 12.5,
+          firstTokenMs: null,
+          usage: null,
+          usageSource: 'none',
+          costUsd: null,
+          message: 'overloaded',
+        },
+        {
+          target: 'openai/gpt-x',
+          class: 'ok',
+          status: 200,
+          ms: 799.5,
+          firstTokenMs: 80.25,
+          usage: { inputTokens: 120, outputTokens: 50 },
+          usageSource: 'upstream',
+          costUsd: 0.00066,
+          message: null,
+        },
+      ],
+    },
+    ...over,
+  };
+}
