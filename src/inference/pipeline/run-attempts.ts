@@ -43,18 +43,18 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     }
     if (step.kind === 'wait') continue;
 
-    const prepared = job.prepare(step.attempt.target);
-    const body = prepared instanceof Promise ? await prepared : prepared;
-    if ('kind' in body) {
-      unencodable = body;
-      route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
-      continue;
-    }
-    const attempt = new Attempt(parts, job, route, step.attempt, body);
     let fault: Fault | null;
     try {
-      fault = await attempt.run();
+      const prepared = job.prepare(step.attempt.target);
+      const body = prepared instanceof Promise ? await prepared : prepared;
+      if ('kind' in body) {
+        unencodable = body;
+        route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
+        continue;
+      }
+      fault = await new Attempt(parts, job, route, step.attempt, body).run();
     } catch (error) {
+      // A fault of ours: nothing is said against the target, and the caller gets a 500.
       route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
       job.progress.class = 'internal';
       job.progress.status = caller.committed ? 200 : 500;
