@@ -50,6 +50,12 @@ test('the best priority first, then the next, then fallbacks, never one twice wh
   assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] });
 });
 
+test('repeats go round: the least tried first', () => {
+  const { route, fails } = setUp();
+  const of = route(queryOf([targetOf('first/m'), targetOf('second/m', { priority: 2 })]));
+  assert.deepEqual(ids([fails(of), fails(of), fails(of), fails(of)]), ['first/m', 'second/m', 'first/m', 'second/m']);
+});
+
 test('a repeated target is repeated after a jittered pause of 100 ms and up, others at once', () => {
   const { route, end, next } = setUp();
   const of = route(queryOf([targetOf('a/m'), targetOf('b/m')]));
@@ -131,6 +137,14 @@ test('what a dialect cannot say is no attempt, and the route goes on in another 
   });
 });
 
+test('what a dialect cannot say is not waited for: the time is that of targets that can', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m', { dialect: 'anthropic-messages' }), targetOf('b/m', { priority: 2 })]));
+  fails(of, 'not_capable');
+  fails(of, 'rate_limited', { retryAfterMs: 9_000 });
+  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 9_000, reason: 'unavailable', unmet: [] });
+});
+
 test('no capable target: the reason names what none can do', () => {
   const { route, next } = setUp();
   const of = route(queryOf([targetOf('a/m', { cannot: ['vision'] })], { needs: { ...plainNeeds, vision: true } }));
@@ -199,7 +213,12 @@ test('a due target of a worse tier is left alone while a better one is ready', (
   const second = targetOf('b/m', { priority: 2 });
   open(queryOf([second]));
   clock.advance(5_000);
-  assert.equal(attemptOf(next(route(queryOf([targetOf('a/m'), second])))).target.id, 'a/m');
+  for (const targets of [
+    [targetOf('a/m'), second],
+    [second, targetOf('a/m')],
+  ]) {
+    assert.equal(attemptOf(next(route(queryOf(targets)))).target.id, 'a/m');
+  }
 });
 
 test('a request takes one probe at most while something is ready, none if it may try only once', () => {
@@ -215,6 +234,24 @@ test('a request takes one probe at most while something is ready, none if it may
     [fails(of), fails(of)].map(({ probe }) => probe),
     [true, false],
   );
+});
+
+test('after a failed probe the target’s other credential is another choice, without a pause', () => {
+  const { clock, route, health, now, next, end } = setUp();
+  const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
+  const lane = health.lanes(target)[0]!;
+  for (let i = 0; i < 3; i++) {
+    const attempt = {};
+    health.began(lane, attempt, 600_000, now());
+    health.ended(lane, attempt, { class: 'transient', retryAfterMs: null, afterMs: 0, content: 'none' }, now());
+  }
+  clock.advance(5_000);
+  const of = route(queryOf([target]));
+  const probe = attemptOf(next(of));
+  assert.deepEqual([probe.credential.id, probe.probe], ['a#0', true]);
+  end(of, probe, 'transient');
+  const step = next(of);
+  assert.deepEqual([attemptOf(step).credential.id, (step as { delayMs?: number }).delayMs], ['a#1', 0]);
 });
 
 test('with nothing else to ask, the probe is the one hope; others wait a second for it', () => {

@@ -63,6 +63,30 @@ test('half of the window failing opens a lane even if never three in a row', () 
   assert.equal(standing(lane), 'open');
 });
 
+test('F1 streams begun before a target died and ending well do not keep its breaker closed', () => {
+  const { clock, health, now, run, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  const streams = [{}, {}, {}];
+  for (const stream of streams) health.began(lane, stream, 600_000, now());
+  for (const stream of streams) {
+    clock.advance(1_000);
+    run(lane, 'transient');
+    clock.advance(1_000);
+    health.ended(lane, stream, { class: 'ok', retryAfterMs: null, afterMs: 7_000, content: 'none' }, now());
+  }
+  assert.equal(standing(lane), 'open');
+});
+
+test('F3 a first token that never came counts as a slow one', () => {
+  const { health, now } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  const attempt = {};
+  health.began(lane, attempt, 600_000, now());
+  const stalled = { class: 'stall_first_token', retryAfterMs: null, afterMs: 30_000, content: 'none' } as const;
+  health.ended(lane, attempt, stalled, now());
+  assert.equal(health.snapshot(now())[0]!.firstTokenMs, 30_000);
+});
+
 test('failures older than 60 s do not count', () => {
   const { clock, health, run, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));

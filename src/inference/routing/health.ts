@@ -164,12 +164,14 @@ function learn(state: LaneState, attempt: object, end: LaneEnd, nowMs: number): 
   const health = healthOf(end.class);
   if (health === 'ok') {
     state.succeeded.add(nowMs);
-    if (allClosed(state)) state.breaker = afterEvent(state.breaker, succeeded, nowMs);
-    else probePassed(state, attempt, nowMs);
+    if (!allClosed(state)) probePassed(state, attempt, nowMs);
+    // A stream begun before the last failure and ending well says nothing of who asks now: it breaks no row.
+    else if (nowMs - end.afterMs >= state.lastFailedMs) state.breaker = afterEvent(state.breaker, succeeded, nowMs);
     return;
   }
   if (health === 'failed') {
     state.failed.add(nowMs);
+    state.lastFailedMs = nowMs;
     const failures = state.failed.total(nowMs);
     const failed: BreakerEvent = { type: 'failed', failures, total: failures + state.succeeded.total(nowMs) };
     state.breaker = afterEvent(state.breaker, isOwner(state.breaker, attempt) ? probeFailed : failed, nowMs);

@@ -22,6 +22,7 @@ export interface LaneState {
   breaker: BreakerState;
   readonly succeeded: RollingCount;
   readonly failed: RollingCount;
+  lastFailedMs: number;
   readonly firstToken: PeakEwma;
   inFlight: number;
   /** Of those in flight, how many have shown no content yet. */
@@ -65,6 +66,7 @@ export function newLaneState(
     breaker: closed,
     succeeded: new RollingCount(windowBucketMs, windowBuckets),
     failed: new RollingCount(windowBucketMs, windowBuckets),
+    lastFailedMs: Number.NEGATIVE_INFINITY,
     firstToken: new PeakEwma(),
     inFlight: 0,
     awaiting: 0,
