@@ -40,6 +40,7 @@ const colon = 0x3a;
 /** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
 export function scanJson(body: Buffer, depthMax: number): JsonScan {
   const end = body.length;
+  const latin1 = body.toString('latin1');
   const members: number[] = [];
   let modelCount = 0;
   let opaqueKeys = false;
@@ -55,7 +56,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   while (at < end) {
     const byte = body[at]!;
     if (byte === quote) {
-      const close = closingQuote(body, at + 1);
+      const close = closingQuote(body, latin1, at + 1);
       if (depth === 1) {
         if (inValue) {
           if (valueStart < 0) valueStart = at;
@@ -133,29 +134,30 @@ function found(
   };
 }
 
-// A native call costs as much as some thirty bytes looked at here, and most strings are shorter.
-const lookBytes = 32;
+// Most keys end within these; beyond them the engine's own search is faster.
+const lookBytes = 16;
 
-/** Offset of the quote that ends the string whose first byte is at `from`, or the text's length when none does. */
-function closingQuote(body: Buffer, from: number): number {
+/**
+ * Offset of the quote that ends the string whose first byte is at `from`, or the text's length when none does.
+ * `latin1` is `body` with one character a byte: searching a string costs a third of searching a Buffer.
+ */
+function closingQuote(body: Buffer, latin1: string, from: number): number {
   const end = body.length;
   let at = from;
-  while (at < end) {
-    const near = Math.min(at + lookBytes, end);
-    while (at < near) {
-      const byte = body[at]!;
-      if (byte === quote) return at;
-      at += byte === backslash ? 2 : 1;
-    }
-    if (at >= end) return end;
-    const next = body.indexOf(quote, at);
+  const near = Math.min(at + lookBytes, end);
+  while (at < near) {
+    const byte = body[at]!;
+    if (byte === quote) return at;
+    at += byte === backslash ? 2 : 1;
+  }
+  for (;;) {
+    const next = latin1.indexOf('"', at);
     if (next < 0) return end;
     let escapes = 0;
     while (next - 1 - escapes >= at && body[next - 1 - escapes] === backslash) escapes += 1;
     if (escapes % 2 === 0) return next;
     at = next + 1;
   }
-  return end;
 }
 
 function holdsBackslash(body: Buffer, start: number, end: number): boolean {

@@ -17,11 +17,12 @@ const charactersPerToken = 4;
 
 /**
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
- * that hold usage, an error, a finish reason or another choice than the first: the rest is text, which is counted.
+ * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
 export function readInPassing(): PassingReader {
   // Keeps track of what began and what finished; it sees the chunks that are parsed.
   const reader = createChunkReader();
+  const finder = new TextFinder();
   let sawContent = false;
   let ended = false;
   let failed = false;
@@ -69,10 +70,10 @@ export function readInPassing(): PassingReader {
         return nothing;
       }
       if (data === '') return nothing;
-      if (!sawContent || wantsParsing(data)) return parse(data);
-      const length = contentLength(data);
+      const length = sawContent ? finder.textLength(data) : -1;
+      if (length < 0) return parse(data);
       characters += length;
-      return length > 0 ? contentOnly : nothing;
+      return contentOnly;
     },
     whole(body) {
       const wrong = faultInWhole(body);
@@ -107,19 +108,10 @@ function isUsageOnly(chunk: JsonObject): boolean {
   return Array.isArray(chunk.choices) && chunk.choices.length === 0 && isObject(chunk.usage);
 }
 
-/**
- * Quotes inside JSON strings are escaped, so `"usage"` with bare quotes is always a key (or a whole string value).
- * `"usage":null` and `"error":null` stand in every chunk of some providers and mean nothing.
- */
-function wantsParsing(data: string): boolean {
-  if (!data.includes('"index":0') && !data.includes('"index": 0')) return true;
-  return begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{') || begins(data, '"error"', '{"');
-}
-
-/** Whether the last member `key` has a value that begins with one of `firsts`. */
-function begins(data: string, key: string, firsts: string): boolean {
+/** Whether the last member `key` has a value that begins with `first`. */
+function begins(data: string, key: string, first: string): boolean {
   const at = data.lastIndexOf(key);
-  return at >= 0 && firsts.includes(data.charAt(valueAt(data, at + key.length)));
+  return at >= 0 && data.charAt(valueAt(data, at + key.length)) === first;
 }
 
 function valueAt(data: string, afterKey: number): number {
@@ -133,12 +125,43 @@ const contentKeys = ['"content"', '"reasoning_content"', '"reasoning"', '"argume
 /** Characters of the first non-empty piece of content: enough to know that there is some, and roughly how much. */
 function contentLength(data: string): number {
   for (const key of contentKeys) {
-    const at = data.indexOf(key);
-    if (at < 0) continue;
-    const start = valueAt(data, at + key.length);
-    if (data.charCodeAt(start) !== 0x22) continue;
-    const length = data.indexOf('"', start + 1) - start - 1;
+    const length = lengthAfter(data, data.indexOf(key), key);
     if (length > 0) return length;
   }
-  return data.includes('"tool_calls"') ? 1 : 0;
+  return 0;
+}
+
+/** Length of the string value of `key`, which stands at `at`; 0 when it is no string. Escapes cut it short. */
+function lengthAfter(data: string, at: number, key: string): number {
+  if (at < 0) return 0;
+  const start = valueAt(data, at + key.length);
+  return data.charCodeAt(start) === 0x22 ? Math.max(0, data.indexOf('"', start + 1) - start - 1) : 0;
+}
+
+/**
+ * Finds pieces of text in chunks without parsing. The chunks of an answer begin alike, so the places where the last
+ * one had its choice and its content are looked at first: a search from the start costs ten times as much.
+ *
+ * Quotes inside JSON strings are escaped, so `"usage"` with bare quotes is always a key (or a whole string value).
+ * `"usage":null` and `"error":null` stand in every chunk of some providers and mean nothing.
+ */
+class TextFinder {
+  #indexAt = 0;
+  #contentAt = 0;
+
+  /** Characters of text in a chunk that says nothing else; -1 for a chunk that must be parsed. */
+  textLength(data: string): number {
+    if (begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{')) return -1;
+    if (!this.#isFirstChoice(data)) return -1;
+    if (!data.startsWith('"content"', this.#contentAt)) this.#contentAt = data.indexOf('"content"');
+    const length = lengthAfter(data, this.#contentAt, '"content"') || contentLength(data);
+    // An error comes with no text, or with an empty one.
+    return length === 0 ? -1 : length;
+  }
+
+  /** Other choices are parsed, so that it is known which began; so are chunks that spell the index otherwise. */
+  #isFirstChoice(data: string): boolean {
+    if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":0');
+    return this.#indexAt >= 0;
+  }
 }
