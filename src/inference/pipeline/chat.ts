@@ -7,7 +7,7 @@ import { affinityOf } from '../routing/affinity.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Caller } from './caller.ts';
-import type { ConversationBody } from './conversation-body.ts';
+import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
 import { callerDialectOf } from './dialect-table.ts';
 import { runFanOut } from './fan-out.ts';
@@ -61,7 +61,7 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
       endpoint: call.endpoint,
       alias: alias.id,
       tier: alias.tier,
-      costMilli: Math.round(alias.cost * snapshot.config.costs[call.endpoint] * 1_000),
+      costMilli: costMilliOf(snapshot, alias, call.endpoint),
       inputTokensEstimate: facts.needs.inputTokensEstimate,
       atMs: call.atMs,
     };
@@ -85,7 +85,13 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
   }
 }
 
-function candidatesOf(
+/** What one request is charged, in milli-units. */
+export function costMilliOf(snapshot: Snapshot, alias: Alias, endpoint: ChatCall['endpoint']): number {
+  return Math.round(alias.cost * snapshot.config.costs[endpoint] * 1_000);
+}
+
+/** Every target that may answer: the alias's own that chat, its fallbacks', then those of models the caller named. */
+export function candidatesOf(
   snapshot: Snapshot,
   alias: Alias,
   fallbackModels: readonly string[],
@@ -135,15 +141,7 @@ function jobOf(
 ): Job {
   const { facts } = body;
   const { wishes } = call;
-  const query: RouteQuery = {
-    alias: alias.id,
-    targets: candidates,
-    needs: facts.needs,
-    affinity: affinityOf(call.principal.tenant, wishes.session ?? facts.conversationStart),
-    attemptsMax: alias.attempts,
-    fallback: wishes.fallback,
-    callerDialect: call.dialect,
-  };
+  const query = routeQueryOf(call, facts, alias, candidates);
   return {
     requestId: call.requestId,
     alias: alias.id,
@@ -160,6 +158,24 @@ function jobOf(
     prepare: prepareWith(body, snapshot.providers, null),
     sink,
     progress: newProgress(),
+  };
+}
+
+/** What routing is asked for this request; `culvert explain` asks the same. */
+export function routeQueryOf(
+  call: Pick<ChatCall, 'principal' | 'wishes' | 'dialect'>,
+  facts: ConversationFacts,
+  alias: Alias,
+  candidates: readonly RouteCandidate[],
+): RouteQuery {
+  return {
+    alias: alias.id,
+    targets: candidates,
+    needs: facts.needs,
+    affinity: affinityOf(call.principal.tenant, call.wishes.session ?? facts.conversationStart),
+    attemptsMax: alias.attempts,
+    fallback: call.wishes.fallback,
+    callerDialect: call.dialect,
   };
 }
 
