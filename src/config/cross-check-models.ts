@@ -2,10 +2,14 @@ import { didYouMean } from './nearest.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
 
-/** Targets name providers, fallbacks name aliases without going round, and vector spaces do not mix. */
+/**
+ * Targets name providers, fallbacks name aliases without going round, and vector spaces do not mix. Implicit providers
+ * exist only where the file names none of its own.
+ */
 export function checkModels(config: Config, implicitProviders: readonly string[]): PathProblem[] {
   const problems: PathProblem[] = [];
-  const providers = [...Object.keys(config.providers), ...implicitProviders];
+  const own = Object.keys(config.providers);
+  const providers = own.length > 0 ? own : implicitProviders;
   for (const [alias, model] of Object.entries(config.models)) {
     model.targets.forEach((target, index) => {
       const path = ['models', alias, 'targets', index];

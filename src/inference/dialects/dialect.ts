@@ -1,9 +1,10 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonScan } from '../../kernel/json-scan.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { NeutralRequest } from '../neutral/request.ts';
+import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { Usage } from '../neutral/usage.ts';
 
 export type DialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
@@ -15,12 +16,46 @@ export interface CallerDialect {
   id: DialectId;
   /** Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. */
   decodeRequest(body: JsonObject): Result<NeutralRequest>;
+  /** The same check on a body as it came, without building what only a conversion needs. */
+  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject;
   /** The last frame of a stream that cannot go on; nothing may follow it. */
   errorFrame(failure: Failure, requestId: string, nowMs: number): string;
+}
+
+/** A caller's body that has passed its dialect's check. */
+export interface CallerRequest {
+  model: string;
+  stream: boolean;
+  includeUsage: boolean;
+  /** Choices wanted. */
+  n: number;
+  seed: number | null;
+  needs: RequestNeeds;
+  /** End-user id for ledger and log. */
+  user: string | null;
+  /** Other aliases that the caller wants tried after the first, in order. */
+  fallbackModels: readonly string[];
+  /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */
+  conversationStart: string;
+  neutral(): NeutralRequest;
+  /** The caller's own body for a target of the same dialect. */
+  forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
+}
+
+export interface ForwardTarget {
+  /** Upstream model id. */
+  model: string;
+  maxOutputTokens: number | null;
+  /** Top-level fields set over the caller's: the operator's for this target, and our own. */
+  body: Readonly<Record<string, unknown>>;
+  /** Ask a streamed answer for its usage. */
+  streamUsage: 'ask' | 'leave';
+  omit: readonly string[];
+  rename: Readonly<Record<string, string>>;
 }
 
 /** What an answer says of itself when the upstream left it open. */
@@ -130,6 +165,11 @@ export interface PassingFacts {
   usage: Usage | null;
   /** The upstream's terminal event ([DONE], message_stop) has passed. */
   terminal: boolean;
+  /**
+   * What is still owed to the reader at a clean end: `[DONE]`, when the answer was finished and only the wire's own
+   * end mark was left out. '' or absent: nothing.
+   */
+  closing?: string;
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
   outputTokensSeen: number;
 }

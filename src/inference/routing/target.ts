@@ -19,6 +19,8 @@ export interface Target {
   maxOutputTokens: number | null;
   /** USD per million tokens; null when unknown. */
   price: Price | null;
+  /** The zero-key simulator: labelled, free. */
+  simulated: boolean;
   /** False: a converted answer is asked whole. */
   stream: boolean;
   /** Extra top-level body fields the operator set for this target. */
