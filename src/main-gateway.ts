@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mintAdminKey } from './auth/api-key.ts';
+import { declaredKeys } from './auth/declared-keys.ts';
 import { issueFirstKey } from './auth/issue-key.ts';
 import { createKeyRing } from './auth/key-ring.ts';
 import { watchKeys } from './auth/watch-keys.ts';
-import { declaredAccounts } from './config/declared.ts';
 import type { Config } from './config/schema.ts';
 import { chatRoute } from './http/routes/chat.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
@@ -76,7 +76,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const keyStore = openSqliteKeyStore(folder.culvertDb);
   const generatedAdmin = config.admin.key === undefined && loopback ? ensureAdminKey(folder, mintAdminKey) : null;
-  const declared = (from: Config) => declaredFrom(from, generatedAdmin?.key ?? null);
+  const declared = (from: Config) => declaredKeys(from, generatedAdmin?.key ?? null);
   const ring = createKeyRing(clock, declared(config));
   const keyWatch = watchKeys(ring, keyStore, (error) => log.error({ error: String(error) }, 'keys could not be read'));
   await keyWatch.poll();
@@ -271,21 +271,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await server.drain(graceMs);
       await closeStores();
     },
-  };
-}
-
-function declaredFrom(config: Config, generatedAdminKey: string | null) {
-  return {
-    accounts: declaredAccounts(config),
-    keys: config.keys.map((key) => ({
-      key: key.key,
-      account: key.account,
-      name: key.name,
-      expiresMs: key.expires ?? null,
-      models: key.models ?? null,
-    })),
-    adminKey: config.admin.key ?? generatedAdminKey,
-    defaultPlan: config.default_plan,
   };
 }
 

@@ -1,0 +1,19 @@
+import { declaredAccounts } from '../config/declared.ts';
+import type { Config } from '../config/schema.ts';
+import type { Declared } from './key-directory.ts';
+
+/** Accounts and keys of the configuration file, as the ring takes them. `generatedAdminKey` stands in for `admin.key`. */
+export function declaredKeys(config: Config, generatedAdminKey: string | null): Declared {
+  return {
+    accounts: declaredAccounts(config),
+    keys: config.keys.map((key) => ({
+      key: key.key,
+      account: key.account,
+      name: key.name,
+      expiresMs: key.expires ?? null,
+      models: key.models ?? null,
+    })),
+    adminKey: config.admin.key ?? generatedAdminKey,
+    defaultPlan: config.default_plan,
+  };
+}

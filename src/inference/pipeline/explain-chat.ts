@@ -1,0 +1,114 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import { lossHeader } from '../neutral/loss.ts';
+import { explainRoute } from '../routing/explain.ts';
+import type { Health } from '../routing/health.ts';
+import type { Target } from '../routing/target.ts';
+import { candidatesOf, costMilliOf, routeQueryOf } from './chat.ts';
+import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { prepareWith } from './prepare.ts';
+import type { RoutingWishes } from './routing-wishes.ts';
+import type { Snapshot } from './services.ts';
+
+export interface ExplainedChat {
+  kind: 'explained';
+  alias: string;
+  endpoint: 'chat';
+  stream: boolean;
+  /** Units of quota. */
+  cost: number;
+  attemptsMax: number;
+  inputTokensEstimate: number;
+  /** Separate upstream requests for `n` choices; 1 when one does. */
+  upstreamRequests: number;
+  /** In the order in which they would be asked; those that are out come last. */
+  candidates: readonly ExplainedTarget[];
+  /** What no candidate can do, when that is why nothing would be sent. */
+  unmet: readonly string[];
+}
+
+export interface ExplainedTarget {
+  target: string;
+  rank: number;
+  priority: number;
+  weight: number;
+  verdict: string;
+  simulated: boolean;
+  /** Null when nothing can be sent there; `why` says so. */
+  sent: SentBody | null;
+  why: string | null;
+}
+
+export interface SentBody {
+  answer: 'pass-through' | 'converted';
+  dialect: string;
+  bytes: number;
+  /** `x-culvert-dropped`'s value: fields that would be left out or changed. */
+  dropped: string | null;
+}
+
+export interface ChatQuestion {
+  snapshot: Snapshot;
+  principal: Principal;
+  raw: Buffer;
+  dialect: DialectId;
+  wishes: RoutingWishes;
+  health: Health;
+  /** Monotonic ms, by the clock of `health`. */
+  nowMs: number;
+}
+
+/** What would happen to this body, by the code that would do it, without sending anything. */
+export async function explainChat(question: ChatQuestion): Promise<ExplainedChat | Failure> {
+  const { snapshot, principal, raw, dialect } = question;
+  const read = readConversation(raw, dialect);
+  if (!read.ok) return read.failure;
+  const body = read.value;
+  const { facts } = body;
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, principal);
+  if ('kind' in candidates) return candidates;
+
+  const route = explainRoute(routeQueryOf(question, facts, alias, candidates), question.health, question.nowMs);
+  const byId = new Map(candidates.map(({ target }) => [target.id, target]));
+  const fansOut = facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN);
+  return {
+    kind: 'explained',
+    alias: alias.id,
+    endpoint: 'chat',
+    stream: facts.stream,
+    cost: costMilliOf(snapshot, alias, 'chat') / 1_000,
+    attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    upstreamRequests: fansOut ? facts.n : 1,
+    candidates: await Promise.all(
+      route.candidates.map(async (candidate) => {
+        const target = byId.get(candidate.target)!;
+        const sending = await wouldSend(snapshot, body, target, fansOut ? { seed: facts.seed } : null);
+        return { ...candidate, simulated: target.simulated, ...sending };
+      }),
+    ),
+    unmet: route.unmet,
+  };
+}
+
+async function wouldSend(
+  snapshot: Snapshot,
+  body: ConversationBody,
+  target: Target,
+  child: { seed: number | null } | null,
+): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
+  const prepared = await prepareWith(body, snapshot.providers, child)(target);
+  if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
+  return {
+    sent: {
+      answer: prepared.answer,
+      dialect: target.dialect,
+      bytes: Buffer.byteLength(prepared.bytes),
+      dropped: lossHeader(prepared.losses),
+    },
+    why: null,
+  };
+}
