@@ -99,3 +99,12 @@ test('a long string with escaped quotes ends where it ends', () => {
   const text = `{"content":"${content}","model":"m"}`;
   assert.equal(slice(text, scan(text).model), '"m"');
 });
+
+test('S21 members written inside a string are text, however far the string’s end', () => {
+  for (let length = 0; length < 80; length += 1) {
+    const content = `${'x'.repeat(length)}","model":"evil`;
+    const text = JSON.stringify({ content, model: 'm', end: '\\'.repeat(length) });
+    const seen = scan(text);
+    assert.deepEqual([seen.modelCount, slice(text, seen.model), seen.members.length], [1, '"m"', 12], String(length));
+  }
+});

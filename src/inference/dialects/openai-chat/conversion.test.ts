@@ -188,6 +188,25 @@ test('pictures of tool results follow behind the last of them, as the format kno
   ]);
 });
 
+test('tool messages stand together behind the calls, also when the first of them holds a picture', () => {
+  const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };
+  const { body } = wire(
+    neutral({
+      messages: [
+        { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'see' }, picture] },
+        { role: 'tool', tool_call_id: 'b', content: 'fine' },
+        { role: 'assistant', content: 'ok' },
+      ],
+    }),
+  );
+  assert.deepEqual(body.messages, [
+    { role: 'tool', tool_call_id: 'a', content: 'see' },
+    { role: 'tool', tool_call_id: 'b', content: 'fine' },
+    { role: 'user', content: [picture] },
+    { role: 'assistant', content: 'ok' },
+  ]);
+});
+
 test('a document by URL is refused with its place, since leaving it out would change the answer', () => {
   const source = { kind: 'url', url: 'https://x.example/a.pdf' } as const;
   const encoded = encodeRequest(

@@ -84,6 +84,10 @@ test('S21 a key given twice or with escapes is written anew, so that all read th
     streamUsage: 'ask',
   });
   assert.equal(twice.text, '{"stream":true,"stream_options":{"a":1,"include_usage":true},"model":"up"}');
+  const both = prepare('{"model":"a","stream":true,"stream_options":{},"stream\\u005foptions":{"b":1}}', {
+    streamUsage: 'ask',
+  });
+  assert.deepEqual(JSON.parse(both.text).stream_options, { b: 1, include_usage: true });
   const proto = prepare('{"__proto__":{"x":1},"model":"a","models":[]}');
   assert.equal(proto.text, '{"__proto__":{"x":1},"model":"up"}');
 });

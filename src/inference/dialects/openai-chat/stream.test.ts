@@ -243,6 +243,14 @@ test('in passing, the chunk that exists only for usage is told apart', () => {
   assert.deepEqual(reader.seen.usage, { inputTokens: 1, outputTokens: 2 });
 });
 
+test('in passing, usage beside text is seen', () => {
+  const reader = readInPassing();
+  reader.step({ event: '', data: piece({ content: 'x' }) });
+  const beside = `${piece({ content: 'y' }).slice(0, -1)},"usage": {"prompt_tokens":4,"completion_tokens":2}}`;
+  assert.deepEqual(reader.step({ event: '', data: beside }), { content: true, fault: null, usageOnly: false });
+  assert.deepEqual(reader.seen.usage, { inputTokens: 4, outputTokens: 2 });
+});
+
 test('in passing, text that looks like usage, an error or an end is text', () => {
   const reader = readInPassing();
   reader.step({ event: '', data: piece({ content: 'x' }) });
