@@ -15,6 +15,7 @@ import { statusRoutes } from './http/routes/status.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
+import { createHealthChecks } from './inference/pipeline/health-checks.ts';
 import { createKnownModels, refreshIntervalMs } from './inference/pipeline/known-models.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
@@ -116,7 +117,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   });
   let simulator: { url: string; close(): Promise<void> } | null = null;
+  const healthChecks = createHealthChecks({ clock, transport, health });
   let snapshot = await takeSnapshot();
+  healthChecks.follow(snapshot);
 
   async function takeSnapshot(): Promise<Snapshot> {
     const built = buildSnapshot({
@@ -143,6 +146,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const next = await takeSnapshot();
     snapshot = next;
     health.retain(next.models.targets());
+    healthChecks.follow(next);
   }
 
   async function refreshModels(): Promise<void> {
@@ -240,6 +244,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function closeStores(): Promise<void> {
     keyWatch.stop();
+    healthChecks.stop();
     await services.conversations.close();
     await simulator?.close();
     await transport.close();

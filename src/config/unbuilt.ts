@@ -45,7 +45,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
   warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
   warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'openai-responses' || value === 'gemini'),
-  warn('providers.*.health', 'a later part (active health checks)'),
   warn('models.*.type', 'part 3 (rerank)', (value) => value === 'rerank'),
   warn('models.*.type', 'part 4 (embeddings)', (value) => value === 'embedding'),
   warn(

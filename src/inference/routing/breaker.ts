@@ -7,7 +7,13 @@ export const openMinMs = 5_000;
 export const openMaxMs = 60_000;
 
 /** Why nothing is sent; words for people. */
-export type OpenReason = 'failing' | 'quota exhausted' | 'bad credential' | 'model unavailable' | 'region blocked';
+export type OpenReason =
+  | 'failing'
+  | 'quota exhausted'
+  | 'bad credential'
+  | 'model unavailable'
+  | 'region blocked'
+  | 'health check failed';
 
 /**
  * Times are monotonic ms. `open` past `untilMs` is due a probe: one real request whose end decides. `owner` is the
@@ -24,6 +30,8 @@ export type BreakerEvent =
   | { type: 'failed'; failures: number; total: number }
   /** One answer is proof enough (a refused key, a model that is gone). */
   | { type: 'tripped'; forMs: number; why: OpenReason }
+  /** An active health check answered: it takes back what an earlier one said, nothing else. */
+  | { type: 'check-passed' }
   | { type: 'probe-began'; owner: object; lostAtMs: number }
   | { type: 'probe-succeeded' }
   | { type: 'probe-failed' }
@@ -44,6 +52,7 @@ export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: numb
       if (event.type === 'failed') return afterFailure(state.failuresInRow + 1, event.failures, event.total, nowMs);
       return state;
     case 'open':
+      if (event.type === 'check-passed') return state.why === 'health check failed' ? closed : state;
       return event.type === 'probe-began' && nowMs >= state.untilMs ? probing(state, event) : state;
     case 'probing':
       switch (event.type) {

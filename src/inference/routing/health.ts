@@ -38,6 +38,8 @@ export interface Health {
   firstToken(lane: Lane, attempt: object, firstTokenMs: number, nowMs: number): void;
   /** Exactly once for each `began`. */
   ended(lane: Lane, attempt: object, end: LaneEnd, nowMs: number): void;
+  /** An active health check of the target's provider: a failed one opens the target for `forMs`. */
+  checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void;
   /** After a reload: forgets what none of these targets names. */
   retain(targets: Iterable<Target>): void;
   /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
@@ -144,6 +146,13 @@ export function createHealth(options: { clock: Clock }): Health {
         if (end.class === 'stall_first_token') state.firstToken.observe(end.afterMs, nowMs);
       }
       learn(state, attempt, end, nowMs);
+    },
+    checked(target, outcome, forMs, nowMs) {
+      const event: BreakerEvent =
+        outcome === 'passed' ? { type: 'check-passed' } : { type: 'tripped', forMs, why: 'health check failed' };
+      // All lanes of a target share its model's breaker.
+      const scope = lanes(target)[0]?.state.ofModel;
+      if (scope !== undefined) scope.breaker = afterEvent(scope.breaker, event, nowMs);
     },
     retain(targets) {
       const kept = new Set<string>();
