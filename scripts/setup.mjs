@@ -1,5 +1,6 @@
 // Brings node_modules up to the lockfile before `npm start`, `npm test` and `npm run check`; does nothing when it is
-// there already. Plain JavaScript for Node 18+: it runs before the repository's own Node 24 is installed.
+// there already. Called by the scripts themselves, not by npm's pre-scripts, which a user's `ignore-scripts` turns off.
+// No package runs a script at install. Plain JavaScript for Node 18+: it runs before the repository's own Node 24 is installed.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,7 @@ if (installed !== stamp) {
   const args = installed === null ? ['ci'] : ['install', '--no-save'];
   console.error(`Installing packages (npm ${args.join(' ')}); once per lockfile, about ten seconds…`);
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  const run = spawnSync(npm, [...args, '--loglevel=error', '--no-audit', '--no-fund'], {
+  const run = spawnSync(npm, [...args, '--ignore-scripts', '--loglevel=error', '--no-audit', '--no-fund'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     shell: process.platform === 'win32',
