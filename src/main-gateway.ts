@@ -7,6 +7,7 @@ import { issueFirstKey } from './auth/issue-key.ts';
 import { createKeyRing } from './auth/key-ring.ts';
 import { watchKeys } from './auth/watch-keys.ts';
 import type { Config } from './config/schema.ts';
+import type { Route } from './http/exchange.ts';
 import { chatRoute } from './http/routes/chat.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
@@ -46,6 +47,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   url: string;
+  /** The whole route table: what each path demands before its handler runs. */
+  routes: readonly Route[];
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
   newUserKey: string | null;
@@ -194,16 +197,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
+  const routes: readonly Route[] = [
+    chatRoute(services),
+    ...modelRoutes(services),
+    requestRoute(ledger, clock),
+    ...statusRoutes({ services, version, draining: () => server.draining, storeTrouble: () => null }),
+    ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
+  ];
   const server = createGatewayServer({
     clock,
     admission: services.admission,
-    routes: [
-      chatRoute(services),
-      ...modelRoutes(services),
-      requestRoute(ledger, clock),
-      ...statusRoutes({ services, version, draining: () => server.draining, storeTrouble: () => null }),
-      ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
-    ],
+    routes,
     authenticate: (headers) => ring.authenticate(headers),
     authenticateAdmin(headers) {
       const answer = ring.authenticateAdmin(headers);
@@ -255,6 +259,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   return {
     url,
+    routes,
     newAdminKey: generatedAdmin?.created ? generatedAdmin.key : null,
     newUserKey,
     snapshot: () => snapshot,

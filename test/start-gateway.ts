@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { checkConfigText } from '../src/config/check.ts';
 import { formatProblem } from '../src/config/problem.ts';
 import { type Gateway, openGateway } from '../src/main-gateway.ts';
-import { createLog } from '../src/observe/log.ts';
+import { createLog, type Log } from '../src/observe/log.ts';
 
 export const testKey = 'sk-cv-test-key-0001';
 export const otherKey = 'sk-cv-test-key-0002';
@@ -23,9 +23,14 @@ export interface TestGateway extends Gateway {
 
 /**
  * A real gateway on a free port with a data folder of its own, closed after the test. `config` is what a culvert.yaml
- * would hold; keys, admin key, port and data folder are filled in.
+ * would hold; keys, admin key, port and data folder are filled in. `t` is a test, or `{ after }` of node:test for one
+ * gateway that all tests of a file use.
  */
-export async function startGateway(t: TestContext, config: Record<string, unknown> = {}): Promise<TestGateway> {
+export async function startGateway(
+  t: Pick<TestContext, 'after'>,
+  config: Record<string, unknown> = {},
+  parts: { log?: Log } = {},
+): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const parse = (from: Record<string, unknown>) => {
     const text = stringify({
@@ -44,7 +49,7 @@ export async function startGateway(t: TestContext, config: Record<string, unknow
     if (!checked.ok) throw new Error(checked.errors.map(formatProblem).join('\n'));
     return checked.config;
   };
-  const { log } = await createLog({ level: 'silent', form: 'json' });
+  const log = parts.log ?? (await createLog({ level: 'silent', form: 'json' })).log;
   const gateway = await openGateway({ config: parse(config), env: {}, log, version: '0.0.0-test', locals: [] });
   let closed = false;
   const close = async (graceMs: number) => {
@@ -73,7 +78,12 @@ export async function startGateway(t: TestContext, config: Record<string, unknow
 /** `providers` and `models` over test upstreams: alias `chat` with one target each, in order of priority. */
 export function overUpstreams(...urls: readonly string[]): Record<string, unknown> {
   return {
-    providers: Object.fromEntries(urls.map((url, i) => [`up${i + 1}`, { type: 'openai', base_url: `${url}/v1`, api_key: `upstream-secret-${i + 1}` }])),
+    providers: Object.fromEntries(
+      urls.map((url, i) => [
+        `up${i + 1}`,
+        { type: 'openai', base_url: `${url}/v1`, api_key: `upstream-secret-${i + 1}` },
+      ]),
+    ),
     models: { chat: { targets: urls.map((_, i) => ({ provider: `up${i + 1}`, model: 'mock/ok', priority: i + 1 })) } },
   };
 }
