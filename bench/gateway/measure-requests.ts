@@ -1,0 +1,128 @@
+import { closedLoop, median, openLoop, percentile } from './load.ts';
+import { cpuSeconds, type Subject, type Upstream } from './processes.ts';
+import { judged, type Row, told } from './rows.ts';
+import { chatRequest } from './wire.ts';
+
+export interface Bench {
+  upstream: Upstream;
+  nginx: Subject;
+  culvert: Subject;
+  /** Null when bench/gateway has no node_modules. */
+  portkey: Subject | null;
+  mode: 'full' | 'quick';
+}
+
+export function wholeRequest(proxy: Pick<Subject, 'headers'>): Buffer {
+  return chatRequest({ headers: proxy.headers, model: 'same', stream: null });
+}
+
+interface Throughput {
+  perCpuSecond: number;
+  perSecond: number;
+  /** Of one core, by load and upstream together: near 1, they are what holds the proxy back. */
+  loadBusy: number;
+}
+
+async function throughput(bench: Bench, proxy: Subject, connections: number, seconds: number): Promise<Throughput> {
+  const before = cpuSeconds(proxy.pid);
+  const loadBefore = cpuSeconds(process.pid) + cpuSeconds(bench.upstream.pid);
+  const result = await closedLoop({ port: proxy.port, request: wholeRequest(proxy), connections, seconds });
+  if (result.errors > 0) throw new Error(`${proxy.name}: ${result.errors} of ${result.requests} requests failed`);
+  const load = cpuSeconds(process.pid) + cpuSeconds(bench.upstream.pid) - loadBefore;
+  return {
+    perCpuSecond: result.requests / (cpuSeconds(proxy.pid) - before),
+    perSecond: result.requests / result.seconds,
+    loadBusy: load / result.seconds,
+  };
+}
+
+/** Rounds of A, B, C, A, B, C: what the machine does besides falls on all alike, and ratios are taken round by round. */
+export async function measureRequests(bench: Bench): Promise<Row[]> {
+  const rounds = bench.mode === 'quick' ? 3 : 7;
+  const seconds = bench.mode === 'quick' ? 1.5 : 3;
+  const rows: Row[] = [];
+  await throughput(bench, bench.culvert, 64, bench.mode === 'quick' ? 2 : 5);
+  if (bench.portkey !== null) await throughput(bench, bench.portkey, 64, 3);
+  for (const { connections, atLeast } of [
+    { connections: 64, atLeast: 0.27 },
+    { connections: 10, atLeast: 0.25 },
+  ]) {
+    const ours: Throughput[] = [];
+    const limit: Throughput[] = [];
+    const peer: Throughput[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      limit.push(await throughput(bench, bench.nginx, connections, seconds));
+      ours.push(await throughput(bench, bench.culvert, connections, seconds));
+      if (connections === 64 && bench.portkey !== null)
+        peer.push(await throughput(bench, bench.portkey, connections, seconds));
+    }
+    const ratio = (others: readonly Throughput[]) => ours.map((o, i) => o.perCpuSecond / others[i]!.perCpuSecond);
+    rows.push(
+      judged(`requests per CPU-second ÷ nginx, 2 KB, c=${connections}`, ratio(limit), { atLeast, unit: '', digits: 3 }),
+    );
+    if (peer.length > 0)
+      rows.push(
+        judged('requests per CPU-second ÷ Portkey on Node 20', ratio(peer), { atLeast: 14, unit: '', digits: 1 }),
+      );
+    rows.push(
+      judged(
+        `CPU per request, c=${connections}`,
+        ours.map((o) => 1e6 / o.perCpuSecond),
+        { ...(connections === 64 ? { atMost: 52 } : {}), unit: ' µs', digits: 1 },
+      ),
+      told(
+        `nginx's CPU per request, c=${connections}`,
+        `${(1e6 / median(limit.map((l) => l.perCpuSecond))).toFixed(1)} µs`,
+      ),
+      told(
+        `requests per second, c=${connections}: Culvert, nginx (core of load and upstream busy)`,
+        [ours, limit]
+          .map(
+            (of) =>
+              `${Math.round(median(of.map((o) => o.perSecond)))} (${median(of.map((o) => o.loadBusy)).toFixed(2)})`,
+          )
+          .join(', '),
+      ),
+    );
+  }
+  return rows;
+}
+
+export async function measureLatency(bench: Bench): Promise<Row[]> {
+  const rounds = bench.mode === 'quick' ? 2 : 5;
+  const seconds = bench.mode === 'quick' ? 2 : 5;
+  const direct = { port: bench.upstream.port, headers: {} };
+  const through: Record<'direct' | 'nginx' | 'culvert', { p50: number[]; p99: number[] }> = {
+    direct: { p50: [], p99: [] },
+    nginx: { p50: [], p99: [] },
+    culvert: { p50: [], p99: [] },
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, proxy] of [
+      ['direct', direct],
+      ['nginx', bench.nginx],
+      ['culvert', bench.culvert],
+    ] as const) {
+      const { latenciesMs, errors } = await openLoop({
+        port: proxy.port,
+        request: wholeRequest(proxy),
+        perSecond: 500,
+        seconds,
+      });
+      if (errors > 0) throw new Error(`${name}: ${errors} requests failed`);
+      through[name].p50.push(percentile(latenciesMs, 0.5));
+      through[name].p99.push(percentile(latenciesMs, 0.99));
+    }
+  }
+  const over = (base: 'direct' | 'nginx', which: 'p50' | 'p99') =>
+    through.culvert[which].map((value, i) => value - through[base][which][i]!);
+  return [
+    judged('added p50 at 500 req/s over the direct path', over('direct', 'p50'), {
+      atMost: 0.35,
+      unit: ' ms',
+      digits: 2,
+    }),
+    judged('added p50 at 500 req/s over nginx’s', over('nginx', 'p50'), { unit: ' ms', digits: 2 }),
+    judged('added p99 at 500 req/s over nginx’s', over('nginx', 'p99'), { unit: ' ms', digits: 2 }),
+  ];
+}

@@ -1,0 +1,240 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { UpstreamFacts } from './upstream.ts';
+
+/** The core of whatever is measured; load and upstream have the other one. */
+export const proxyCore = '0';
+export const loadCore = '1';
+
+export interface Subject {
+  name: string;
+  /** Where callers connect. */
+  port: number;
+  /** Headers its callers send. */
+  headers: Readonly<Record<string, string>>;
+  /** The process whose CPU and memory count. */
+  pid: number;
+  stop(): Promise<void>;
+}
+
+export interface Upstream {
+  port: number;
+  pid: number;
+  facts(): Promise<UpstreamFacts>;
+  stop(): void;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const benchKey = 'sk-cv-bench-key-0001';
+const clockTicksPerSecond = 100;
+
+/** CPU seconds of a process, all threads, user and system. */
+export function cpuSeconds(pid: number): number {
+  // The name in parentheses may hold blanks.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / clockTicksPerSecond;
+}
+
+/** Resident memory in MB. */
+export function residentMb(pid: number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+}
+
+export function scratchFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'culvert-bench-'));
+}
+
+export async function startUpstream(): Promise<Upstream> {
+  const child = fork(new URL('./upstream.ts', import.meta.url), { execArgv: ['--max-semi-space-size=16'] });
+  pin(child.pid!, loadCore);
+  const port = await new Promise<number>((resolve) =>
+    child.once('message', (message) => resolve((message as { port: number }).port)),
+  );
+  return {
+    port,
+    pid: child.pid!,
+    facts() {
+      return new Promise((resolve) => {
+        child.once('message', (facts) => resolve(facts as UpstreamFacts));
+        child.send({ ask: 'facts' });
+      });
+    },
+    stop: () => void child.kill('SIGKILL'),
+  };
+}
+
+export function pin(pid: number, core: string): void {
+  spawn('taskset', ['-acp', core, String(pid)], { stdio: 'ignore' });
+}
+
+export async function startNginx(upstreamPort: number): Promise<Subject> {
+  const folder = scratchFolder();
+  const port = await freePort();
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  writeFileSync(
+    join(folder, 'nginx.conf'),
+    `worker_processes 1; pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_rlimit_nofile 19000; daemon off;
+events { worker_connections 12000; }
+http {
+  access_log off; keepalive_requests 1000000000; keepalive_timeout 75s; tcp_nodelay on;
+  ${paths.map((path) => `${path}_temp_path ${folder}/${path};`).join(' ')}
+  upstream bench { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000000; }
+  server { listen 127.0.0.1:${port} backlog=4096;
+    location / { proxy_pass http://bench; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off; } }
+}`,
+  );
+  const child = startPinned(nginxBinary(), ['-c', join(folder, 'nginx.conf'), '-p', folder], 'ignore');
+  await answers(port);
+  return { name: 'nginx', port, headers: {}, pid: childOf(child.pid!), stop: () => stopped(child) };
+}
+
+function nginxBinary(): string {
+  return '/usr/sbin/nginx';
+}
+
+export interface CulvertStart {
+  upstreamPort: number;
+  /** Beside the environment. */
+  env?: Readonly<Record<string, string>>;
+  /** Default: a folder of its own. */
+  folder?: string;
+}
+
+/** Everything on, as an operator would start it: key, ledger, metrics, a log line a request. */
+export async function startCulvert(order: CulvertStart): Promise<Subject> {
+  const { child, port } = await launchCulvert(order);
+  await answers(port);
+  return { name: 'Culvert', port, headers: culvertHeaders, pid: child.pid!, stop: () => stopped(child) };
+}
+
+export const culvertHeaders = { authorization: `Bearer ${benchKey}` };
+
+/** Only starts it; does not wait until it answers. */
+export async function launchCulvert(order: CulvertStart): Promise<{ child: ChildProcess; port: number }> {
+  const folder = order.folder ?? scratchFolder();
+  const port = await freePort();
+  const base = `http://127.0.0.1:${order.upstreamPort}`;
+  const config = join(folder, 'culvert.yaml');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    config,
+    `server: { host: 127.0.0.1, port: ${port} }
+storage: { data_dir: ${folder}/data }
+providers:
+  same: { type: openai, base_url: ${base}/v1, api_key: upstream-key }
+  other: { type: anthropic, base_url: ${base}, api_key: upstream-key }
+models:
+  same: { targets: [same/bench-model] }
+  converted: { targets: [other/bench-model] }
+keys: [ { key: ${benchKey}, account: bench, name: bench } ]
+autodetect: off
+`,
+  );
+  const log = openSync(join(folder, 'culvert.log'), 'a');
+  const args = [join(root, 'bin', 'culvert.mjs'), 'start', '--config', config];
+  // For profiling by hand, such as CULVERT_BENCH_FLAGS=--cpu-prof.
+  const flags = process.env.CULVERT_BENCH_FLAGS?.split(' ') ?? [];
+  const child = startPinned(process.execPath, [...flags, ...args], log, order.env);
+  return { child, port };
+}
+
+/** Null when it is not installed in this folder. */
+export async function startPortkey(upstreamPort: number): Promise<Subject | null> {
+  const script = fileURLToPath(new URL('./node_modules/@portkey-ai/gateway/build/start-server.js', import.meta.url));
+  const node = systemNode();
+  try {
+    readFileSync(script, { flag: 'r' });
+  } catch {
+    return null;
+  }
+  const port = await freePort();
+  const child = startPinned(node, [script, `--port=${port}`, '--headless'], 'ignore');
+  await answers(port);
+  const headers = {
+    authorization: 'Bearer upstream-key',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `http://127.0.0.1:${upstreamPort}/v1`,
+  };
+  return { name: 'Portkey', port, headers, pid: child.pid!, stop: () => stopped(child) };
+}
+
+/** The `node` outside of this repository: Portkey is measured on what the machine has. */
+export function systemNode(): string {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    if (folder.includes('node_modules')) continue;
+    try {
+      if (readdirSync(folder).includes('node')) return join(folder, 'node');
+    } catch {
+      // Not every folder of PATH exists.
+    }
+  }
+  return process.execPath;
+}
+
+function startPinned(
+  command: string,
+  args: readonly string[],
+  output: number | 'ignore',
+  env: Readonly<Record<string, string>> = {},
+): ChildProcess {
+  const stderr = process.env.CULVERT_BENCH_DEBUG === undefined ? output : 'inherit';
+  const child = spawn('taskset', ['-c', proxyCore, command, ...args], {
+    stdio: ['ignore', output, stderr],
+    env: { ...process.env, ...env },
+  });
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  return child;
+}
+
+/** Nothing that was started here outlives a run, a failed one included. */
+const running = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGTERM');
+});
+
+function stopped(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) return resolve();
+    child.once('exit', () => resolve());
+    child.kill('SIGTERM');
+    setTimeout(() => child.kill('SIGKILL'), 3_000).unref();
+  });
+}
+
+/** nginx's worker. */
+function childOf(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return Number(children.split(' ')[0]);
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net');
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Until something listens. */
+export async function answers(port: number, everyMs = 50): Promise<void> {
+  for (let attempt = 0; attempt < 15_000 / everyMs; attempt += 1) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (open) return;
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+  throw new Error(`nothing answers on port ${port}`);
+}

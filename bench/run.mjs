@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// node bench/run.mjs                    every subject
+// node bench/run.mjs gateway [row…]     one of them, with its own arguments
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const subjects = {
+  gateway: 'gateway/run.ts',
+  ledger: 'ledger/commit-cost.ts',
+  routing: 'routing/next.ts',
+  dialects: 'dialects/convert.ts',
+};
+const [first, ...rest] = process.argv.slice(2);
+const flagsOnly = first === undefined || first.startsWith('--');
+if (!flagsOnly && !(first in subjects)) {
+  console.error(`No such subject: ${first}. Subjects: ${Object.keys(subjects).join(', ')}.`);
+  process.exit(2);
+}
+for (const name of flagsOnly ? Object.keys(subjects) : [first]) {
+  const script = fileURLToPath(new URL(subjects[name], import.meta.url));
+  const args = flagsOnly ? (name === 'gateway' ? process.argv.slice(2) : []) : rest;
+  console.log(`\n# ${name}`);
+  const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
