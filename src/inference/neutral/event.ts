@@ -31,7 +31,14 @@ export type NeutralEvent =
   /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */
   | { type: 'failed'; fault: Fault };
 
-export type FinishReason = 'stop' | 'stop-sequence' | 'length' | 'tool-calls' | 'content-filter' | 'pause' | 'context-full';
+export type FinishReason =
+  | 'stop'
+  | 'stop-sequence'
+  | 'length'
+  | 'tool-calls'
+  | 'content-filter'
+  | 'pause'
+  | 'context-full';
 
 /** True for what a person would see as the answer's beginning; it commits the response headers. */
 export function isContent(event: NeutralEvent): boolean {

@@ -259,7 +259,7 @@ export class Attempt implements UpstreamObserver {
     }
     const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
     const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
-    return new ConvertedAnswer(source, this.#job.sink());
+    return new ConvertedAnswer(source, this.#job.sink(), this.#job.inputTokensEstimate);
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */

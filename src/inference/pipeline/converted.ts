@@ -36,12 +36,15 @@ export class ConvertedAnswer implements AnswerReader {
   usage: Usage | null = null;
   readonly #source: EventSource;
   readonly #sink: EventSink;
+  readonly #inputTokensEstimate: number;
   #contentBytes = 0;
   #ended = false;
 
-  constructor(source: EventSource, sink: EventSink) {
+  /** The estimate stands in the caller's usage when the upstream never says what it read. */
+  constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number) {
     this.#source = source;
     this.#sink = sink;
+    this.#inputTokensEstimate = inputTokensEstimate;
   }
 
   get outputTokensSeen(): number {
@@ -65,6 +68,10 @@ export class ConvertedAnswer implements AnswerReader {
     return whole === '' ? out : whole;
   }
 
+  #counted(): Usage {
+    return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
+  }
+
   #give(events: readonly NeutralEvent[]): Bytes | null {
     let out = '';
     for (const event of events) {
@@ -73,8 +80,10 @@ export class ConvertedAnswer implements AnswerReader {
         break;
       }
       if (event.type === 'usage') this.usage = event.usage;
-      else if (event.type === 'end') this.#ended = true;
-      else if (isContent(event)) {
+      else if (event.type === 'end') {
+        this.#ended = true;
+        if (this.usage === null) out += this.#sink.add({ type: 'usage', usage: this.#counted() });
+      } else if (isContent(event)) {
         this.contentEvents++;
         this.#contentBytes += contentLength(event);
       }

@@ -36,8 +36,11 @@ export class PassedStream implements AnswerReader {
 
   finish(): Bytes | null {
     const out = this.fault === null ? this.#forward(this.#splitter.end()) : null;
-    if (!this.#reader.seen.terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
-    return out;
+    const { terminal, closing } = this.#reader.seen;
+    if (!terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
+    if (this.fault !== null || closing === undefined || closing === '') return out;
+    // Some services finish every choice and leave the terminal frame out; clients wait for it.
+    return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */

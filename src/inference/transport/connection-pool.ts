@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
-import { type buildConnector, Client } from 'undici';
+import type { buildConnector } from 'undici';
+// Not from 'undici' itself: its index loads fetch, WebSocket and caches too, a good 50 ms of our cold start.
+import Client from 'undici/lib/dispatcher/client.js';
 import type { Connect } from './connect.ts';
 
 const keepAliveMs = 30_000;
@@ -104,6 +106,10 @@ export class ConnectionPool {
     this.all.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at !== -1) this.idle.splice(at, 1);
+  }
+
+  get size(): number {
+    return this.all.size;
   }
 
   /** No exchange runs here. */

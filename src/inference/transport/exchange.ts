@@ -51,9 +51,8 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   private held = false;
   /** The decompressor has enough for now. */
   private inputFull = false;
-  /** Set when written on a socket that had served before, and not yet repeated. */
+  /** -1 when it was written on a fresh socket, as every repeated one is. */
   private sentOnReusedAtMs = -1;
-  private retried = false;
 
   constructor(host: ExchangeHost, pool: ConnectionPool, request: UpstreamRequest, observer: UpstreamObserver) {
     this.host = host;
@@ -188,12 +187,11 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   }
 
   private isStaleSocket(error: Error): boolean {
-    if (this.state !== 'sent' || this.retried || this.sentOnReusedAtMs < 0 || !lostConnection(error)) return false;
+    if (this.state !== 'sent' || this.sentOnReusedAtMs < 0 || !lostConnection(error)) return false;
     return this.host.monotonicMs() - this.sentOnReusedAtMs <= staleSocketMs;
   }
 
   private retryOnFreshSocket(): void {
-    this.retried = true;
     this.controller = null;
     this.connection?.destroy();
     this.host.retriedOnFreshSocket();

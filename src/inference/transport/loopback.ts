@@ -52,6 +52,8 @@ export interface Told {
   call: UpstreamCall;
   status: number;
   headers: UpstreamHeaders | null;
+  /** How often an observer was shown a head: never more than once. */
+  heads: number;
   body: Buffer[];
   bodyBytes: number;
   /** 'ended', or what failed. */
@@ -67,6 +69,7 @@ export function send(transport: Transport, origin: string, request: Partial<Upst
   const told: Omit<Told, 'call'> = {
     status: 0,
     headers: null,
+    heads: 0,
     body: [],
     bodyBytes: 0,
     end: end.promise,
@@ -87,6 +90,7 @@ export function send(transport: Transport, origin: string, request: Partial<Upst
     },
     {
       headers(status, headers) {
+        told.heads += 1;
         told.status = status;
         told.headers = headers;
       },

@@ -70,6 +70,7 @@ test('early hints before the answer and trailers after it are not shown', async 
     const told = send(transport, origin);
     assert.equal(await told.end, 'ended');
     assert.equal(told.status, 200);
+    assert.equal(told.heads, 1);
     assert.equal(told.headers?.get('link'), undefined);
     assert.equal(told.headers?.get('x-trailer'), undefined);
     assert.equal(textOf(told), 'abc');

@@ -24,10 +24,14 @@ export interface TransportCounts {
   retriedOnFreshSocket: number;
   /** Exchanges that have neither ended nor failed nor been aborted. */
   running: number;
+  /** Sockets to upstreams: at work, idle or connecting. */
+  readonly connections: number;
 }
 
 /** Sends requests to upstreams. Follows no redirect: 3xx is an answer like any other. */
-export function createTransport(options: TransportOptions = {}): Transport & { readonly counts: TransportCounts } {
+export function createTransport(
+  options: TransportOptions = {},
+): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
   const originsMax = options.originsMax ?? 256;
   const connectOptions = {
@@ -35,7 +39,15 @@ export function createTransport(options: TransportOptions = {}): Transport & { r
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   };
   const pools = new Map<string, ConnectionPool>();
-  const counts: TransportCounts = { retriedOnFreshSocket: 0, running: 0 };
+  const counts = {
+    retriedOnFreshSocket: 0,
+    running: 0,
+    get connections() {
+      let sum = 0;
+      for (const pool of pools.values()) sum += pool.size;
+      return sum;
+    },
+  };
   let requests = 0;
   let state: 'open' | 'closing' = 'open';
   let onIdle: (() => void)[] = [];

@@ -6,6 +6,21 @@ import { listen, onRequest, send, testTransport } from './loopback.ts';
 
 const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
+test('F9 a fresh socket that dies is not tried again', async (t) => {
+  let requests = 0;
+  const origin = await listen(t, (socket) =>
+    onRequest(socket, () => {
+      requests += 1;
+      socket.resetAndDestroy();
+    }),
+  );
+  const transport = testTransport(t);
+  const end = await send(transport, origin).end;
+  assert.equal(end !== 'ended' && end.kind, 'reset');
+  assert.equal(requests, 1);
+  assert.equal(transport.counts.retriedOnFreshSocket, 0);
+});
+
 for (const [how, end] of [
   ['closed', (socket: Socket) => socket.end()],
   ['reset', (socket: Socket) => socket.resetAndDestroy()],
@@ -43,18 +58,28 @@ for (const [how, end] of [
   });
 }
 
-test('F9 a fresh socket that dies is not tried again', async (t) => {
+test('F9 a fresh socket opened in place of one that closed while the request waited is not tried again either', async (t) => {
   let requests = 0;
   const origin = await listen(t, (socket) =>
     onRequest(socket, () => {
       requests += 1;
-      socket.resetAndDestroy();
+      if (requests === 1) socket.end(answer.replace('OK\r\n', 'OK\r\nConnection: close\r\n'));
+      else socket.resetAndDestroy();
     }),
   );
   const transport = testTransport(t);
-  const end = await send(transport, origin).end;
-  assert.equal(end !== 'ended' && end.kind, 'reset');
-  assert.equal(requests, 1);
+  const failed = Promise.withResolvers<string>();
+  const post = (ended: () => void): void => {
+    const timeouts = { connectTimeoutMs: 1_000, headersTimeoutMs: 5_000, bodyTimeoutMs: 5_000 };
+    transport.send(
+      { origin, path: '/', method: 'POST', headers: [], body: 'x', ...timeouts },
+      { headers() {}, data() {}, ended, failed: ({ kind }) => failed.resolve(kind) },
+    );
+  };
+  // In the very callback, before the socket is closed as the answer said.
+  post(() => post(() => failed.resolve('ended')));
+  assert.equal(await failed.promise, 'reset');
+  assert.equal(requests, 2);
   assert.equal(transport.counts.retriedOnFreshSocket, 0);
 });
 
@@ -110,6 +135,22 @@ test('F9 a reused socket that dies long after the request was written is the ups
   const end = await send(transport, origin).end;
   assert.equal(end !== 'ended' && end.kind, 'reset');
   assert.equal(requests, 2);
+});
+
+test('sockets that upstreams close while idle are forgotten, those of failed exchanges too', {
+  timeout: 5_000,
+}, async (t) => {
+  const sockets: Socket[] = [];
+  const origin = await listen(t, (socket) => {
+    sockets.push(socket);
+    onRequest(socket, (head) => (head.includes('/fails') ? socket.end('HTTP/1.1 2') : socket.write(answer)));
+  });
+  const transport = testTransport(t);
+  const paths = ['/', '/', '/', '/fails', '/'];
+  await Promise.all(paths.map((path) => send(transport, origin, { path }).end));
+  assert.equal(transport.counts.connections, 4);
+  for (const socket of sockets) socket.end();
+  while (transport.counts.connections > 0) await new Promise(setImmediate);
 });
 
 test('an answer nobody asked for, sent ahead on an idle socket, never becomes the answer of the next request', async (t) => {
