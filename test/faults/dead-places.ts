@@ -1,0 +1,45 @@
+import { connect, createServer, type Socket } from 'node:net';
+import type { TestContext } from 'node:test';
+import { Worker } from 'node:worker_threads';
+
+/** A port that was open a moment ago: connections are refused. */
+export function closedPort(): Promise<string> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(`http://127.0.0.1:${port}`));
+    });
+  });
+}
+
+// A listener whose thread sleeps accepts nothing; once its queue is full, the kernel drops every further SYN.
+const sleepingListener = `
+const { createServer } = require('node:net');
+const { parentPort, workerData } = require('node:worker_threads');
+const server = createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+  parentPort.postMessage(server.address().port);
+  setImmediate(() => Atomics.wait(workerData, 0, 0));
+});`;
+
+/** A SYN black hole on loopback: connecting neither succeeds nor fails. */
+export async function blackHole(t: TestContext): Promise<string> {
+  const gate = new Int32Array(new SharedArrayBuffer(4));
+  const worker = new Worker(sleepingListener, { eval: true, workerData: gate });
+  const port = await new Promise<number>((resolve) => worker.once('message', resolve));
+  const fillers: Socket[] = [];
+  // Until one of them hangs: then every other does.
+  for (;;) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    fillers.push(socket);
+    const stood = await new Promise<boolean>((resolve) => {
+      socket.once('connect', () => resolve(true));
+      setTimeout(resolve, 150, false);
+    });
+    if (!stood) break;
+  }
+  t.after(async () => {
+    for (const socket of fillers) socket.destroy();
+    await worker.terminate();
+  });
+  return `http://127.0.0.1:${port}`;
+}
