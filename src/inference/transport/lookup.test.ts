@@ -157,11 +157,11 @@ test('a resolver in trouble is not asked more than every 5 s for a name', async 
   assert.ok(script.asked <= 13, `${script.asked} queries`);
 });
 
-test('10,000 names do not fill the memory: the oldest is asked anew', async () => {
+test('2,000 names do not fill the memory: the oldest is asked anew', async () => {
   const { script, lookup } = scripted();
-  for (let i = 0; i < 10_000; i++) await ask(lookup, `n${i}.test`);
+  for (let i = 0; i < 2_000; i++) await ask(lookup, `n${i}.test`);
   script.asked = 0;
-  await ask(lookup, 'n9999.test');
+  await ask(lookup, 'n1999.test');
   assert.equal(script.asked, 0);
   await ask(lookup, 'n0.test');
   assert.equal(script.asked, 1);

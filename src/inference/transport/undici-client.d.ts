@@ -1,0 +1,3 @@
+declare module 'undici/lib/dispatcher/client.js' {
+  export { Client as default } from 'undici';
+}
