@@ -19,12 +19,21 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     },
     async mock(options) {
       const { createSimulator } = await import('./simulator/simulator.ts');
-      const simulator = createSimulator({ purpose: 'mock', name: options.name });
+      const simulator = createSimulator({
+        purpose: 'mock',
+        name: options.name,
+        onEnded: ({ method, path, aborted, bytes_sent: bytesSent, at_ms: atMs, ended_ms: endedMs }) =>
+          options.onEnded({ method, path, aborted, bytesSent, ms: Math.round((endedMs ?? atMs) - atMs) }),
+      });
       const { url } = await simulator.listen(options);
       return { url, close: () => simulator.close() };
     },
     async mockHelp() {
       return (await import('./simulator/help.ts')).mockHelp();
+    },
+    async snapshotOf(config) {
+      const { previewSnapshot } = await import('./main-preview.ts');
+      return previewSnapshot(config, process.env);
     },
   });
 }

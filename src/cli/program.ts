@@ -1,43 +1,147 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { nearest } from '../config/nearest.ts';
+import { CommandFailed } from './command-failed.ts';
+import { addKeysCommands } from './keys-commands.ts';
+import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
+import type { CliParts } from './parts.ts';
 
-/** What commands need of rooms that only the composition root knows. Exit codes: 0 done, 1 failed, 2 wrong call. */
-export interface CliParts {
-  version: string;
-  start(options: { config: string | undefined; host: string | undefined; port: number | undefined }): Promise<number>;
-  mock(options: { host: string; port: number; name: string }): Promise<{ url: string; close(): Promise<void> }>;
-  mockHelp(): Promise<string>;
-}
+export type { CliParts } from './parts.ts';
 
-/** Runs one command line; resolves to the exit code once the command has ended. */
+/**
+ * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
+ * Every command loads its own code when it is called, so that help and wrong calls answer at once.
+ */
 export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
   let exitCode = 0;
-  const program = new Command('culvert')
-    .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
-    .version(parts.version)
-    .showHelpAfterError('(culvert --help, or culvert COMMAND --help, shows what is possible)')
-    .exitOverride();
-
-  program
-    .command('start', { isDefault: true })
-    .description('Start the gateway')
-    .option('--config <file>', 'configuration file (default: CULVERT_CONFIG, ./culvert.yaml, or none)')
-    .option('--host <address>', 'address to listen on, over the configuration')
-    .option('--port <number>', 'port to listen on, over the configuration', portNumber)
-    .addHelpText('after', '\nExample:\n  OPENAI_API_KEY=… culvert start --port 4141')
-    .action(async (options: { config?: string; host?: string; port?: number }) => {
-      exitCode = await parts.start({ config: options.config, host: options.host, port: options.port });
-    });
-
+  const program = createProgram(parts, async (work) => {
+    exitCode = await work;
+  });
   try {
+    const unknown = unknownCommand(program, argv);
+    if (unknown !== null) throw new CommandFailed(unknown, 2);
     await program.parseAsync(argv, { from: 'user' });
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    throw error;
+    if (!(error instanceof CommandFailed)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return error.exitCode;
   }
 }
 
-export function portNumber(text: string): number {
+function createProgram(parts: CliParts, run: Run): Command {
+  const program = new Command('culvert')
+    .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
+    .version(parts.version)
+    .showHelpAfterError('(culvert --help, or culvert COMMAND --help, shows what is possible)')
+    .exitOverride()
+    .addHelpText(
+      'after',
+      `
+Environment:
+  CULVERT_CONFIG     configuration file, where --config names none
+  CULVERT_URL        server that models and chat talk to, where --url names none
+  CULVERT_API_KEY    key for it; unlike --key it does not show in the process list
+
+Example:
+  culvert start`,
+    );
+
+  program
+    .command('start', { isDefault: true })
+    .description('start the gateway')
+    .option(...configOption)
+    .option('--host <address>', 'address to listen on, over the configuration')
+    .option('--port <number>', 'port to listen on, over the configuration', portNumber)
+    .addHelpText('after', example('OPENAI_API_KEY=… culvert start --port 4141'))
+    .action((options: { config?: string; host?: string; port?: number }) =>
+      run(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
+    );
+
+  program
+    .command('init')
+    .description('write a commented configuration file; never over an existing one')
+    .argument('[file]', 'file to write', 'culvert.yaml')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert init'))
+    .action((file, options) => run(import('./commands/init.ts').then(({ init }) => init(file, options))));
+
+  program
+    .command('check')
+    .description('check the configuration, every error with file:line:column')
+    .option(...configOption)
+    .option('--live', 'ask each provider for its list of models, with each credential; find local servers')
+    .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert check --live'))
+    .action((options) => run(import('./commands/check.ts').then(({ check }) => check(options, parts))));
+
+  program
+    .command('explain')
+    .description('say what would happen to a chat request, without sending it')
+    .argument('<body>', 'file with the JSON body of a request; - reads standard input')
+    .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      example(`echo '{"model": "smart", "messages": [{"role": "user", "content": "Hi"}]}' | culvert explain -`),
+    )
+    .action((body, options) =>
+      run(import('./commands/explain.ts').then(({ explain }) => explain(body, options, parts))),
+    );
+
+  program
+    .command('models')
+    .description('list models: of the running server, else of the configuration')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert models'))
+    .action((options) => run(import('./commands/models.ts').then(({ models }) => models(options, parts))));
+
+  program
+    .command('chat')
+    .description('ask the running server a question; the answer comes as it is made')
+    .argument('<text>', 'the question; - reads standard input')
+    .option('--model <model>', 'model to ask (default: the first listed that chats)')
+    .option('--system <text>', 'instructions before the question')
+    .option('--no-stream', 'wait for the whole answer')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .option('--json', "print the server's whole answer as JSON")
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
+    .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
+
+  addKeysCommands(program, run);
+
+  program
+    .command('mock')
+    .description('run an upstream that answers, or fails, as it is told')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <number>', 'port to listen on; 0 takes a free one', portNumber, 4142)
+    .option('--name <name>', 'shown in its answers, to tell one mock from another', '')
+    .option('--faults', 'print every fault that it knows, and end')
+    .option('--json', 'print its URL as JSON, and no requests')
+    .addHelpText('after', example('culvert mock --port 4142'))
+    .action((options) => run(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
+
+  return program;
+}
+
+/** `start` is what runs without a command, so a mistyped one would be told that start takes no arguments. */
+function unknownCommand(program: Command, argv: readonly string[]): string | null {
+  const [word] = argv;
+  if (word === undefined || word.startsWith('-') || word === 'help') return null;
+  const names = program.commands.map((command) => command.name());
+  if (names.includes(word)) return null;
+  const hint = nearest(word, names);
+  return `There is no command '${word}'.${hint === null ? '' : ` Did you mean 'culvert ${hint}'?`} Commands: ${names.join(', ')}.`;
+}
+
+function portNumber(text: string): number {
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new InvalidArgumentError('Expected a port from 0 to 65535.');

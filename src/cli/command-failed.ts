@@ -1,0 +1,8 @@
+/** Ends a command with one sentence on stderr. Exit code 1: it failed; 2: it was called wrongly. */
+export class CommandFailed extends Error {
+  readonly exitCode: 1 | 2;
+  constructor(sentence: string, exitCode: 1 | 2 = 1) {
+    super(sentence);
+    this.exitCode = exitCode;
+  }
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { createSseReader, type SseEvent } from '../../inference/transport/sse-reader.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { print, printJson } from '../print.ts';
+import { readConfig } from '../read-config.ts';
+import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
+import { fromServer } from './models.ts';
+
+export interface ChatFlags extends ServerFlags {
+  model?: string;
+  system?: string;
+  stream: boolean;
+  json?: boolean;
+}
+
+const notComplete = 'The connection ended before the answer did; it is not complete.';
+const eventBytesMax = 1024 * 1024;
+/** What a shell calls an end by Ctrl-C. */
+const interruptedCode = 130;
+
+/** `culvert chat`: one question to the running server, its answer to stdout as it comes. */
+export async function chat(text: string, flags: ChatFlags): Promise<number> {
+  const url = serverUrl(flags, () => readConfig(flags.config));
+  if (url === null) throw new CommandFailed('No server runs here. Start one with culvert start, or set CULVERT_URL.');
+  const key = apiKey(flags);
+  if (key === null) {
+    throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY; culvert keys create makes one.');
+  }
+  const left = new AbortController();
+  process.once('SIGINT', () => left.abort());
+  try {
+    const body = {
+      model: flags.model ?? (await firstChatModel(url, key, left.signal)),
+      messages: messagesOf(text === '-' ? readFileSync(0, 'utf8') : text, flags.system),
+      stream: flags.stream && !flags.json,
+    };
+    const init = { method: 'POST', body: JSON.stringify(body), signal: left.signal };
+    const response = await ask(url, '/v1/chat/completions', key, init);
+    if (body.stream) await writeStream(response);
+    else await writeWhole(response, flags);
+    return 0;
+  } catch (error) {
+    if (left.signal.aborted) return interruptedCode;
+    throw error instanceof CommandFailed ? error : new CommandFailed(notComplete);
+  }
+}
+
+async function firstChatModel(url: string, key: string, signal: AbortSignal): Promise<string> {
+  const listed = await fromServer(url, key, signal);
+  const first = listed.find((model) => model.model_type === 'chat');
+  if (first === undefined)
+    throw new CommandFailed(`${url} lists no model that chats; culvert models shows what it has.`);
+  return first.id;
+}
+
+function messagesOf(text: string, system: string | undefined) {
+  const question = { role: 'user', content: text };
+  return system === undefined ? [question] : [{ role: 'system', content: system }, question];
+}
+
+async function writeWhole(response: Response, flags: ChatFlags): Promise<void> {
+  const answer = (await response.json()) as { choices?: { message?: { content?: string | null; refusal?: string } }[] };
+  if (flags.json) return printJson(answer);
+  const message = answer.choices?.[0]?.message;
+  print(shown(message?.content ?? message?.refusal ?? ''));
+}
+
+/** Ends in a sentence unless the stream said that it was complete: a cut answer must not look like a finished one. */
+async function writeStream(response: Response): Promise<void> {
+  const reader = createSseReader({ eventBytesMax });
+  let ended: 'done' | 'open' = 'open';
+  const take = (events: readonly SseEvent[]) => {
+    for (const { data } of events) {
+      if (data === '[DONE]') ended = 'done';
+      else process.stdout.write(shown(textOf(data)));
+    }
+  };
+  try {
+    for await (const chunk of response.body!) {
+      take(reader.push(Buffer.from(chunk)));
+      if (reader.tooLarge) break;
+    }
+    take(reader.end());
+  } finally {
+    process.stdout.write('\n');
+  }
+  if (ended === 'open') throw new CommandFailed(notComplete);
+}
+
+function textOf(data: string): string {
+  const chunk = JSON.parse(data) as {
+    error?: { message?: string };
+    choices?: { delta?: { content?: string | null; refusal?: string | null } }[];
+  };
+  if (chunk.error !== undefined) throw new CommandFailed(chunk.error.message ?? 'The answer ended with an error.');
+  const delta = chunk.choices?.[0]?.delta;
+  return delta?.content ?? delta?.refusal ?? '';
+}
+
+/** A model's words must not steer the terminal; into a file they go as they are. */
+function shown(text: string): string {
+  if (process.stdout.isTTY !== true) return text;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+}

@@ -1,0 +1,72 @@
+import { configJsonSchema } from '../../config/json-schema.ts';
+import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
+import type { Config } from '../../config/schema.ts';
+import { storedKeys } from '../key-holder.ts';
+import type { CliParts } from '../parts.ts';
+import { note, print, printJson } from '../print.ts';
+import { loadHere } from '../read-config.ts';
+import type { LiveReport } from './check-live.ts';
+
+export interface CheckFlags {
+  config?: string;
+  live?: boolean;
+  schema?: boolean;
+  json?: boolean;
+}
+
+interface Counts {
+  providers: number;
+  models: number;
+  keys: number;
+}
+
+/** `culvert check`: 0 when a start would take this configuration and, with `--live`, every provider answers. */
+export async function check(flags: CheckFlags, parts: CliParts): Promise<number> {
+  if (flags.schema) {
+    printJson(configJsonSchema());
+    return 0;
+  }
+  const { file, result } = loadHere(flags.config);
+  const shown = file ?? 'no file, all defaults';
+  if (!result.ok) {
+    if (flags.json) printJson({ ok: false, file, errors: result.errors.map(plainProblem), warnings: [] });
+    else for (const error of result.errors) note(formatProblem(error));
+    return 1;
+  }
+  const { snapshot, problems } = await parts.snapshotOf(result.config);
+  const counts: Counts = {
+    providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
+    models: snapshot.models.size,
+    keys: result.config.keys.length + (await userKeys(result.config)),
+  };
+  const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
+  if (!flags.json) {
+    for (const warning of result.warnings) note(`warning: ${formatProblem(warning)}`);
+    for (const problem of problems) note(`warning: ${problem}`);
+    print(`OK: ${shown} (${counted(counts)})`);
+  }
+  const live = flags.live ? await look(snapshot.providers, flags) : null;
+  if (flags.json) printJson({ ok: live === null || live.ok, file, errors: [], warnings, ...counts, ...(live ?? {}) });
+  return live === null || live.ok ? 0 : 1;
+}
+
+async function look(providers: Parameters<typeof import('./check-live.ts').checkLive>[0], flags: CheckFlags) {
+  const { checkLive, liveTable } = await import('./check-live.ts');
+  const report: LiveReport = await checkLive(providers);
+  if (!flags.json) print(`\n${liveTable(report)}`);
+  return report;
+}
+
+async function userKeys(config: Config): Promise<number> {
+  const { keys } = await storedKeys(config);
+  return keys.filter((key) => key.kind === 'user' && key.revokedMs === null).length;
+}
+
+function counted({ providers, models, keys }: Counts): string {
+  const of = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return [of(providers, 'provider'), of(models, 'model'), of(keys, 'key')].join(', ');
+}
+
+function plainProblem({ line, column, path, message }: ConfigProblem) {
+  return { line, column, path, message };
+}

@@ -1,0 +1,92 @@
+import { readFileSync, statSync } from 'node:fs';
+import { type ExplainedChat, type ExplainedTarget, explainChat } from '../../inference/pipeline/explain-chat.ts';
+import { createHealth } from '../../inference/routing/health.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { factsOf } from '../../kernel/failure.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { principalOf } from '../key-holder.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { readConfig } from '../read-config.ts';
+import { plain, table } from '../table.ts';
+
+export interface ExplainFlags {
+  config?: string;
+  key?: string;
+  json?: boolean;
+}
+
+/**
+ * `culvert explain`: what would happen to a chat body, without sending it. 0 when something would be sent. Breakers
+ * and cooldowns are those of a fresh start: a running server's are its own.
+ */
+export async function explain(source: string, flags: ExplainFlags, parts: CliParts): Promise<number> {
+  const config = readConfig(flags.config);
+  const principal = await principalOf(config, flags.key);
+  const { snapshot, problems } = await parts.snapshotOf(config);
+  for (const problem of problems) note(`warning: ${problem}`);
+  const explained = await explainChat({
+    snapshot,
+    principal,
+    raw: readBody(source, config.server.body_limit),
+    dialect: 'openai-chat',
+    wishes: { timeoutMs: null, fallback: 'allowed', session: null },
+    health: createHealth({ clock: systemClock }),
+    nowMs: systemClock.monotonicMs(),
+  });
+  const json = listForm(flags) === 'json';
+  if (explained.kind !== 'explained') {
+    const { status, type, message, param } = factsOf(explained, systemClock.wallMs());
+    if (json) printJson({ sent: false, error: { message, type, code: status, param } });
+    else print(plain(`Nothing would be sent: ${status} ${message}`));
+    return 1;
+  }
+  const { kind: _, ...facts } = explained;
+  const sent = explained.unmet.length === 0 && explained.candidates.some((candidate) => candidate.sent !== null);
+  if (json) printJson({ sent, ...facts });
+  else print(described(explained));
+  return sent ? 0 : 1;
+}
+
+function readBody(source: string, limitBytes: number): Buffer {
+  let body: Buffer;
+  try {
+    if (source !== '-' && statSync(source).size > limitBytes) throw tooLarge(limitBytes);
+    body = readFileSync(source === '-' ? 0 : source);
+  } catch (error) {
+    if (error instanceof CommandFailed) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new CommandFailed(code === 'ENOENT' ? `There is no file ${source}.` : `${source} cannot be read (${code}).`);
+  }
+  if (body.length > limitBytes) throw tooLarge(limitBytes);
+  return body;
+}
+
+function tooLarge(limitBytes: number): CommandFailed {
+  return new CommandFailed(`Nothing would be sent: 413 ${factsOf({ kind: 'body-too-large', limitBytes }, 0).message}`);
+}
+
+function described(explained: ExplainedChat): string {
+  const { alias, cost, stream, inputTokensEstimate, attemptsMax, upstreamRequests, unmet } = explained;
+  const lines = [
+    plain(
+      `Model '${alias}': ${cost} ${cost === 1 ? 'unit' : 'units'}, about ${inputTokensEstimate} input tokens, answered ${stream ? 'as a stream' : 'whole'}, at most ${attemptsMax} attempts.`,
+    ),
+  ];
+  if (upstreamRequests > 1)
+    lines.push(`Asked ${upstreamRequests} times, since no target gives several choices at once.`);
+  if (unmet.length > 0) lines.push(`Nothing would be sent: no target can do ${unmet.join(', ')}.`);
+  const rows = explained.candidates.map((candidate) => [
+    candidate.simulated ? `${candidate.target} (simulated)` : candidate.target,
+    candidate.rank === 0 ? String(candidate.priority) : `fallback ${candidate.rank}`,
+    candidate.verdict,
+    sending(candidate),
+    candidate.sent?.dropped ?? '',
+  ]);
+  return [...lines, '', table(['target', 'priority', 'verdict', 'body', 'dropped'], rows)].join('\n');
+}
+
+function sending({ sent, why }: ExplainedTarget): string {
+  if (sent === null) return `cannot be written: ${why}`;
+  return sent.answer === 'pass-through' ? `passed through, ${sent.bytes} B` : `as ${sent.dialect}, ${sent.bytes} B`;
+}

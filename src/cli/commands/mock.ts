@@ -1,0 +1,50 @@
+import type { CliParts } from '../parts.ts';
+import { note, print, printJson } from '../print.ts';
+import { plain } from '../table.ts';
+import { untilSignal } from '../until-signal.ts';
+
+export interface MockFlags {
+  host: string;
+  port: number;
+  name: string;
+  faults?: boolean;
+  json?: boolean;
+}
+
+/** `culvert mock`: the fault upstream, until a signal ends it. */
+export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
+  if (flags.faults) {
+    print((await parts.mockHelp()).trimEnd());
+    return 0;
+  }
+  const { url, close } = await parts.mock({
+    host: flags.host,
+    port: flags.port,
+    name: flags.name,
+    onEnded({ method, path, aborted, bytesSent, ms }) {
+      if (!flags.json)
+        print(plain(`${method} ${path}  ${bytesSent} B in ${ms} ms${aborted ? '  (the caller left)' : ''}`));
+    },
+  });
+  if (flags.json) printJson({ url });
+  else print(introduction(url));
+  if (!/^(127\.|localhost$|::1$)/.test(flags.host)) {
+    note('warning: whoever reaches this address can read at /_mock/requests what others sent, their keys included.');
+  }
+  await untilSignal();
+  await close();
+  return 0;
+}
+
+function introduction(url: string): string {
+  return `The mock listens on ${url}; its base URL for SDKs and culvert.yaml is ${url}/v1
+
+Try it:
+  curl ${url}/v1/chat/completions \\
+    -H 'x-mock: status=503;retry-after=2' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"model": "sim/chat", "messages": [{"role": "user", "content": "Hello"}]}'
+
+All faults: culvert mock --faults. What came in: curl ${url}/_mock/requests
+`;
+}

@@ -1,0 +1,66 @@
+import { principalOf } from '../key-holder.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { readConfig } from '../read-config.ts';
+import { apiKey, ask, type ServerFlags, serverUrl } from '../running-server.ts';
+import { table } from '../table.ts';
+
+export interface ModelsFlags extends ServerFlags {
+  json?: boolean;
+}
+
+/** What is listed of a model; a server tells more, which `--json` passes on. */
+export interface ListedModel {
+  id: string;
+  model_type: string;
+  owned_by: string;
+  context_window: number | null;
+  status?: string;
+}
+
+/** `culvert models`: what the running server lists for this key, else what one would list here. */
+export async function models(flags: ModelsFlags, parts: CliParts): Promise<number> {
+  const url = serverUrl(flags, () => readConfig(flags.config));
+  const key = apiKey(flags);
+  if (url !== null && key === null)
+    note(`${url} was not asked, since no key is set (CULVERT_API_KEY); this is from its files.`);
+  const listed = url !== null && key !== null ? await fromServer(url, key) : await fromFiles(flags, parts);
+  if (listForm(flags) === 'json') {
+    printJson({ object: 'list', data: listed });
+    return 0;
+  }
+  if (listed.length === 0) note('No model is known here yet. culvert check --live shows whether providers answer.');
+  else print(modelTable(listed));
+  return 0;
+}
+
+export async function fromServer(url: string, key: string, signal?: AbortSignal): Promise<ListedModel[]> {
+  const response = await ask(url, '/v1/models', key, signal === undefined ? {} : { signal });
+  const { data } = (await response.json()) as { data: ListedModel[] };
+  return data;
+}
+
+async function fromFiles(flags: ModelsFlags, parts: CliParts): Promise<ListedModel[]> {
+  const config = readConfig(flags.config);
+  const { snapshot, problems } = await parts.snapshotOf(config);
+  for (const problem of problems) note(`warning: ${problem}`);
+  const listed = snapshot.models.list(await principalOf(config, flags.key));
+  return listed.map((alias) => ({
+    id: alias.id,
+    model_type: alias.listedAs,
+    owned_by: alias.ownedBy,
+    context_window: alias.candidates[0]?.target.contextWindow ?? null,
+  }));
+}
+
+function modelTable(listed: readonly ListedModel[]): string {
+  const told = listed.some(({ status }) => status !== undefined);
+  const rows = listed.map(({ id, model_type, owned_by, context_window, status }) => [
+    id,
+    model_type,
+    owned_by,
+    context_window === null ? '' : String(context_window),
+    status ?? '',
+  ]);
+  return table(['model', 'type', 'by', 'context', told ? 'status' : ''], rows);
+}

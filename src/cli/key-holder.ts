@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { hashKey } from '../auth/api-key.ts';
+import { declaredKeys } from '../auth/declared-keys.ts';
+import { buildDirectory, type Stored } from '../auth/key-directory.ts';
+import type { Principal } from '../auth/principal.ts';
+import type { Config } from '../config/schema.ts';
+import { openSqliteKeyStore } from '../stores/sqlite/key-store.ts';
+import { CommandFailed } from './command-failed.ts';
+
+/** Accounts and keys of the data folder; none when there is no folder yet, which is not made for a look. */
+export async function storedKeys(config: Config): Promise<Stored> {
+  const file = join(resolve(config.storage.data_dir), 'culvert.db');
+  if (!existsSync(file)) return { accounts: [], keys: [] };
+  const store = openSqliteKeyStore(file);
+  try {
+    return await store.load();
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Who `named` stands for: a key's secret, its id or prefix as lists show it, or `account/name`. Without a name
+ * somebody who may use everything.
+ */
+export async function principalOf(config: Config, named: string | undefined): Promise<Principal> {
+  if (named === undefined) {
+    const everybody = { keyId: '', keyName: '', tenant: '', account: '' };
+    return { ...everybody, plan: config.default_plan, allowedModels: null };
+  }
+  const directory = buildDirectory(declaredKeys(config, null), await storedKeys(config));
+  const bySecret = directory.get(hashKey(named));
+  const found = bySecret ?? [...directory.values()].find(({ principal }) => isNamed(principal, named));
+  if (found === undefined) {
+    throw new CommandFailed('There is no such key. Name it by its secret, its id or account/name; culvert keys list.');
+  }
+  if (found.kind === 'admin') throw new CommandFailed('The admin key uses no models; name a key of an account.');
+  return found.principal;
+}
+
+function isNamed(principal: Principal, named: string): boolean {
+  return principal.tenant === named || principal.keyId === named || `sk-cv-${principal.keyId}` === named;
+}

@@ -1,0 +1,20 @@
+import { type ConfigResult, findConfigFile, loadConfig } from '../config/load.ts';
+import { formatProblem } from '../config/problem.ts';
+import type { Config } from '../config/schema.ts';
+import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import { CommandFailed } from './command-failed.ts';
+
+/** The configuration that `culvert start` would use here, checked. `file` is null without one. */
+export function loadHere(flag: string | undefined): { file: string | null; result: ConfigResult } {
+  const { env } = process;
+  const file = findConfigFile({ flag, env, cwd: process.cwd() });
+  const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
+  return { file, result: loadConfig({ file, env, implicitProviders }) };
+}
+
+/** The same for commands that need a valid one: its errors end the command. */
+export function readConfig(flag: string | undefined): Config {
+  const { result } = loadHere(flag);
+  if (result.ok) return result.config;
+  throw new CommandFailed(result.errors.map(formatProblem).join('\n'));
+}

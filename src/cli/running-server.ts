@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Config } from '../config/schema.ts';
+import { openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
+import { CommandFailed } from './command-failed.ts';
+
+/** How a command reaches a server. A key in the environment does not show in the process list, one in `--key` does. */
+export interface ServerFlags {
+  url?: string | undefined;
+  key?: string | undefined;
+  config?: string | undefined;
+}
+
+/** Where the server is: `--url`, `CULVERT_URL`, else the one that holds the data folder; null when none runs. */
+export function serverUrl(flags: ServerFlags, config: () => Config): string | null {
+  const named = flags.url ?? (process.env.CULVERT_URL || undefined);
+  if (named !== undefined) return checkedUrl(named);
+  const dataDir = resolve(config().storage.data_dir);
+  // A folder is not made only to find that nobody uses it.
+  if (!existsSync(join(dataDir, 'lock'))) return null;
+  return lockOwner(openDataFolder(dataDir))?.url ?? null;
+}
+
+export function apiKey(flags: ServerFlags): string | null {
+  return flags.key ?? (process.env.CULVERT_API_KEY || null);
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new CommandFailed(`'${text}' is not the URL of a server: give one such as http://127.0.0.1:4141`, 2);
+  }
+  // People paste the base URL of their SDK.
+  return url.href.replace(/\/+$/, '').replace(/\/v1$/, '');
+}
+
+/** One request with the key; no answer is a sentence, an error answer is its own message. */
+export async function ask(url: string, path: string, key: string, init: RequestInit = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url + path, {
+      ...init,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    });
+  } catch (error) {
+    if (init.signal?.aborted) throw error;
+    throw new CommandFailed(
+      `No answer from ${url} (${causeOf(error)}). Is the server running? culvert start runs one.`,
+    );
+  }
+  if (response.ok) return response;
+  throw new CommandFailed(`${url} answered ${response.status}: ${await messageOf(response)}`);
+}
+
+const messageCharsMax = 2_000;
+
+async function messageOf(response: Response): Promise<string> {
+  const text = (await response.text().catch(() => '')).slice(0, 64 * 1024);
+  try {
+    const message = (JSON.parse(text) as { error?: { message?: unknown } } | null)?.error?.message;
+    if (typeof message === 'string') return message.slice(0, messageCharsMax);
+  } catch {
+    // Not ours, then: a proxy's page says nothing in one sentence.
+  }
+  return response.statusText || 'no message';
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  return cause instanceof Error ? cause.message : String(cause);
+}

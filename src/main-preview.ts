@@ -1,0 +1,47 @@
+import { join, resolve } from 'node:path';
+import type { Config } from './config/schema.ts';
+import { createKnownModels } from './inference/pipeline/known-models.ts';
+import type { Snapshot } from './inference/pipeline/services.ts';
+import { probeGet } from './inference/providers/probe-get.ts';
+import { probeLocalServers } from './inference/providers/probe-local.ts';
+import type { Transport } from './inference/transport/upstream-call.ts';
+import { buildSnapshot } from './main-snapshot.ts';
+import { readIfThere } from './stores/sqlite/data-folder.ts';
+
+/** The simulator is named, not asked. */
+const nobodyThere = 'http://127.0.0.1:9';
+
+const noTransport: Transport = {
+  send() {
+    throw new Error('a preview asks nobody');
+  },
+  async close() {},
+  destroy() {},
+};
+
+/**
+ * What a start would serve here: the configuration, the lists of models that the data folder remembers and, where
+ * they are used without asking, servers on this machine. No provider is asked, nothing is written.
+ */
+export async function previewSnapshot(
+  config: Config,
+  env: NodeJS.ProcessEnv,
+): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
+  const modelsFile = join(resolve(config.storage.data_dir), 'models.json');
+  const known = createKnownModels({
+    transport: noTransport,
+    recall: () => readIfThere(modelsFile) ?? null,
+    keep() {},
+  });
+  const usesLocals = env.CULVERT_AUTODETECT === '1' || config.autodetect === 'on';
+  const built = buildSnapshot({
+    config,
+    env,
+    locals: usesLocals ? await probeLocalServers({ probeGet }) : [],
+    known,
+    simulatorUrl: nobodyThere,
+    nowMs: Date.now(),
+  });
+  if (built.kind !== 'built') throw new Error('a snapshot with a simulator needs no other');
+  return built;
+}
