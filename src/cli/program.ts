@@ -13,9 +13,19 @@ export type { CliParts } from './parts.ts';
  */
 export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
   let exitCode = 0;
-  const program = createProgram(parts, async (work) => {
+  let reader: 'needed' | 'may leave' = 'needed';
+  const run: Run = async (work) => {
     exitCode = await work;
+  };
+  const serve: Run = (work) => {
+    reader = 'may leave';
+    return run(work);
+  };
+  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader.
+  process.stdout.on('error', () => {
+    if (reader === 'needed') process.exit(0);
   });
+  const program = createProgram(parts, run, serve);
   try {
     const unknown = unknownCommand(program, argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
@@ -29,7 +39,7 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
   }
 }
 
-function createProgram(parts: CliParts, run: Run): Command {
+function createProgram(parts: CliParts, run: Run, serve: Run): Command {
   const program = new Command('culvert')
     .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
     .version(parts.version)
@@ -55,7 +65,7 @@ Example:
     .option('--port <number>', 'port to listen on, over the configuration', portNumber)
     .addHelpText('after', example('OPENAI_API_KEY=… culvert start --port 4141'))
     .action((options: { config?: string; host?: string; port?: number }) =>
-      run(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
+      serve(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
     );
 
   program
@@ -126,7 +136,7 @@ Example:
     .option('--faults', 'print every fault that it knows, and end')
     .option('--json', 'print its URL as JSON, and no requests')
     .addHelpText('after', example('culvert mock --port 4142'))
-    .action((options) => run(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
+    .action((options) => serve(import('./commands/mock.ts').then(({ mock }) => mock(options, parts))));
 
   return program;
 }

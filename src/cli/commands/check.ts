@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
@@ -27,7 +28,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     return 0;
   }
   const { file, result } = loadHere(flags.config);
-  const shown = file ?? 'no file, all defaults';
+  const shown = file === null ? 'no file, all defaults' : relative('', file);
   if (!result.ok) {
     if (flags.json) printJson({ ok: false, file, errors: result.errors.map(plainProblem), warnings: [] });
     else for (const error of result.errors) note(formatProblem(error));
@@ -46,7 +47,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     print(`OK: ${shown} (${counted(counts)})`);
   }
   const live = flags.live ? await look(snapshot.providers, flags) : null;
-  if (flags.json) printJson({ ok: live === null || live.ok, file, errors: [], warnings, ...counts, ...(live ?? {}) });
+  if (flags.json) printJson({ file, errors: [], warnings, ...counts, ...(live ?? { ok: true }) });
   return live === null || live.ok ? 0 : 1;
 }
 

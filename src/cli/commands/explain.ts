@@ -41,9 +41,8 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     else print(plain(`Nothing would be sent: ${status} ${message}`));
     return 1;
   }
-  const { kind: _, ...facts } = explained;
   const sent = explained.unmet.length === 0 && explained.candidates.some((candidate) => candidate.sent !== null);
-  if (json) printJson({ sent, ...facts });
+  if (json) printJson(asJson(explained, sent));
   else print(described(explained));
   return sent ? 0 : 1;
 }
@@ -64,6 +63,23 @@ function readBody(source: string, limitBytes: number): Buffer {
 
 function tooLarge(limitBytes: number): CommandFailed {
   return new CommandFailed(`Nothing would be sent: 413 ${factsOf({ kind: 'body-too-large', limitBytes }, 0).message}`);
+}
+
+/** Named as the HTTP API names things. */
+function asJson(explained: ExplainedChat, sent: boolean) {
+  const { alias, endpoint, stream, cost, candidates, unmet } = explained;
+  return {
+    sent,
+    model: alias,
+    endpoint,
+    stream,
+    cost,
+    attempts_max: explained.attemptsMax,
+    input_tokens_estimate: explained.inputTokensEstimate,
+    upstream_requests: explained.upstreamRequests,
+    candidates,
+    unmet,
+  };
 }
 
 function described(explained: ExplainedChat): string {
