@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import https from 'node:https';
+import type { AddressInfo, LookupFunction } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import type { TLSSocket } from 'node:tls';
+import { send, testTransport, textOf } from './loopback.ts';
+
+// Made for this test alone, self-signed for the name upstream.test; good for 100 years and for nothing else.
+const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgHA5oza+JxSVRjDxH
+zlgWrNjNDelMjI8Gibzf642tVmqhRANCAAQ99NSL/3E9hFKcrLZ6oigw9mfFWPwp
+0uz9doDuIHaxtfGCQzvhL+cb+OlVapP8WdPAa8C1N/R2HkFs02qWOaCm
+-----END PRIVATE KEY-----`;
+const cert = `-----BEGIN CERTIFICATE-----
+MIIBoTCCAUegAwIBAgIUEGkhD0wb9wCtQTUy5Zt/xuPKRygwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNdXBzdHJlYW0udGVzdDAgFw0yNjExMjAwODM5MDJaGA8yMTI2
+MTAyNzA4MzkwMlowGDEWMBQGA1UEAwwNdXBzdHJlYW0udGVzdDBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABD301Iv/cT2EUpystnqiKDD2Z8VY/CnS7P12gO4gdrG1
+8YJDO+Ev5xv46VVqk/xZ08BrwLU39HYeQWzTapY5oKajbTBrMB0GA1UdDgQWBBRH
+WEiAHoKAxIrXL85mzihOEbVr7jAfBgNVHSMEGDAWgBRHWEiAHoKAxIrXL85mzihO
+EbVr7jAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDXVwc3RyZWFtLnRlc3Qw
+CgYIKoZIzj0EAwIDSAAwRQIhAKSdGiEpSLsGioXN93KzDdOXw0kRLrdlPxCQWmsD
+D0EcAiAo8PFbezzxtGCYV3sLRDQZO14nu3M2qvegrIeKbQtU/g==
+-----END CERTIFICATE-----`;
+
+const toLoopback: LookupFunction = (_, { all }, callback) =>
+  all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);
+
+async function secureUpstream(t: TestContext) {
+  const sockets: { servername: unknown; resumed: boolean }[] = [];
+  const server = https.createServer({ key, cert }, (request, response) => {
+    response.writeHead(200, request.url === '/last' ? { connection: 'close' } : {});
+    response.end('secret');
+  });
+  server.on('secureConnection', (socket: TLSSocket & { servername?: unknown }) =>
+    sockets.push({ servername: socket.servername, resumed: socket.isSessionReused() }),
+  );
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, sockets };
+}
+
+test('an answer comes over TLS, on a socket that is kept alive', async (t) => {
+  const { port, sockets } = await secureUpstream(t);
+  const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+  for (let i = 0; i < 3; i++) {
+    const told = send(transport, `https://upstream.test:${port}`);
+    assert.equal(await told.end, 'ended');
+    assert.equal(textOf(told), 'secret');
+  }
+  assert.equal(sockets.length, 1);
+  assert.equal(sockets[0]?.servername, 'upstream.test');
+});
+
+test('the next connection to an origin resumes its TLS session', async (t) => {
+  const { port, sockets } = await secureUpstream(t);
+  const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+  for (let i = 0; i < 2; i++) await send(transport, `https://upstream.test:${port}`, { path: '/last' }).end;
+  assert.deepEqual(
+    sockets.map(({ resumed }) => resumed),
+    [false, true],
+  );
+});
+
+test('a certificate that nobody vouches for is a tls fault', async (t) => {
+  const { port } = await secureUpstream(t);
+  const end = await send(testTransport(t, { lookup: toLoopback }), `https://upstream.test:${port}`).end;
+  assert.deepEqual(end, { kind: 'tls', message: 'no secure connection could be made (DEPTH_ZERO_SELF_SIGNED_CERT)' });
+});
+
+test('a certificate for another name is a tls fault, and the name is not told', async (t) => {
+  const { port } = await secureUpstream(t);
+  const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+  for (const host of ['elsewhere.test', '127.0.0.1']) {
+    const end = await send(transport, `https://${host}:${port}`).end;
+    assert.deepEqual(end, {
+      kind: 'tls',
+      message: 'no secure connection could be made (ERR_TLS_CERT_ALTNAME_INVALID)',
+    });
+  }
+});
