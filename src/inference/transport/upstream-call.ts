@@ -5,7 +5,7 @@ export interface UpstreamRequest {
   /** Path and query. */
   path: string;
   method: 'POST' | 'GET';
-  /** Flat list name, value, name, value…; values are already safe. */
+  /** Flat list name, value, name, value…; values are already safe. Without Host, Content-Length, Accept-Encoding. */
   headers: readonly string[];
   body: Buffer | string | null;
   connectTimeoutMs: number;
@@ -14,7 +14,10 @@ export interface UpstreamRequest {
   bodyTimeoutMs: number;
 }
 
-/** After `failed` or `ended` nothing more is called, and after `abort` nothing at all. */
+/**
+ * After `failed` or `ended` nothing more is called, and after `abort` nothing at all; nothing is called before `send`
+ * has returned.
+ */
 export interface UpstreamObserver {
   /** 1xx never come here. Header names are lower case; a repeated one is joined by `, `. */
   headers(status: number, headers: UpstreamHeaders): void;
@@ -31,7 +34,7 @@ export interface UpstreamHeaders {
 export interface UpstreamCall {
   /** Closes the exchange's socket at once, in whatever state. Idempotent. */
   abort(): void;
-  /** Stops reading from the upstream's socket until `resume`. */
+  /** Stops reading from the upstream's socket until `resume`; a chunk that was read already may still come. */
   pause(): void;
   resume(): void;
 }
@@ -53,8 +56,8 @@ export interface TransportError {
 
 export interface Transport {
   send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall;
-  /** Lets running calls finish, then closes every socket. */
+  /** Lets running calls finish, then closes every socket; new ones fail. */
   close(): Promise<void>;
-  /** Closes every socket now. */
+  /** Closes every socket now; running calls fail as `reset`. */
   destroy(): void;
 }
