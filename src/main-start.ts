@@ -59,8 +59,11 @@ export async function start(options: StartOptions): Promise<number> {
     console.error(error.message);
     return 1;
   }
-  void announce(gateway, await probing, options);
-  if (wanted === 'ask' && interactive && process.stdin.isTTY) void askAboutLocals(gateway, await probing);
+  // Not awaited: requests are served already, and a signal must find its handlers below.
+  void probing.then(async (found) => {
+    await announce(gateway, found, options);
+    if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
+  });
   setImmediate(options.flushCompileCache);
 
   // Whatever one request's callback throws, the others go on.

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import createRouter from 'find-my-way';
 import type { Principal } from '../auth/principal.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
@@ -29,10 +30,18 @@ export interface ServerParts {
 
 export interface GatewayServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** Stops accepting; resolves when the last answer is out, or after `graceMs` with the rest cut. */
+  /**
+   * `draining` at once; while requests run, those of callers who have not noticed are still served for a moment, then
+   * nothing more is accepted. Resolves when the last answer is out, or after `graceMs` with the rest cut.
+   */
   drain(graceMs: number): Promise<void>;
   readonly draining: boolean;
 }
+
+/** How long a balancer has to see /readyz say no before connections are refused. */
+const unreadyNoticeMs = 2_000;
+/** A kept-alive connection whose last answer is out holds the end up no longer than this. */
+const idleSweepIntervalMs = 50;
 
 const defaultDialect: Route['dialect'] = openAiChat;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -42,6 +51,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   const router = createRouter({ maxParamLength: 512 });
   for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
   let draining = false;
+  let running = 0;
+  const onIdle: (() => void) | null = null;
 
   const server = createServer(
     {
@@ -52,6 +63,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 75_000,
       noDelay: true,
+      // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
+      shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
     onRequest,
   );
@@ -121,11 +134,14 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
         exchange.admitted = admitted;
       }
     }
+    running += 1;
     try {
       const done = route.handle(exchange);
       if (done !== undefined) await done;
     } finally {
       exchange.admitted?.release();
+      running -= 1;
+      if (running === 0 && onIdle !== null) onIdle();
     }
   }
 
@@ -139,24 +155,23 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
+    // Bytes after an answer that is on its way: a second answer written here would land inside the first.
+    if (error.code === 'ECONNRESET' || !socket.writable || answerIsOnItsWay(socket)) {
       socket.destroy();
       return;
     }
-    const failure = clientFailure(error.code);
-    const nowMs = clock.wallMs();
-    socket.end(
-      rawFailure(failure.status, JSON.stringify(defaultDialect.errorBody(failure.failure, newRequestId(nowMs), nowMs))),
-    );
+    refuseRaw(clientFailure(error.code), socket);
   }
 
-  function onUpgrade(_request: IncomingMessage, socket: Socket): void {
+  function onUpgrade(_request: IncomingMessage, socket: Duplex): void {
+    refuseRaw({ kind: 'upgrade-required', message: 'WebSockets are not supported here; send a plain POST.' }, socket);
+  }
+
+  function refuseRaw(failure: Failure, socket: Duplex): void {
     const nowMs = clock.wallMs();
-    const failure: Failure = {
-      kind: 'upgrade-required',
-      message: 'WebSockets are not supported here; send a plain POST.',
-    };
-    socket.end(rawFailure(426, JSON.stringify(defaultDialect.errorBody(failure, newRequestId(nowMs), nowMs))));
+    // Who sent bytes that are no request may reset the connection just as well.
+    socket.on('error', () => undefined);
+    socket.end(rawFailure(failure, defaultDialect, newRequestId(nowMs), nowMs));
   }
 
   return {
@@ -166,28 +181,32 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     listen: (host, port) => listen(server, host, port),
     async drain(graceMs) {
       draining = true;
+      const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+      if (running > 0) await idleWithin(Math.min(unreadyNoticeMs, graceMs / 2));
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
+      const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
       await closed;
-      clearTimeout(timer);
+      clearInterval(sweep);
+      clearTimeout(cut);
     },
   };
 }
 
-function clientFailure(code: string | undefined): { status: 400 | 408 | 413 | 431; failure: Failure } {
+/** Node keeps the response of the request that it reads for on the socket; it asks the same before it answers itself. */
+function answerIsOnItsWay(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+  return socket._httpMessage?.headersSent === true;
+}
+
+function clientFailure(code: string | undefined): Failure {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { status: 431, failure: { kind: 'headers-too-large' } };
+      return { kind: 'headers-too-large' };
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return { status: 413, failure: { kind: 'body-too-large', limitBytes: headerBytesMax } };
+      return { kind: 'body-too-large', limitBytes: headerBytesMax };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return {
-        status: 408,
-        failure: { kind: 'request-timeout', message: 'The request headers took too long to arrive.' },
-      };
+      return { kind: 'request-timeout', message: 'The request headers took too long to arrive.' };
     default:
-      return { status: 400, failure: invalid(null, 'The request is not valid HTTP/1.1.') };
+      return invalid(null, 'The request is not valid HTTP/1.1.');
   }
 }
 
