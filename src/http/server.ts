@@ -52,7 +52,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
   let draining = false;
   let running = 0;
-  const onIdle: (() => void) | null = null;
+  let onIdle: (() => void) | null = null;
 
   const server = createServer(
     {
@@ -172,6 +172,19 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     // Who sent bytes that are no request may reset the connection just as well.
     socket.on('error', () => undefined);
     socket.end(rawFailure(failure, defaultDialect, newRequestId(nowMs), nowMs));
+  }
+
+  /** Resolves when no request runs, `ms` at the latest. */
+  function idleWithin(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        onIdle = null;
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      onIdle = done;
+    });
   }
 
   return {

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { type Failure, factsOf } from '../kernel/failure.ts';
 import type { Exchange, Route } from './exchange.ts';
 
@@ -73,13 +74,21 @@ function hasLargeUnreadBody({ request }: Exchange): boolean {
 }
 
 /** For what is not even a request that node could read: a bare answer on the socket, then close. */
-export function rawFailure(status: 400 | 408 | 413 | 426 | 431, body: string): string {
-  const reason = {
-    400: 'Bad Request',
-    408: 'Request Timeout',
-    413: 'Content Too Large',
-    426: 'Upgrade Required',
-    431: 'Request Header Fields Too Large',
-  }[status];
-  return `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-should-retry: false\r\nconnection: close\r\n\r\n${body}`;
+export function rawFailure(failure: Failure, dialect: Route['dialect'], requestId: string, nowMs: number): string {
+  const { status } = factsOf(failure, nowMs);
+  const body = JSON.stringify(dialect.errorBody(failure, requestId, nowMs));
+  const headers = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    `x-culvert-request-id: ${requestId}`,
+    `x-request-id: ${requestId}`,
+    `request-id: ${requestId}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    'x-should-retry: false',
+    // RFC 9110 §15.5.22: a 426 names what it would speak.
+    ...(failure.kind === 'upgrade-required'
+      ? ['upgrade: HTTP/1.1', 'connection: upgrade, close']
+      : ['connection: close']),
+  ];
+  return `${headers.join('\r\n')}\r\n\r\n${body}`;
 }

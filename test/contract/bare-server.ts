@@ -1,0 +1,54 @@
+import type { Route } from '../../src/http/exchange.ts';
+import { createGatewayServer } from '../../src/http/server.ts';
+import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
+import { type Clock, systemClock } from '../../src/kernel/clock.ts';
+import type { Failure } from '../../src/kernel/failure.ts';
+
+/** What stands behind the server's one route, `POST /v1/chat/completions`. */
+export interface BareParts {
+  handle?: Route['handle'];
+  /** Refuses before the body. */
+  admit?: () => Failure;
+  clock?: Clock;
+}
+
+/** The HTTP server alone, for answers that a whole gateway gives only when something in it breaks. */
+export async function startBareServer(t: { after(fn: () => unknown): void }, parts: BareParts) {
+  const unexpected: unknown[] = [];
+  let handled = 0;
+  const server = createGatewayServer({
+    clock: parts.clock ?? systemClock,
+    admission: {
+      admit: () => parts.admit?.() ?? { kind: 'admitted', headers: [], release() {} },
+      reserve: () => Promise.reject(new Error('no reservations here')),
+    },
+    routes: [
+      {
+        method: 'POST',
+        path: '/v1/chat/completions',
+        auth: 'key',
+        quota: 'one',
+        validator: 'chat',
+        dialect: openAiChat,
+        async handle(exchange) {
+          handled++;
+          await parts.handle?.(exchange);
+        },
+      },
+    ],
+    authenticate: () => ({
+      keyId: 'k',
+      account: 'a',
+      tenant: 'a/k',
+      plan: 'default',
+      allowedModels: null,
+      keyName: 'k',
+    }),
+    authenticateAdmin: () => null,
+    corsOrigins: () => [],
+    onUnexpected: (error) => unexpected.push(error),
+  });
+  const { host, port } = await server.listen('127.0.0.1', 0);
+  t.after(() => server.drain(0));
+  return { url: `http://${host}:${port}`, unexpected, handled: () => handled };
+}

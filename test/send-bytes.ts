@@ -1,0 +1,39 @@
+import { connect } from 'node:net';
+
+/** What the server said to bytes that no HTTP client would send. */
+export interface BytesAnswer {
+  /** Of the first answer; 0 when none came. */
+  status: number;
+  /** Of every answer on this connection, in order. */
+  statuses: number[];
+  text: string;
+  /** The server closed the connection; false when it was still open after `patienceMs` of silence. */
+  closed: boolean;
+}
+
+/**
+ * Sends these bytes on a connection of its own and collects what comes back, until the server closes or has been
+ * silent for `patienceMs`, counted from the first byte of an answer. `latin1`, so that any byte can be written.
+ */
+export function answerTo(url: string, bytes: string | Buffer, { patienceMs = 150 } = {}): Promise<BytesAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    let text = '';
+    let timer = setTimeout(() => done(false), 10_000);
+    const done = (closed: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+      resolve({ status: statuses[0] ?? 0, statuses, text, closed });
+    };
+    socket.on('connect', () => socket.write(bytes as string, 'latin1'));
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      clearTimeout(timer);
+      timer = setTimeout(() => done(false), patienceMs);
+    });
+    socket.on('close', () => done(true));
+    socket.on('error', () => undefined);
+  });
+}
