@@ -23,8 +23,8 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 export function readWishes(headers: Headers): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
-  const timeoutMs = timeout === undefined ? null : Number(timeout);
-  if (timeoutMs !== null && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {
+  const timeoutMs = timeout === undefined ? null : decimal(timeout);
+  if (timeoutMs !== null && !(timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {
     return invalid(
       'x-culvert-timeout-ms',
       `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`,
@@ -39,4 +39,9 @@ export function readWishes(headers: Headers): RoutingWishes | Failure {
     fallback: noFallback === undefined || noFallback === 'false' || noFallback === '0' ? 'allowed' : 'off',
     session: typeof session === 'string' ? session.slice(0, 256) : null,
   };
+}
+
+/** NaN for what `Number` would also take for one: hexadecimal, exponents, blanks. */
+function decimal(text: string | string[]): number {
+  return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }
