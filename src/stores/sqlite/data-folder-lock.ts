@@ -12,7 +12,11 @@ export interface LockOwner {
 }
 
 export type LockResult =
-  | { kind: 'locked'; /** Where the server really listens, once it does. */ announce(url: string): void; release(): void }
+  | {
+      kind: 'locked' /** Where the server really listens, once it does. */;
+      announce(url: string): void;
+      release(): void;
+    }
   /** `message` is the sentence to refuse the start with; the owner is null if it has not yet written who it is. */
   | { kind: 'held'; owner: LockOwner | null; message: string };
 
@@ -38,18 +42,20 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
     writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
   };
   announce(url);
-  let released = false;
+  held.add(holder);
   return {
     kind: 'locked',
     announce,
     release() {
-      if (released) return;
-      released = true;
+      if (!held.delete(holder)) return;
       rmSync(file, { force: true });
       holder.close();
     },
   };
 }
+
+/** A connection that nobody refers to is collected, and its lock with it. */
+const held = new Set<DatabaseSync>();
 
 /** The running server of this folder, for the CLI to choose between HTTP and the files; null when none runs. */
 export function lockOwner(folder: DataFolder): LockOwner | null {

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { ensureAdminKey, openDataFolder } from './data-folder.ts';
+import { lockDataFolder, lockOwner } from './data-folder-lock.ts';
+
+function place(t: TestContext): string {
+  const dir = mkdtempSync(join(tmpdir(), 'culvert-folder-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  return join(dir, 'deep', '.culvert');
+}
+
+async function otherServer(t: TestContext, dir: string) {
+  const code = `
+    const { openDataFolder } = await import(${JSON.stringify(new URL('./data-folder.ts', import.meta.url).href)});
+    const { lockDataFolder } = await import(${JSON.stringify(new URL('./data-folder-lock.ts', import.meta.url).href)});
+    console.log(lockDataFolder(openDataFolder(${JSON.stringify(dir)}), 'http://127.0.0.1:4141').kind);
+    setInterval(() => {}, 1000);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+  t.after(() => child.kill('SIGKILL'));
+  const [said] = await once(child.stdout, 'data');
+  assert.equal(String(said).trim(), 'locked');
+  return child;
+}
+
+test('S12 the folder is 0700; the admin key is made once, 0600', (t) => {
+  const folder = openDataFolder(place(t));
+  assert.equal(statSync(folder.path).mode & 0o777, 0o700);
+  const first = ensureAdminKey(folder, () => 'sk-cv-admin-one');
+  assert.deepEqual(first, { key: 'sk-cv-admin-one', created: true });
+  assert.deepEqual(
+    ensureAdminKey(folder, () => 'sk-cv-admin-two'),
+    { key: 'sk-cv-admin-one', created: false },
+  );
+  assert.equal(statSync(join(folder.path, 'admin.key')).mode & 0o777, 0o600);
+});
+
+test('a second server is refused with pid and URL; a killed one leaves the folder free', async (t) => {
+  const folder = openDataFolder(place(t));
+  const other = await otherServer(t, folder.path);
+  const refused = lockDataFolder(folder, 'http://127.0.0.1:5000');
+  assert.ok(refused.kind === 'held');
+  assert.match(refused.message, new RegExp(`process ${other.pid}, http://127.0.0.1:4141`));
+  assert.deepEqual(lockOwner(folder), { pid: other.pid, url: 'http://127.0.0.1:4141' });
+  other.kill('SIGKILL');
+  await once(other, 'close');
+  assert.equal(lockOwner(folder), null);
+  const mine = lockDataFolder(folder, 'http://127.0.0.1:5000');
+  assert.ok(mine.kind === 'locked');
+  assert.equal(lockOwner(folder)?.pid, process.pid);
+  mine.release();
+  mine.release();
+  assert.equal(lockOwner(folder), null);
+});
+
+test('a half-written lock file of a dead process is no owner', (t) => {
+  const folder = openDataFolder(place(t));
+  writeFileSync(join(folder.path, 'lock'), '{"pid": 1');
+  assert.equal(lockOwner(folder), null);
+  const mine = lockDataFolder(folder, 'http://127.0.0.1:5000');
+  assert.ok(mine.kind === 'locked');
+  mine.release();
+});

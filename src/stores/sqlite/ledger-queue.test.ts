@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { fakeClock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { crashedEvent } from '../../metering/crashed.ts';
+import type { ReservationRow } from '../../metering/ledger.ts';
+import { closeRetryMs, createLedgerQueue, openTimeoutMs } from './ledger-queue.ts';
+import type { LedgerWriter } from './ledger-writer.ts';
+
+const busy = 5;
+const diskFull = 13;
+
+function row(requestId: string): ReservationRow {
+  return {
+    requestId,
+    bootId: 'boot',
+    atMs: 1,
+    account: 'dev',
+    keyId: 'k',
+    tenant: 'dev/k',
+    endpoint: 'chat',
+    alias: 'smart',
+    costMilli: 1_000,
+    inputTokensEstimate: 1,
+  };
+}
+
+function sqliteError(errcode: number): Error {
+  return Object.assign(new Error(`sqlite ${errcode}`), { errcode });
+}
+
+/** A writer in memory that fails on command; `committed` is what a crash would leave. */
+function setup(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setImmediate', 'setTimeout'] });
+  const clock = fakeClock();
+  const committed: string[][] = [];
+  const dropped: string[] = [];
+  const state = { failing: null as number | null, poison: '' };
+  let pending: string[] = [];
+  const take = (what: string, id: string) => {
+    if (id === state.poison) throw sqliteError(19);
+    pending.push(`${what} ${id}`);
+  };
+  const writer: LedgerWriter = {
+    begin() {
+      pending = [];
+      if (state.failing === busy) throw sqliteError(busy);
+    },
+    commit() {
+      if (state.failing !== null) throw sqliteError(state.failing);
+      committed.push(pending);
+    },
+    rollback: () => {},
+    writeReservation(reservation) {
+      take('open', reservation.requestId);
+      return 1;
+    },
+    writeEvent(_key, event) {
+      take('close', event.requestId);
+      return true;
+    },
+    writeHeartbeat: () => {},
+    strangers: () => [],
+    forgetOtherBoots: () => {},
+  };
+  const queue = createLedgerQueue(writer, clock, {
+    onCommitted: () => {},
+    onDropped: (event) => dropped.push(event.requestId),
+  });
+  const pass = (ms: number) => {
+    clock.advance(ms);
+    t.mock.timers.tick(ms);
+  };
+  return { queue, committed, dropped, state, pass };
+}
+
+async function refusalOf(opened: Promise<void>): Promise<string> {
+  const error = await opened.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof FailureError, `expected a refusal, got ${error}`);
+  return error.failure.kind;
+}
+
+test('what comes in during one turn is one commit', async (t) => {
+  const { queue, committed, pass } = setup(t);
+  const opened = ['a', 'b', 'c'].map((id) => queue.open(row(id)));
+  pass(0);
+  await Promise.all(opened);
+  assert.deepEqual(committed, [['open a', 'open b', 'open c']]);
+});
+
+test('a lone close is committed within 20 ms, many at once', async (t) => {
+  const { queue, committed, pass } = setup(t);
+  const rows = Array.from({ length: 40 }, (_, at) => row(`r${at}`));
+  const opened = rows.map((one) => queue.open(one));
+  pass(0);
+  await Promise.all(opened);
+  queue.close(crashedEvent(rows[0]!));
+  pass(19);
+  assert.equal(committed.length, 1);
+  pass(1);
+  pass(0);
+  assert.deepEqual(committed[1], ['close r0']);
+  for (const one of rows.slice(1, 33)) queue.close(crashedEvent(one));
+  pass(0);
+  assert.equal(committed[2]?.length, 32);
+});
+
+test('F33 another process holds the lock: the reservation waits, and is refused at 250 ms with nothing written', async (t) => {
+  const { queue, committed, state, pass } = setup(t);
+  state.failing = busy;
+  const early = queue.open(row('early'));
+  pass(0);
+  pass(openTimeoutMs - 2);
+  const late = queue.open(row('late'));
+  pass(2);
+  assert.equal(await refusalOf(early), 'quota-unavailable');
+  state.failing = null;
+  pass(2);
+  await late;
+  assert.deepEqual(committed, [['open late']]);
+});
+
+test('F30 the disk is full: 503 after 250 ms, and it heals by itself', async (t) => {
+  const { queue, committed, state, pass } = setup(t);
+  const before = queue.open(row('before'));
+  pass(0);
+  await before;
+  state.failing = diskFull;
+  queue.close(crashedEvent(row('before')));
+  const refused = queue.open(row('refused'));
+  pass(0);
+  for (let waitedMs = 0; waitedMs < openTimeoutMs; waitedMs += 50) pass(50);
+  assert.equal(await refusalOf(refused), 'quota-unavailable');
+  state.failing = null;
+  pass(50);
+  assert.deepEqual(committed.at(-1), ['close before']);
+  const after = queue.open(row('after'));
+  pass(0);
+  await after;
+});
+
+test('a close that cannot be written is given up after 30 s, told, and never blocks a shutdown', async (t) => {
+  const { queue, dropped, state, pass } = setup(t);
+  const opened = queue.open(row('a'));
+  pass(0);
+  await opened;
+  state.failing = diskFull;
+  queue.close(crashedEvent(row('a')));
+  const drained = queue.drain();
+  pass(0);
+  for (let waitedMs = 0; waitedMs <= closeRetryMs; waitedMs += 50) pass(50);
+  await drained;
+  assert.deepEqual(dropped, ['a']);
+  assert.deepEqual(queue.gauges(), { queued: 0, open: 0, dropped: 1 });
+});
+
+test('one row that can never be written does not take the others with it', async (t) => {
+  const { queue, committed, state, pass } = setup(t);
+  state.poison = 'bad';
+  const opened = ['a', 'bad', 'b'].map((id) => queue.open(row(id)));
+  const outcomes = Promise.allSettled(opened);
+  pass(0);
+  assert.deepEqual(
+    (await outcomes).map((outcome) => outcome.status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.deepEqual(committed.flat(), ['open a', 'open b']);
+});
+
+test('a close without a reservation, or a second one, writes nothing', async (t) => {
+  const { queue, committed, pass } = setup(t);
+  const opened = queue.open(row('a'));
+  pass(0);
+  await opened;
+  queue.close(crashedEvent(row('a')));
+  queue.close(crashedEvent(row('a')));
+  queue.close(crashedEvent(row('never')));
+  queue.nudge();
+  assert.deepEqual(committed.slice(1), [['close a']]);
+});
+
+test('F32 after a failed sync nothing is admitted any more', async (t) => {
+  const { queue } = setup(t);
+  queue.admit('the ledger could not be synced', 'for-good');
+  queue.admit(null);
+  assert.equal(await refusalOf(queue.open(row('a'))), 'quota-unavailable');
+});

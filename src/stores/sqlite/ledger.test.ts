@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import { crashedEvent } from '../../metering/crashed.ts';
+import type { ReservationRow } from '../../metering/ledger.ts';
+import { openDatabase } from './database.ts';
+import { openSqliteLedger, type SqliteLedger } from './ledger.ts';
+
+function setup(t: TestContext): { file: string; ledger: SqliteLedger; troubles: string[] } {
+  const dir = mkdtempSync(join(tmpdir(), 'culvert-ledger-'));
+  t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const file = join(dir, 'ledger.db');
+  const troubles: string[] = [];
+  const ledger = openSqliteLedger({
+    file,
+    bootId: 'boot',
+    clock: systemClock,
+    chargeCrashed: crashedEvent,
+    onTrouble: (message) => troubles.push(message),
+  });
+  return { file, ledger, troubles };
+}
+
+function row(atMs = Date.now()): ReservationRow {
+  return {
+    requestId: newRequestId(atMs),
+    bootId: 'boot',
+    atMs,
+    account: 'dev',
+    keyId: 'k',
+    tenant: 'dev/k',
+    endpoint: 'chat',
+    alias: 'smart',
+    costMilli: 1_000,
+    inputTokensEstimate: 1,
+  };
+}
+
+/** Whole requests of about 4 KB of log each, `count` of them, as fast as they go. */
+async function write(ledger: SqliteLedger, count: number): Promise<void> {
+  const padding = 'x'.repeat(3_000);
+  for (let done = 0; done < count; done += 50) {
+    const rows = Array.from({ length: 50 }, () => row());
+    await Promise.all(rows.map((one) => ledger.open(one)));
+    for (const one of rows) ledger.close({ ...crashedEvent(one), route: { attempts: [], padding } });
+  }
+}
+
+test('F33 a second process holds the write lock: the request is refused within 250 ms, the loop goes on', async (t) => {
+  const { file, ledger } = setup(t);
+  await ledger.flush();
+  const other = openDatabase(file, 'checkpoint', 0);
+  other.exec('BEGIN IMMEDIATE');
+  const beforeMs = performance.now();
+  let turns = 0;
+  const turning = setInterval(() => {
+    turns += 1;
+  }, 5);
+  const refused = row();
+  await assert.rejects(
+    ledger.open(refused),
+    (error) => error instanceof FailureError && error.failure.kind === 'quota-unavailable',
+  );
+  clearInterval(turning);
+  assert.ok(performance.now() - beforeMs >= 250);
+  assert.ok(turns > 10, `the loop stood still: ${turns} turns`);
+  other.exec('ROLLBACK');
+  // Heals by itself, and the refused one is nowhere.
+  await ledger.open(row());
+  assert.equal(other.prepare('SELECT count(*) AS n FROM reservation').get()?.n, 1);
+  assert.equal(await ledger.find(refused.requestId, null), null);
+  other.close();
+  await ledger.shutdown();
+});
+
+test('F34 a long reader pins the log: requests go on, and the log starts over once it has left', async (t) => {
+  const { file, ledger, troubles } = setup(t);
+  await ledger.flush();
+  const reader = openDatabase(file, 'checkpoint', 0);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM usage_event').get();
+  await write(ledger, 6_000);
+  await ledger.flush();
+  const pinned = ledger.gauges().walBytes;
+  assert.ok(pinned > 16 * 1024 * 1024, `the reader pins ${pinned} bytes`);
+  reader.exec('COMMIT');
+  reader.close();
+  // Each flush is a sync, and each sync over the mark asks for a checkpoint.
+  const deadlineMs = performance.now() + 5_000;
+  while (ledger.gauges().walBytes > 1024 * 1024 && performance.now() < deadlineMs) {
+    await write(ledger, 50);
+    await ledger.flush();
+  }
+  assert.ok(ledger.gauges().walBytes <= 1024 * 1024, `still ${ledger.gauges().walBytes} bytes`);
+  await write(ledger, 50);
+  await ledger.flush();
+  assert.ok(statSync(`${file}-wal`).size <= 32 * 1024 * 1024, 'the file is cut to its limit');
+  assert.deepEqual(troubles, []);
+  await ledger.shutdown();
+});
+
+test('retention removes what came before, in batches, and nothing else', async (t) => {
+  const { file, ledger } = setup(t);
+  const dayMs = 86_400_000;
+  const old = Array.from({ length: 1_200 }, (_, at) => row(Date.now() - 91 * dayMs + at));
+  const young = [row(Date.now() - 89 * dayMs), row()];
+  for (const one of [...old, ...young]) void ledger.open(one);
+  await ledger.flush();
+  for (const one of [...old, ...young]) {
+    const attempt = {
+      target: 'a/b',
+      class: 'ok',
+      status: 200,
+      ms: 1,
+      firstTokenMs: null,
+      usage: null,
+      usageSource: 'none',
+      costUsd: null,
+    };
+    ledger.close({ ...crashedEvent(one), route: { attempts: [attempt, attempt] } });
+  }
+  await ledger.flush();
+  assert.equal(await ledger.prune(Date.now() - 90 * dayMs), 1_200);
+  assert.equal(await ledger.find(old[0]!.requestId, null), null);
+  for (const one of young) assert.ok((await ledger.find(one.requestId, null)) !== null);
+  await ledger.shutdown();
+  const after = openDatabase(file, 'checkpoint', 0);
+  assert.equal(after.prepare('SELECT count(*) AS n FROM attempt').get()?.n, 4);
+  after.close();
+});
+
+test('the files are for their owner only, and a clean shutdown leaves no log behind', async (t) => {
+  const { file, ledger } = setup(t);
+  await ledger.open(row());
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) assert.equal(statSync(name).mode & 0o777, 0o600, name);
+  await ledger.shutdown();
+  assert.throws(() => statSync(`${file}-wal`));
+});
