@@ -13,7 +13,8 @@ export interface Exchange {
   readonly clientRequestId: string | null;
   /** Path without the query; what the router matched and auth was decided on. */
   readonly path: string;
-  readonly query: URLSearchParams;
+  /** What stands behind the `?`, raw; '' when nothing. */
+  readonly search: string;
   readonly params: Readonly<Record<string, string | undefined>>;
   readonly route: Route | null;
   /** Wall-clock and monotonic ms of arrival. */

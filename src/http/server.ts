@@ -42,6 +42,8 @@ export interface GatewayServer {
 const unreadyNoticeMs = 2_000;
 /** A kept-alive connection whose last answer is out holds the end up no longer than this. */
 const idleSweepIntervalMs = 50;
+/** How long a request whose caller is gone may take to come to its end. */
+const settleMaxMs = 1_000;
 
 const defaultDialect: Route['dialect'] = openAiChat;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -88,9 +90,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       requestId,
       clientRequestId: saneRequestId(request.headers['x-request-id']),
       path,
-      get query() {
-        return new URLSearchParams(queryAt === -1 ? '' : url.slice(queryAt + 1));
-      },
+      search: queryAt === -1 ? '' : url.slice(queryAt + 1),
       params: found?.params ?? {},
       route,
       atMs,
@@ -201,6 +201,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       await closed;
       clearInterval(sweep);
       clearTimeout(cut);
+      // Those that were cut have their ends to settle.
+      if (running > 0) await idleWithin(settleMaxMs);
     },
   };
 }

@@ -22,7 +22,7 @@ function listModels(services: Services, exchange: Exchange): void {
   if (!wantsAnthropicShape(exchange)) {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
-  const page = anthropicPage(aliases, exchange.query);
+  const page = anthropicPage(aliases, new URLSearchParams(exchange.search));
   if ('message' in page)
     return writeFailure(exchange, invalid(page.param, page.message), openAiChat, services.clock.wallMs());
   const data = page.aliases.map((alias) => anthropicEntry(services, alias));

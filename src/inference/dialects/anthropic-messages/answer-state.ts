@@ -31,7 +31,6 @@ export function createAnswerState(options: DecodeOptions | undefined): AnswerSta
   const open = new Map<number, OpenBlock>();
   const counts = noCounts();
   let started = false;
-  let over = false;
   let finished = false;
   let toolCalls = 0;
   let unwrapped = 0;
@@ -169,16 +168,15 @@ export function createAnswerState(options: DecodeOptions | undefined): AnswerSta
   }
 
   function fail(message: string, events: NeutralEvent[]): void {
-    over = true;
+    state.over = true;
     events.push({ type: 'failed', fault: fault('malformed', message) });
   }
 
-  return {
-    get over() {
-      return over;
-    },
-    read(data, events) {
-      if (over) return 'read';
+  // A plain field: an accessor in a literal would make a hidden class for every answer, which holds it until a full GC.
+  const state = {
+    over: false,
+    read(data: JsonObject, events: NeutralEvent[]): 'read' | 'unreadable' {
+      if (state.over) return 'read';
       switch (data.type) {
         case 'message_start': {
           const message = isObject(data.message) ? data.message : null;
@@ -217,10 +215,10 @@ export function createAnswerState(options: DecodeOptions | undefined): AnswerSta
           // Without a reason nobody can tell a whole answer from a cut one.
           if (!finished) fail('The answer ended without a stop reason.', events);
           else events.push({ type: 'end' });
-          over = true;
+          state.over = true;
           return 'read';
         case 'error':
-          over = true;
+          state.over = true;
           events.push({ type: 'failed', fault: faultOfError(data) });
           return 'read';
         // Anthropic asks clients to ignore event types they do not know; ping is one that means nothing.
@@ -229,6 +227,7 @@ export function createAnswerState(options: DecodeOptions | undefined): AnswerSta
       }
     },
   };
+  return state;
 
   function blocks(content: readonly JsonValue[], events: NeutralEvent[]): void {
     // Negative indexes: a stream's own blocks begin at 0 again.

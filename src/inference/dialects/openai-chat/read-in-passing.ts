@@ -3,8 +3,8 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import { isContent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { PassingReader, PassingVerdict } from '../dialect.ts';
-import { createChunkReader } from './chunk-reader.ts';
+import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import { type ChunkReader, createChunkReader } from './chunk-reader.ts';
 import { faultInWhole } from './decode-whole.ts';
 import { neutralUsage } from './token-usage.ts';
 import { doneFrame } from './wire.ts';
@@ -23,11 +23,8 @@ export function readInPassing(): PassingReader {
   // Keeps track of what began and what finished; it sees the chunks that are parsed.
   const reader = createChunkReader();
   const finder = new TextFinder();
+  const seen = new SeenInPassing(reader);
   let sawContent = false;
-  let ended = false;
-  let failed = false;
-  let usage: Usage | null = null;
-  let characters = 0;
 
   function parse(data: string): PassingVerdict {
     let chunk: JsonValue;
@@ -42,11 +39,11 @@ export function readInPassing(): PassingReader {
     let content = false;
     let found: Fault | null = null;
     for (const event of events) {
-      if (event.type === 'usage') usage = event.usage;
+      if (event.type === 'usage') seen.usage = event.usage;
       else if (event.type === 'failed') found = event.fault;
       else if (isContent(event)) {
         content = true;
-        characters +=
+        seen.characters +=
           event.type === 'tool-call-delta' ? event.argumentsJson.length : 'text' in event ? event.text.length : 0;
       }
     }
@@ -57,51 +54,63 @@ export function readInPassing(): PassingReader {
   }
 
   function fails(found: Fault): PassingVerdict {
-    failed = true;
+    seen.failed = true;
     return { content: false, fault: found, usageOnly: false };
   }
 
   return {
     step({ data }) {
-      if (failed) return nothing;
+      if (seen.failed) return nothing;
       if (data === '[DONE]') {
         if (!reader.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-        ended = true;
+        seen.ended = true;
         return nothing;
       }
       if (data === '') return nothing;
       const length = sawContent ? finder.textLength(data) : -1;
       if (length < 0) return parse(data);
-      characters += length;
+      seen.characters += length;
       return contentOnly;
     },
     whole(body) {
       const wrong = faultInWhole(body);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      usage = neutralUsage(answer.usage) ?? usage;
-      ended = true;
+      seen.usage = neutralUsage(answer.usage) ?? seen.usage;
+      seen.ended = true;
       for (const choice of answer.choices as JsonObject[]) {
         const { content } = choice.message as JsonObject;
-        if (typeof content === 'string') characters += content.length;
+        if (typeof content === 'string') seen.characters += content.length;
       }
       return null;
     },
-    seen: {
-      get usage() {
-        return usage;
-      },
-      get terminal() {
-        return ended || (!failed && reader.isComplete());
-      },
-      get closing() {
-        return !ended && !failed && reader.isComplete() ? doneFrame : '';
-      },
-      get outputTokensSeen() {
-        return Math.ceil(characters / charactersPerToken);
-      },
-    },
+    seen,
   };
+}
+
+/** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */
+class SeenInPassing implements PassingFacts {
+  usage: Usage | null = null;
+  ended = false;
+  failed = false;
+  characters = 0;
+  readonly #reader: ChunkReader;
+
+  constructor(reader: ChunkReader) {
+    this.#reader = reader;
+  }
+
+  get terminal(): boolean {
+    return this.ended || (!this.failed && this.#reader.isComplete());
+  }
+
+  get closing(): string {
+    return !this.ended && !this.failed && this.#reader.isComplete() ? doneFrame : '';
+  }
+
+  get outputTokensSeen(): number {
+    return Math.ceil(this.characters / charactersPerToken);
+  }
 }
 
 function isUsageOnly(chunk: JsonObject): boolean {
