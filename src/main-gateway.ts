@@ -251,7 +251,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     healthChecks.stop();
     await services.conversations.close();
     await simulator?.close();
-    await transport.close();
+    // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
+    transport.destroy();
     await ledger.shutdown();
     await keyStore.close();
     if (lock.kind === 'locked') lock.release();

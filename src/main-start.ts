@@ -82,6 +82,7 @@ export async function start(options: StartOptions): Promise<number> {
         { errors: next.errors.map(formatProblem) },
         `configuration not reloaded (${why}): it has errors, the old one stays in use`,
       );
+      flush();
       return;
     }
     const config = overridden(next.config);
@@ -90,6 +91,7 @@ export async function start(options: StartOptions): Promise<number> {
     log.level = config.telemetry.log.level;
     await gateway.reconfigure(config);
     log.info(`configuration reloaded (${why})`);
+    flush();
   }
   process.on('SIGHUP', () => void reload('SIGHUP'));
 
@@ -97,9 +99,13 @@ export async function start(options: StartOptions): Promise<number> {
     let stopping = false;
     const stop = (signal: string) => {
       // A second signal means now.
-      if (stopping) process.exit(130);
+      if (stopping) {
+        flush();
+        process.exit(130);
+      }
       stopping = true;
       log.info(`${signal}: finishing running requests, at most ${current.server.shutdown_grace / 1_000} s`);
+      flush();
       watch.close();
       gateway.close(current.server.shutdown_grace).then(
         () => {

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startProcess, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+const key = 'sk-cv-reload-test-1';
+
+test('a changed file and SIGHUP reload: a new alias is there, the running stream ends whole, an invalid file changes nothing and says why', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const cwd = temporaryFolder(t);
+  const file = join(cwd, 'culvert.yaml');
+  const configOf = (...aliases: string[]) =>
+    stringify({
+      server: { port: 0 },
+      providers: { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' } },
+      models: Object.fromEntries(aliases.map((alias) => [alias, { targets: ['up/mock/ok'] }])),
+      keys: [{ key, account: 'dev', name: 'test' }],
+      autodetect: 'off',
+    });
+  writeFileSync(file, configOf('one'));
+  const gateway = await startProcess(t, { cwd, args: ['--config', 'culvert.yaml'] });
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const models = async () => {
+    const list = await fetch(`${gateway.url}/v1/models`, { headers });
+    return ((await list.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+  };
+  assert.deepEqual(await models(), ['one']);
+
+  upstream.script('/v1/chat/completions', ['chunks=30;interval=40ms']);
+  const body = JSON.stringify({ model: 'one', stream: true, messages: [{ role: 'user', content: 'Hi' }] });
+  const stream = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body });
+  const streamed = stream.text();
+
+  writeFileSync(file, configOf('one', 'two'));
+  await gateway.said('configuration reloaded (the file changed)');
+  assert.deepEqual(await models(), ['one', 'two']);
+
+  writeFileSync(file, configOf('three').replace('targets', 'tragets'));
+  await gateway.said('not reloaded (the file changed)');
+  assert.match(gateway.stdout(), /culvert\.yaml:\d+:\d+ models\.three[^"]*did you mean 'targets'/);
+  assert.deepEqual(await models(), ['one', 'two']);
+
+  // The same fault again, asked for by signal; then the mended file.
+  gateway.child.kill('SIGHUP');
+  await gateway.said('not reloaded (SIGHUP)');
+  writeFileSync(file, configOf('two'));
+  gateway.child.kill('SIGHUP');
+  await gateway.said('configuration reloaded (SIGHUP)');
+  assert.deepEqual(await models(), ['two']);
+
+  // Its alias is gone, its stream is not.
+  assert.match(await streamed, /data: \[DONE\]\n\n$/);
+});
+
+test('F40, F54: 100 reloads under load, rotating the provider key, lose no request', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const configOf = (reload: number) => ({
+    ...overUpstreams(upstream.url),
+    providers: { up1: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: `upstream-secret-${reload}` } },
+  });
+  const gateway = await startGateway(t, configOf(0));
+  let reloading = true;
+  let asked = 0;
+  const statuses = new Map<number, number>();
+  const caller = async (stream: boolean) => {
+    while (reloading) {
+      asked += 1;
+      const json = { model: 'chat', stream, messages: [{ role: 'user', content: 'Hi' }] };
+      const answer = await gateway.fetch('/v1/chat/completions', { json });
+      const text = await answer.text();
+      const whole = stream ? text.endsWith('data: [DONE]\n\n') : text.includes('"finish_reason":"stop"');
+      const status = whole ? answer.status : -answer.status;
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+  };
+  const callers = Array.from({ length: 8 }, (_, index) => caller(index % 2 === 0));
+  for (let reload = 1; reload <= 100; reload++) await gateway.reload(configOf(reload));
+  reloading = false;
+  await Promise.all(callers);
+  assert.deepEqual([...statuses], [[200, asked]]);
+  const last = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
+  });
+  assert.equal(last.status, 200);
+  assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer upstream-secret-100');
+});

@@ -1,0 +1,142 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+export const culvertBin = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'culvert.mjs');
+
+export interface ProcessOptions {
+  /** After `start`. */
+  args?: readonly string[];
+  /** Added to an environment without any provider's key. */
+  env?: Readonly<Record<string, string>>;
+  cwd?: string;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface StartedProcess {
+  /** From the line that says where it listens. */
+  url: string;
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Resolves once the output holds it; rejects when the process ends without it. */
+  said(text: string | RegExp): Promise<void>;
+  exited: Promise<Exit>;
+  /** SIGTERM, and its end. */
+  stop(): Promise<Exit>;
+}
+
+/** An empty folder, gone after the test. */
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** What every test of the program runs with: nothing of the machine's own providers or settings. */
+export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...more };
+}
+
+/** Runs `culvert start` as users do; resolves when it listens. Rejects with what it printed when it ends instead. */
+export async function startProcess(t: TestContext, options: ProcessOptions = {}): Promise<StartedProcess> {
+  const started = launch(t, ['start', ...(options.args ?? ['--port', '0'])], options);
+  await started.said(/listens on http:\/\/\S+/);
+  const url = /listens on (http:\/\/\S+)/.exec(started.stdout())![1]!;
+  return { ...started, url };
+}
+
+/** Runs the program without waiting for anything. */
+export function launch(
+  t: TestContext,
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Omit<StartedProcess, 'url'> {
+  const child = spawn(process.execPath, [culvertBin, ...args], {
+    cwd: options.cwd ?? temporaryFolder(t),
+    env: cleanEnv(options.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  let waiting: (() => void)[] = [];
+  const look = () => {
+    const now = waiting;
+    waiting = [];
+    for (const wake of now) wake();
+  };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+    look();
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+    look();
+  });
+  let end: Exit | null = null;
+  const exited = new Promise<Exit>((resolve) => {
+    child.on('close', (code, signal) => {
+      end = { code, signal };
+      look();
+      resolve(end);
+    });
+  });
+  t.after(async () => {
+    if (end === null) child.kill('SIGKILL');
+    await exited;
+  });
+  return {
+    child,
+    stdout: () => out,
+    stderr: () => err,
+    exited,
+    async said(text) {
+      for (;;) {
+        const all = out + err;
+        if (typeof text === 'string' ? all.includes(text) : text.test(all)) return;
+        if (end !== null) throw new Error(`culvert ended (${end.code ?? end.signal}) without ${text}:\n${all}`);
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+    },
+    stop() {
+      child.kill('SIGTERM');
+      return exited;
+    },
+  };
+}
+
+export interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one command to its end; `input` is its standard input. */
+export function runCommand(
+  args: readonly string[],
+  options: { cwd: string; env?: Readonly<Record<string, string>>; input?: string },
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [culvertBin, ...args], { cwd: options.cwd, env: cleanEnv(options.env) });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+    // A command that does not read its input may be gone before it is written.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(options.input ?? '');
+  });
+}
