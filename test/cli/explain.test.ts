@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { stringify } from 'yaml';
+import { runCommand, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+interface Explained {
+  sent: boolean;
+  model: string;
+  cost: number;
+  candidates: {
+    target: string;
+    verdict: string;
+    sent: { answer: string; dropped: string | null } | null;
+  }[];
+  error: { code: number; message: string; param: string };
+}
+
+test('explain says where a body would go, how, at what loss and cost, without sending anything', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const cwd = temporaryFolder(t);
+  const provider = (type: string) => ({ type, base_url: `${upstream.url}/v1`, api_key: 'upstream-secret' });
+  writeFileSync(
+    join(cwd, 'culvert.yaml'),
+    stringify({
+      providers: { claude: provider('anthropic'), oai: provider('openai'), blind: provider('openai') },
+      models: {
+        smart: {
+          cost: 2,
+          targets: [
+            'claude/claude-x',
+            { provider: 'oai', model: 'gpt-x', priority: 2 },
+            { provider: 'blind', model: 'b', capabilities: { vision: false } },
+          ],
+        },
+      },
+      keys: [{ key: 'sk-cv-declared-0001', account: 'dev', name: 'n', models: ['other'] }],
+    }),
+  );
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
+  const body = {
+    model: 'smart',
+    seed: 7,
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, image] }],
+  };
+  writeFileSync(join(cwd, 'body.json'), JSON.stringify(body));
+  const explain = async (args: string[], input?: string) => {
+    const { code, stdout, stderr } = await runCommand(
+      ['explain', ...args],
+      input === undefined ? { cwd } : { cwd, input },
+    );
+    assert.equal(stderr, '');
+    return { code, said: JSON.parse(stdout) as Explained };
+  };
+
+  const { code, said } = await explain(['body.json']);
+  assert.equal(code, 0);
+  assert.deepEqual([said.sent, said.model, said.cost], [true, 'smart', 2]);
+  assert.deepEqual(
+    said.candidates.map(({ target, verdict, sent }) => [target, verdict, sent?.answer, sent?.dropped]),
+    [
+      ['claude/claude-x', 'ready: picked', 'converted', 'seed'],
+      ['oai/gpt-x', 'ready: asked if those before it fail', 'pass-through', null],
+      ['blind/b', 'not capable: vision', 'pass-through', null],
+    ],
+  );
+
+  const wrong = await explain(['-'], JSON.stringify({ ...body, temperature: 'hot' }));
+  assert.equal(wrong.code, 1);
+  assert.deepEqual([wrong.said.error.code, wrong.said.error.param], [400, 'temperature']);
+
+  const forbidden = await explain(['body.json', '--key', 'dev/n']);
+  assert.equal(forbidden.code, 1);
+  assert.equal(forbidden.said.error.code, 403);
+  assert.deepEqual(upstream.requests(), []);
+});
