@@ -64,7 +64,7 @@ export class Attempt implements UpstreamObserver {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#start();
+      this.#guarded(() => this.#start());
     });
   }
 
@@ -83,7 +83,7 @@ export class Attempt implements UpstreamObserver {
         idleMs: timeouts.idleMs,
         totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
       },
-      (kind) => this.#expired(kind),
+      (kind) => this.#guarded(() => this.#expired(kind)),
     );
     const address = encodeUpstream(this.#provider.connection, {
       credential: credential.id,
@@ -111,7 +111,10 @@ export class Attempt implements UpstreamObserver {
   headers(status: number, headers: UpstreamHeaders): void {
     this.status = status;
     this.#responseHeaders = headers;
-    if (status >= 200 && status < 300) this.#reader = this.#readerFor(headers.get('content-type') ?? '');
+    if (status < 200 || status >= 300) return;
+    this.#guarded(() => {
+      this.#reader = this.#readerFor(headers.get('content-type') ?? '');
+    });
   }
 
   data(chunk: Buffer): void {
@@ -123,11 +126,7 @@ export class Attempt implements UpstreamObserver {
   }
 
   ended(): void {
-    try {
-      this.#finish();
-    } catch (error) {
-      this.#crash(error);
-    }
+    this.#guarded(() => this.#finish());
   }
 
   #take(chunk: Buffer): void {
@@ -286,7 +285,16 @@ export class Attempt implements UpstreamObserver {
     return { ...found, message: scrub(found.message, this.#provider.connection) };
   }
 
-  /** An error of our own must end this request, not the transport that called us, nor the process. */
+  /** For what runs once an attempt; `data` has the same written out, since it runs for every chunk. */
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#crash(error);
+    }
+  }
+
+  /** An error of our own must end this request, not the transport or timer that called us, nor the process. */
   #crash(error: unknown): void {
     if (this.#resolve === null) return;
     this.#resolve = null;
@@ -301,7 +309,12 @@ export class Attempt implements UpstreamObserver {
     this.#resolve = null;
     this.#timers?.stop();
     if (outcome !== null) this.#call?.abort();
-    recordAttempt(this.#job, this.#attempt, this, outcome, this.#parts.clock.monotonicMs());
+    try {
+      recordAttempt(this.#job, this.#attempt, this, outcome, this.#parts.clock.monotonicMs());
+    } catch (error) {
+      this.#reject?.(error);
+      return;
+    }
     resolve(outcome);
   }
 }

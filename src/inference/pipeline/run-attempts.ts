@@ -52,6 +52,11 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
         route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
         continue;
       }
+      // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
+      if (caller.gone) {
+        route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+        return left(job);
+      }
       fault = await new Attempt(parts, job, route, step.attempt, body).run();
     } catch (error) {
       // A fault of ours: nothing is said against the target, and the caller gets a 500.

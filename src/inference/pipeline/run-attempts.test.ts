@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Route, RouteAttempt } from '../routing/route.ts';
+import type { UpstreamRequest } from '../transport/upstream-call.ts';
+import type { Caller } from './caller.ts';
+import { type Job, newProgress, type PreparedBody } from './job.ts';
+import { runAttempts } from './run-attempts.ts';
+
+test('F17 a caller who leaves while the request is being converted: nothing is sent, the attempt is given back', async () => {
+  const sent: UpstreamRequest[] = [];
+  const ended: string[] = [];
+  const caller = fakeCaller();
+  let converted: (body: PreparedBody) => void = () => undefined;
+  const job = jobWith(caller, {
+    route: routeOnce((outcome) => ended.push(outcome)),
+    prepare: () =>
+      new Promise((resolve) => {
+        converted = resolve;
+      }),
+  });
+  const running = runAttempts(
+    { clock: systemClock, transport: { send: (request: UpstreamRequest) => record(sent, request) } } as never,
+    job,
+  );
+  caller.leave();
+  converted({ bytes: '{}', streamed: true, answer: 'pass-through', losses: [] } as unknown as PreparedBody);
+  await running;
+  assert.deepEqual(sent, []);
+  assert.deepEqual(ended, ['cancelled']);
+  assert.equal(job.progress.class, 'aborted');
+  assert.equal(job.progress.status, 499);
+});
+
+function record(sent: UpstreamRequest[], request: UpstreamRequest) {
+  sent.push(request);
+  return { abort() {}, pause() {}, resume() {} };
+}
+
+function fakeCaller(): Caller & { leave(): void } {
+  let listener = () => {};
+  const caller = {
+    gone: false,
+    committed: false,
+    onGone(next: () => void) {
+      listener = next;
+    },
+    onDrain() {},
+    answer() {},
+    refuse(_: Failure) {},
+    expectStream() {},
+    startStream() {},
+    write: () => true,
+    endStream() {},
+    failStream() {},
+    leave() {
+      caller.gone = true;
+      listener();
+    },
+  };
+  return caller;
+}
+
+function routeOnce(ended: (outcome: string) => void): Route {
+  const attempt = {
+    number: 1,
+    target: {
+      id: 'up/model',
+      provider: 'up',
+      model: 'model',
+      timeouts: { connectMs: 50, firstTokenMs: 50, idleMs: 50, totalMs: 50 },
+    },
+    credential: { id: 'up' },
+    probe: false,
+    startedMs: 0,
+  } as unknown as RouteAttempt;
+  let asked = 0;
+  return {
+    next: () =>
+      asked++ === 0
+        ? { kind: 'attempt', attempt, delayMs: 0 }
+        : { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] },
+    ended: (_, end) => ended(end.class),
+    firstToken() {},
+    verdicts: () => [],
+  };
+}
+
+function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] }): Job {
+  return {
+    requestId: 'req_1',
+    alias: 'chat',
+    user: null,
+    caller,
+    newRoute: () => parts.route,
+    stream: true,
+    includeUsage: false,
+    inputTokensEstimate: 1,
+    deadlineMs: systemClock.monotonicMs() + 1_000,
+    headers: [],
+    callerHeaders: {},
+    providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
+    prepare: parts.prepare,
+    sink: () => ({ add: () => '', result: () => '' }),
+    progress: newProgress(),
+  };
+}
+
+test('F56 an error of ours before anything is sent ends that request, and leaves no timer behind', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const ended: string[] = [];
+  const job = jobWith(fakeCaller(), {
+    route: routeOnce((outcome) => ended.push(outcome)),
+    // The fake connection holds no credentials, so that addressing the request throws.
+    prepare: () => ({ bytes: '{}', streamed: true, answer: 'pass-through', losses: [] }) as unknown as PreparedBody,
+  });
+  await assert.rejects(runAttempts({ clock: systemClock, transport: {} } as never, job), TypeError);
+  assert.deepEqual(ended, ['cancelled']);
+  assert.equal(job.progress.status, 500);
+  t.mock.timers.tick(60_000);
+  assert.deepEqual(job.progress.attempts, []);
+});
