@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../src/kernel/clock.ts';
-import { newRequestId } from '../../src/kernel/ids.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { eventOf, reservation } from './rows.ts';
 import { openThreadLedger } from './thread-ledger.ts';
 
 interface Books {
@@ -39,58 +39,6 @@ const variants: Record<string, (dir: string) => Books> = {
     }),
   thread: (dir) => openThreadLedger(join(dir, 'ledger.db')),
 };
-
-function reservation(): ReservationRow {
-  const atMs = Date.now();
-  return {
-    requestId: newRequestId(atMs),
-    bootId: 'bench',
-    atMs,
-    account: 'dev',
-    keyId: 'AbCdEf123456',
-    tenant: 'dev/laptop',
-    endpoint: 'chat',
-    alias: 'smart',
-    costMilli: 1_000,
-    inputTokensEstimate: 120,
-  };
-}
-
-function eventOf(row: ReservationRow): UsageEvent {
-  return {
-    ...crashedEvent(row),
-    target: 'openai/gpt-x',
-    status: 200,
-    class: 'ok',
-    usageSource: 'upstream',
-    route: {
-      alias: 'smart',
-      verdicts: [
-        { target: 'openai/gpt-x', verdict: 'picked' },
-        { target: 'claude/claude-x', verdict: 'next' },
-      ],
-      attempts: [
-        {
-          target: 'openai/gpt-x',
-          provider: 'openai',
-          model: 'gpt-x',
-          credential: 'openai#0',
-          class: 'ok',
-          status: 200,
-          ms: 3.2,
-          firstTokenMs: 1.1,
-          bytes: 2_048,
-          usage: { inputTokens: 100, outputTokens: 50 },
-          usageSource: 'upstream',
-          costUsd: 0.001,
-          message: null,
-        },
-      ],
-      losses: [],
-      passThrough: true,
-    },
-  };
-}
 
 /** Stands for the rest of the request's work, so that turns of the loop are as long as a gateway's. */
 function work(us: number): void {

@@ -2,8 +2,8 @@ import type { Migration } from './migrations.ts';
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-key.ts), so that a lookup by id, a
- * range of time and retention all go by the rowid, and no index is written on the hot path (measured: an index on the
- * id costs 5–10 µs a request at c=10). Roll-ups and quota buckets come as further migrations.
+ * range of time and retention all go by the rowid without an index. Roll-ups and quota buckets come as further
+ * migrations.
  */
 export const ledgerMigrations: readonly Migration[] = [
   {

@@ -47,7 +47,7 @@ const heartbeatIntervalMs = 5_000;
 
 /**
  * Opens or creates `ledger.db`, of which this is the one writer. Commits in the loop's own turn (measured: a thread
- * costs three times as much, docs/decisions/0001), syncs and checkpoints elsewhere: `kill -9` loses nothing that was
+ * costs nearly twice the CPU, docs/decisions/0001), syncs and checkpoints elsewhere: `kill -9` loses nothing that was
  * acknowledged, a power cut at most 100 ms.
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {

@@ -27,7 +27,8 @@ export function createWalSync(
   onSynced: (pendingBytes: number) => void,
   onBroken: (error: Error) => void,
 ): WalSync {
-  // NOOP (SQLite 3.51) reads two counters and takes no lock.
+  requireNoopCheckpoint(database);
+  // Reads two counters and takes no lock.
   const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   const frameBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size) + 24;
   // Opening the log besides SQLite is safe: its locks are on the database and the -shm file.
@@ -84,4 +85,17 @@ export function createWalSync(
       descriptor = null;
     },
   };
+}
+
+/**
+ * Before 3.51 SQLite takes the unknown word NOOP for PASSIVE and would checkpoint here, on the loop and unsynced: a
+ * power cut could then damage the file. Node 24 brought newer ones in its minor releases.
+ */
+function requireNoopCheckpoint(database: Database): void {
+  const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.version);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 3 || (major === 3 && minor >= 51)) return;
+  throw new Error(
+    `The ledger needs SQLite 3.51; Node ${process.versions.node} brings ${version}. Update Node to the newest 24.`,
+  );
 }
