@@ -104,6 +104,28 @@ test('F34 a long reader pins the log: requests go on, and the log starts over on
   await ledger.shutdown();
 });
 
+test('F52 a reservation that another process has charged as crashed is not charged again by its own', async (t) => {
+  const { file, ledger } = setup(t);
+  const mine = row();
+  await ledger.open(mine);
+  const options = { file, bootId: 'stranger', clock: systemClock, chargeCrashed: crashedEvent, onTrouble: () => {} };
+  const stranger = openSqliteLedger(options);
+  assert.equal(await stranger.recover(), 1);
+  ledger.close({ ...crashedEvent(mine), class: 'ok' });
+  await ledger.flush();
+  const other = openDatabase(file, 'checkpoint', 0);
+  assert.deepEqual(
+    other
+      .prepare('SELECT class FROM usage_event')
+      .all()
+      .map((found) => found.class),
+    ['crashed'],
+  );
+  other.close();
+  await stranger.shutdown();
+  await ledger.shutdown();
+});
+
 test('retention removes what came before, in batches, and nothing else', async (t) => {
   const { file, ledger } = setup(t);
   const dayMs = 86_400_000;
