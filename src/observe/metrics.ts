@@ -1,4 +1,5 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { type CounterCell, counterSeries, type HistogramCell, histogramSeries } from './series.ts';
 
 /** What one finished request says to the metrics. Labels are bounded: never users, keys or request ids. */
 export interface MeasuredRequest {
@@ -27,55 +28,45 @@ const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 6
 /** Culvert's Prometheus metrics, in a registry of their own. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const requests = new Counter({
-    name: 'culvert_requests_total',
-    help: 'Finished requests.',
-    labelNames: ['endpoint', 'model', 'target', 'status', 'class'],
-    registers: [registry],
-  });
-  const tokens = new Counter({
-    name: 'culvert_tokens_total',
-    help: 'Tokens by direction.',
-    labelNames: ['model', 'target', 'direction'],
-    registers: [registry],
-  });
-  const cost = new Counter({
-    name: 'culvert_cost_usd_total',
-    help: 'Cost of answered requests with a known price.',
-    labelNames: ['model', 'target'],
-    registers: [registry],
-  });
-  const duration = new Histogram({
-    name: 'culvert_request_duration_seconds',
-    help: 'From arrival to the end of the answer.',
-    labelNames: ['endpoint', 'model'],
-    buckets: secondsBuckets,
-    registers: [registry],
-  });
-  const firstToken = new Histogram({
-    name: 'culvert_first_token_seconds',
-    help: 'From dispatch to the first content.',
-    labelNames: ['model', 'target'],
-    buckets: secondsBuckets,
-    registers: [registry],
-  });
+  const requests = counterSeries(registry, 'culvert_requests_total', 'Finished requests.');
+  const tokens = counterSeries(registry, 'culvert_tokens_total', 'Tokens by direction.');
+  const cost = counterSeries(registry, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.');
+  const duration = histogramSeries(
+    registry,
+    'culvert_request_duration_seconds',
+    'From arrival to the end of the answer.',
+    secondsBuckets,
+  );
+  const firstToken = histogramSeries(
+    registry,
+    'culvert_first_token_seconds',
+    'From dispatch to the first content.',
+    secondsBuckets,
+  );
   let defaults = false;
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();
+  let last: { request: MeasuredRequest; children: Children } | null = null;
 
+  /** Mostly the same labels as the request before. */
   function childrenOf(request: MeasuredRequest): Children {
+    if (last === null || !sameLabels(last.request, request)) last = { request, children: findChildren(request) };
+    return last.children;
+  }
+
+  function findChildren(request: MeasuredRequest): Children {
     const { endpoint, alias: model, target, status } = request;
     const key = `${endpoint}\n${model}\n${target}\n${status}\n${request.class}`;
     let found = children.get(key);
     if (found === undefined) {
       if (children.size >= 10_000) children.clear();
       found = {
-        requests: requests.labels({ endpoint, model, target, status: String(status), class: request.class }),
-        input: tokens.labels({ model, target, direction: 'input' }),
-        output: tokens.labels({ model, target, direction: 'output' }),
-        cost: cost.labels({ model, target }),
-        duration: duration.labels({ endpoint, model }),
-        firstToken: firstToken.labels({ model, target }),
+        requests: requests({ endpoint, model, target, status: String(status), class: request.class }),
+        input: tokens({ model, target, direction: 'input' }),
+        output: tokens({ model, target, direction: 'output' }),
+        cost: cost({ model, target }),
+        duration: duration({ endpoint, model }),
+        firstToken: firstToken({ model, target }),
       };
       children.set(key, found);
     }
@@ -85,11 +76,11 @@ export function createMetrics(): Metrics {
   return {
     finished(request) {
       const child = childrenOf(request);
-      child.requests.inc();
+      child.requests.total += 1;
       child.duration.observe(request.ms / 1_000);
-      if (request.inputTokens > 0) child.input.inc(request.inputTokens);
-      if (request.outputTokens > 0) child.output.inc(request.outputTokens);
-      if (request.costUsd !== null && request.costUsd > 0) child.cost.inc(request.costUsd);
+      if (request.inputTokens > 0) child.input.total += request.inputTokens;
+      if (request.outputTokens > 0) child.output.total += request.outputTokens;
+      if (request.costUsd !== null && request.costUsd > 0) child.cost.total += request.costUsd;
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
     },
     gauge(name, help, read) {
@@ -111,11 +102,21 @@ export function createMetrics(): Metrics {
   };
 }
 
+function sameLabels(a: MeasuredRequest, b: MeasuredRequest): boolean {
+  return (
+    a.alias === b.alias &&
+    a.target === b.target &&
+    a.status === b.status &&
+    a.class === b.class &&
+    a.endpoint === b.endpoint
+  );
+}
+
 interface Children {
-  requests: Counter.Internal;
-  input: Counter.Internal;
-  output: Counter.Internal;
-  cost: Counter.Internal;
-  duration: Histogram.Internal<string>;
-  firstToken: Histogram.Internal<string>;
+  requests: CounterCell;
+  input: CounterCell;
+  output: CounterCell;
+  cost: CounterCell;
+  duration: HistogramCell;
+  firstToken: HistogramCell;
 }

@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createMetrics, type MeasuredRequest } from './metrics.ts';
+
+const request: MeasuredRequest = {
+  endpoint: 'chat',
+  alias: 'smart',
+  target: 'up/model',
+  status: 200,
+  class: 'ok',
+  ms: 300,
+  firstTokenMs: 50,
+  inputTokens: 10,
+  outputTokens: 4,
+  costUsd: 0.5,
+};
+
+async function linesOf(requests: readonly MeasuredRequest[]): Promise<string[]> {
+  const metrics = createMetrics();
+  for (const one of requests) metrics.finished(one);
+  return (await metrics.render()).text.split('\n');
+}
+
+test('requests, tokens and cost are counted by their labels', async () => {
+  const failed: MeasuredRequest = { ...request, status: 502, class: 'upstreams-failed', target: '', outputTokens: 0 };
+  const lines = await linesOf([request, request, failed, request]);
+  for (const line of [
+    '# TYPE culvert_requests_total counter',
+    'culvert_requests_total{endpoint="chat",model="smart",target="up/model",status="200",class="ok"} 3',
+    'culvert_requests_total{endpoint="chat",model="smart",target="",status="502",class="upstreams-failed"} 1',
+    'culvert_tokens_total{model="smart",target="up/model",direction="input"} 30',
+    'culvert_tokens_total{model="smart",target="up/model",direction="output"} 12',
+    'culvert_cost_usd_total{model="smart",target="up/model"} 1.5',
+  ])
+    assert.ok(lines.includes(line), line);
+});
+
+test('durations of all statuses of a model fall into the buckets of one histogram', async () => {
+  const lines = await linesOf([request, { ...request, status: 502, ms: 700_000, firstTokenMs: null }]);
+  for (const line of [
+    '# TYPE culvert_request_duration_seconds histogram',
+    'culvert_request_duration_seconds_bucket{le="0.25",endpoint="chat",model="smart"} 0',
+    'culvert_request_duration_seconds_bucket{le="0.5",endpoint="chat",model="smart"} 1',
+    'culvert_request_duration_seconds_bucket{le="600",endpoint="chat",model="smart"} 1',
+    'culvert_request_duration_seconds_bucket{le="+Inf",endpoint="chat",model="smart"} 2',
+    'culvert_request_duration_seconds_sum{endpoint="chat",model="smart"} 700.3',
+    'culvert_request_duration_seconds_count{endpoint="chat",model="smart"} 2',
+    // A bucket holds what is equal to its bound.
+    'culvert_first_token_seconds_bucket{le="0.05",model="smart",target="up/model"} 1',
+  ])
+    assert.ok(lines.includes(line), line);
+});
