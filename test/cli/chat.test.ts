@@ -44,18 +44,25 @@ test('chat streams the answer of the first model that chats; --no-stream and --j
 test('chat tells a failure in one sentence: a wrong key, an unknown model, a cut answer, no server, no key', async (t) => {
   const { upstream, env } = await startOver(t);
   const cwd = temporaryFolder(t);
-  const failing = async (args: string[], more: Record<string, string>, sentence: RegExp, stdout = '') => {
+  const failing = async (args: string[], more: Record<string, string>, sentence: RegExp) => {
     const ran = await runCommand(['chat', 'Hi', ...args], { cwd, env: { ...env, ...more } });
     assert.equal(ran.code, 1);
     assert.match(ran.stderr, sentence);
     assert.equal(ran.stderr.trim().split('\n').length, 1);
-    if (stdout !== '') assert.equal(ran.stdout, stdout);
   };
-  upstream.script('/v1/chat/completions', ['always text=One two three;chunks=3;cut']);
+  const answer = 'always text=One two three;chunks=3';
+  upstream.script('/v1/chat/completions', [`${answer};interval=20ms;cut=3events`]);
+  // Straight from a server that ends as if all were well, and from one whose connection breaks.
+  const ending = await startUpstream({ faults: 'text=One two;chunks=3;eof=3events' });
+  const breaking = await startUpstream({ faults: 'text=One two;chunks=3;interval=20ms;cut=3events' });
+  t.after(() => Promise.all([ending.close(), breaking.close()]));
+  const notComplete = /^The connection ended before the answer did/;
   await Promise.all([
     failing([], { CULVERT_API_KEY: 'sk-cv-wrong-key-00001' }, /answered 401: The API key is not valid/),
     failing(['--model', 'chet'], {}, /answered 404: .*Did you mean 'chat'/),
-    failing([], {}, /\S/),
+    failing([], {}, /^All upstream providers failed|closed|ended/),
+    failing(['--model', 'sim/chat'], { CULVERT_URL: ending.url }, notComplete),
+    failing(['--model', 'sim/chat'], { CULVERT_URL: breaking.url }, notComplete),
     failing([], { CULVERT_URL: `http://127.0.0.1:${await closedPort()}` }, /^No answer from http:\S+ \(ECONNREFUSED\)/),
     failing([], { CULVERT_URL: '' }, /^No server runs here/),
     failing([], { CULVERT_API_KEY: '' }, /^No key is set/),

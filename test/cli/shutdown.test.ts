@@ -39,8 +39,9 @@ async function upstreamOf(t: TestContext): Promise<Upstream> {
 
 test('F39: SIGTERM while a stream runs: not ready, still serving who has not noticed, the stream ends whole, exit 0', async (t) => {
   const upstream = await upstreamOf(t);
-  const gateway = await startOver(t, upstream);
-  upstream.script('/v1/chat/completions', ['chunks=20;interval=40ms']);
+  const gateway = await startOver(t, upstream, { server: { port: 0, shutdown_grace: '3s' } });
+  // Longer than the half of the grace in which new requests are served.
+  upstream.script('/v1/chat/completions', ['chunks=20;interval=90ms']);
   const stream = await ask(gateway.url, 'chat');
   const reader = stream.body!.getReader();
   await reader.read();
@@ -59,7 +60,10 @@ test('F39: SIGTERM while a stream runs: not ready, still serving who has not not
   const decoder = new TextDecoder();
   for (let part = await reader.read(); !part.done; part = await reader.read()) text += decoder.decode(part.value);
   assert.match(text, /data: \[DONE\]\n\n$/);
+  const endedMs = performance.now();
   assert.deepEqual(await gateway.exited, { code: 0, signal: null });
+  // The connection that this caller keeps open is not waited for.
+  assert.ok(performance.now() - endedMs < 900, `${performance.now() - endedMs} ms`);
   await assert.rejects(fetch(`${gateway.url}/healthz`));
 });
 
