@@ -1,220 +1,223 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
 import { launch, runCommand, temporaryFolder } from '../start-process.ts';
 
-test('help is fast, and every command has an example', async (t) => {
-  const cwd = temporaryFolder(t);
-  const startedMs = performance.now();
-  const help = await runCommand(['--help'], { cwd });
-  const ms = performance.now() - startedMs;
-  assert.equal(help.code, 0);
-  // Measured 150 ms for this folder's first start; the rest is for machines that are busy.
-  assert.ok(ms < 1_000, `${ms} ms`);
-  const commands = help.stdout.slice(0, help.stdout.indexOf('Environment:'));
-  const names = [...commands.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter((name) => name !== 'help');
-  for (const wanted of ['start', 'init', 'check', 'explain', 'mock', 'models', 'keys', 'chat'])
-    assert.ok(names.includes(wanted));
-  const helps = await Promise.all(
-    [...names.map((name) => [name]), ['keys', 'create'], ['keys', 'list']].map((name) =>
-      runCommand([...name, '--help'], { cwd }),
-    ),
-  );
-  for (const { code, stdout } of helps) {
-    assert.equal(code, 0);
-    assert.match(stdout, /Example:\n {2}\S/);
-  }
-});
-
-test('a wrong call ends with 2 and says what was probably meant', async (t) => {
-  const cwd = temporaryFolder(t);
-  const wrong: [string[], RegExp][] = [
-    [['chek'], /did you mean 'culvert check'/i],
-    [['check', '--lvie'], /Did you mean --live/],
-    [['keys', 'creat'], /Did you mean create/],
-    [['keys', 'create', '--account', 'a'], /--name/],
-    [['start', '--port', '70000'], /port from 0 to 65535/],
-    [['keys', 'create', '--account', 'a', '--name', 'n', '--expires', 'soon'], /2027-01-01, or 90d/],
-    [['models', '--url', 'nonsense'], /is not the URL of a server/],
-  ];
-  const runs = await Promise.all(wrong.map(([args]) => runCommand(args, { cwd })));
-  for (const [index, { code, stdout, stderr }] of runs.entries()) {
-    assert.equal(code, 2, stderr);
-    assert.match(stderr, wrong[index]![1]);
-    assert.equal(stdout, '');
-  }
-});
-
-test('init writes a file that check accepts, and never writes over one', async (t) => {
-  const cwd = temporaryFolder(t);
-  const file = join(cwd, 'culvert.yaml');
-  assert.equal((await runCommand(['init'], { cwd })).code, 0);
-  const written = readFileSync(file, 'utf8');
-  const check = await runCommand(['check'], { cwd });
-  assert.equal(check.code, 0, check.stderr);
-  assert.equal(check.stdout, 'OK: culvert.yaml (0 providers, 1 model, 0 keys)\n');
-  writeFileSync(file, `${written}\n# mine\n`);
-  const again = await runCommand(['init'], { cwd });
-  assert.equal(again.code, 1);
-  assert.match(again.stderr, /culvert\.yaml exists/);
-  assert.equal(readFileSync(file, 'utf8'), `${written}\n# mine\n`);
-});
-
-test('check tells every error with its place, as text and as JSON, and ends with 1', async (t) => {
-  const cwd = temporaryFolder(t);
-  writeFileSync(
-    join(cwd, 'mine.yaml'),
-    'providers:\n  openai:\n    type: openai\n    api_key: k\n    timeouts: { first_token: 30 }\nmodls: {}\n',
-  );
-  const check = await runCommand(['check', '--config', 'mine.yaml'], { cwd });
-  assert.equal(check.code, 1);
-  assert.match(check.stderr, /^mine\.yaml:5:\d+ providers\.openai\.timeouts\.first_token: expected a duration/m);
-  assert.match(check.stderr, /^mine\.yaml:6:1 modls: .*did you mean 'models'/m);
-  const json = await runCommand(['check', '--json'], { cwd, env: { CULVERT_CONFIG: 'mine.yaml' } });
-  assert.equal(json.code, 1);
-  const { ok, errors } = JSON.parse(json.stdout) as { ok: boolean; errors: { line: number; path: string }[] };
-  assert.equal(ok, false);
-  assert.deepEqual(
-    errors.map(({ line, path }) => [line, path]),
-    [
-      [5, 'providers.openai.timeouts.first_token'],
-      [6, 'modls'],
-    ],
-  );
-});
-
-test('check --schema prints the schema that editors use', async (t) => {
-  const { stdout } = await runCommand(['check', '--schema'], { cwd: temporaryFolder(t) });
-  assert.deepEqual(JSON.parse(stdout), JSON.parse(readFileSync('docs/culvert.schema.json', 'utf8')));
-});
-
-test('check counts what it found, warns of what has no effect, and makes no data folder', async (t) => {
-  const cwd = temporaryFolder(t);
-  const config = {
-    providers: { up: { type: 'openai', api_key: 'canary-secret-1' } },
-    models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'], hedge: { after: 'p95', at_most: '5%' } } },
-    keys: [{ key: 'sk-cv-canary-secret-2', account: 'dev', name: 'n' }],
-  };
-  writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
-  const { code, stdout, stderr } = await runCommand(['check'], { cwd });
-  assert.equal(code, 0, stderr);
-  assert.equal(stdout, 'OK: culvert.yaml (1 provider, 2 models, 1 key)\n');
-  assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ models\.two\.hedge/m);
-  assert.doesNotMatch(stdout + stderr, /canary/);
-  assert.ok(!existsSync(join(cwd, '.culvert')));
-});
-
-test('keys create shows the secret once, alone on standard output; keys list shows no secret', async (t) => {
-  const cwd = temporaryFolder(t);
-  const made = await runCommand(
-    ['keys', 'create', '--account', 'team', '--name', 'ci', '--expires', '90d', '--models', 'a, b-*'],
-    { cwd },
-  );
-  assert.equal(made.code, 0, made.stderr);
-  const secret = made.stdout.trim();
-  assert.match(made.stdout, /^sk-cv-[A-Za-z0-9]{12}-[A-Za-z0-9]{43}\n$/);
-  assert.match(made.stderr, /account 'team', plan 'default'/);
-  for (const file of ['culvert.db', 'culvert.db-wal']) {
-    const path = join(cwd, '.culvert', file);
-    if (existsSync(path)) assert.ok(!readFileSync(path, 'latin1').includes(secret));
-  }
-  assert.equal(statSync(join(cwd, '.culvert')).mode & 0o077, 0);
-
-  const list = await runCommand(['keys', 'list'], { cwd });
-  assert.ok(!list.stdout.includes(secret));
-  const { data } = JSON.parse(list.stdout) as { data: { id: string; expires: string }[] };
-  const [{ id, expires, ...key }] = data as [(typeof data)[0]];
-  assert.equal(id, secret.slice(6, 18));
-  assert.ok(Math.abs(Date.parse(expires) - Date.now() - 90 * 86_400_000) < 60_000);
-  assert.deepEqual(key, {
-    account: 'team',
-    name: 'ci',
-    plan: 'default',
-    models: ['a', 'b-*'],
-    state: 'active',
-    from: 'data folder',
+// They mostly wait for child processes.
+describe('commands, run as programs', { concurrency: true }, () => {
+  test('help is fast, and every command has an example', async (t) => {
+    const cwd = temporaryFolder(t);
+    const startedMs = performance.now();
+    const help = await runCommand(['--help'], { cwd });
+    const ms = performance.now() - startedMs;
+    assert.equal(help.code, 0);
+    // Measured 150 ms for this folder's first start; the rest is for machines that are busy.
+    assert.ok(ms < 1_000, `${ms} ms`);
+    const commands = help.stdout.slice(0, help.stdout.indexOf('Environment:'));
+    const names = [...commands.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name!).filter((name) => name !== 'help');
+    for (const wanted of ['start', 'init', 'check', 'explain', 'mock', 'models', 'keys', 'chat'])
+      assert.ok(names.includes(wanted));
+    const helps = await Promise.all(
+      [...names.map((name) => [name]), ['keys', 'create'], ['keys', 'list']].map((name) =>
+        runCommand([...name, '--help'], { cwd }),
+      ),
+    );
+    for (const { code, stdout } of helps) {
+      assert.equal(code, 0);
+      assert.match(stdout, /Example:\n {2}\S/);
+    }
   });
-});
 
-test('keys create refuses in one sentence: an unknown plan, a used name, a declared name, a plan an account does not have', async (t) => {
-  const cwd = temporaryFolder(t);
-  writeFileSync(
-    join(cwd, 'culvert.yaml'),
-    stringify({
-      plans: { pro: { windows: 'off', rpm: 'off' } },
-      accounts: { paying: { plan: 'pro' } },
-      keys: [{ key: 'sk-cv-declared-0001', account: 'paying', name: 'declared' }],
-    }),
-  );
-  const create = (account: string, name: string, ...more: string[]) =>
-    runCommand(['keys', 'create', '--account', account, '--name', name, ...more], { cwd });
-  assert.equal((await create('paying', 'one')).code, 0);
-  const refusals = await Promise.all([
-    create('new', 'one', '--plan', 'prp'),
-    create('paying', 'one'),
-    create('paying', 'declared'),
-    create('paying', 'two', '--plan', 'default'),
-    create('a/b', 'one'),
-  ]);
-  const sentences = [
-    /no plan 'prp' \(did you mean 'pro'\?\)/,
-    /named 'one' exists/,
-    /declares a key 'declared'/,
-    /has plan 'pro'/,
-    /^account: /,
-  ];
-  for (const [index, { code, stdout, stderr }] of refusals.entries()) {
-    assert.equal(code, 1);
-    assert.equal(stdout, '');
-    assert.match(stderr, sentences[index]!);
-    assert.equal(stderr.trim().split('\n').length, 1);
-  }
-});
-
-test('models without a server lists the configuration, limited to a key that is named', async (t) => {
-  const cwd = temporaryFolder(t);
-  writeFileSync(
-    join(cwd, 'culvert.yaml'),
-    stringify({
-      providers: { up: { type: 'openai', api_key: 'k' } },
-      models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'] } },
-      keys: [{ key: 'sk-cv-declared-0001', account: 'dev', name: 'n', models: ['two'] }],
-    }),
-  );
-  const ids = async (...args: string[]) => {
-    const { stdout } = await runCommand(['models', ...args], { cwd });
-    return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
-  };
-  assert.deepEqual(await ids(), ['one', 'two']);
-  assert.deepEqual(await ids('--key', 'dev/n'), ['two']);
-});
-
-test('mock answers as it is told, prints each request, and ends at a signal', async (t) => {
-  const faults = await runCommand(['mock', '--faults'], { cwd: temporaryFolder(t) });
-  assert.match(faults.stdout, /status=503/);
-  const mock = launch(t, ['mock', '--port', '0', '--name', 'first']);
-  await mock.said(/listens on http:\/\/\S+;/);
-  const url = /listens on (http:\/\/\S+);/.exec(mock.stdout())![1]!;
-  const answer = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { 'x-mock': 'status=503;retry-after=2' },
-    body: '{"model":"sim/chat","messages":[]}',
+  test('a wrong call ends with 2 and says what was probably meant', async (t) => {
+    const cwd = temporaryFolder(t);
+    const wrong: [string[], RegExp][] = [
+      [['chek'], /did you mean 'culvert check'/i],
+      [['check', '--lvie'], /Did you mean --live/],
+      [['keys', 'creat'], /Did you mean create/],
+      [['keys', 'create', '--account', 'a'], /--name/],
+      [['start', '--port', '70000'], /port from 0 to 65535/],
+      [['keys', 'create', '--account', 'a', '--name', 'n', '--expires', 'soon'], /2027-01-01, or 90d/],
+      [['models', '--url', 'nonsense'], /is not the URL of a server/],
+    ];
+    const runs = await Promise.all(wrong.map(([args]) => runCommand(args, { cwd })));
+    for (const [index, { code, stdout, stderr }] of runs.entries()) {
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, wrong[index]![1]);
+      assert.equal(stdout, '');
+    }
   });
-  assert.deepEqual(
-    [answer.status, answer.headers.get('retry-after'), answer.headers.get('x-mock-name')],
-    [503, '2', 'first'],
-  );
-  await answer.text();
-  await mock.said('POST /v1/chat/completions');
-  mock.child.kill('SIGINT');
-  assert.deepEqual(await mock.exited, { code: 0, signal: null });
-});
 
-test('a reader that has read enough ends a listing without a word', async (t) => {
-  const command = launch(t, ['check', '--schema']);
-  command.child.stdout?.destroy();
-  assert.deepEqual(await command.exited, { code: 0, signal: null });
-  assert.equal(command.stderr(), '');
+  test('init writes a file that check accepts, and never writes over one', async (t) => {
+    const cwd = temporaryFolder(t);
+    const file = join(cwd, 'culvert.yaml');
+    assert.equal((await runCommand(['init'], { cwd })).code, 0);
+    const written = readFileSync(file, 'utf8');
+    const check = await runCommand(['check'], { cwd });
+    assert.equal(check.code, 0, check.stderr);
+    assert.equal(check.stdout, 'OK: culvert.yaml (0 providers, 1 model, 0 keys)\n');
+    writeFileSync(file, `${written}\n# mine\n`);
+    const again = await runCommand(['init'], { cwd });
+    assert.equal(again.code, 1);
+    assert.match(again.stderr, /culvert\.yaml exists/);
+    assert.equal(readFileSync(file, 'utf8'), `${written}\n# mine\n`);
+  });
+
+  test('check tells every error with its place, as text and as JSON, and ends with 1', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(
+      join(cwd, 'mine.yaml'),
+      'providers:\n  openai:\n    type: openai\n    api_key: k\n    timeouts: { first_token: 30 }\nmodls: {}\n',
+    );
+    const check = await runCommand(['check', '--config', 'mine.yaml'], { cwd });
+    assert.equal(check.code, 1);
+    assert.match(check.stderr, /^mine\.yaml:5:\d+ providers\.openai\.timeouts\.first_token: expected a duration/m);
+    assert.match(check.stderr, /^mine\.yaml:6:1 modls: .*did you mean 'models'/m);
+    const json = await runCommand(['check', '--json'], { cwd, env: { CULVERT_CONFIG: 'mine.yaml' } });
+    assert.equal(json.code, 1);
+    const { ok, errors } = JSON.parse(json.stdout) as { ok: boolean; errors: { line: number; path: string }[] };
+    assert.equal(ok, false);
+    assert.deepEqual(
+      errors.map(({ line, path }) => [line, path]),
+      [
+        [5, 'providers.openai.timeouts.first_token'],
+        [6, 'modls'],
+      ],
+    );
+  });
+
+  test('check --schema prints the schema that editors use', async (t) => {
+    const { stdout } = await runCommand(['check', '--schema'], { cwd: temporaryFolder(t) });
+    assert.deepEqual(JSON.parse(stdout), JSON.parse(readFileSync('docs/culvert.schema.json', 'utf8')));
+  });
+
+  test('check counts what it found, warns of what has no effect, and makes no data folder', async (t) => {
+    const cwd = temporaryFolder(t);
+    const config = {
+      providers: { up: { type: 'openai', api_key: 'canary-secret-1' } },
+      models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'], hedge: { after: 'p95', at_most: '5%' } } },
+      keys: [{ key: 'sk-cv-canary-secret-2', account: 'dev', name: 'n' }],
+    };
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { code, stdout, stderr } = await runCommand(['check'], { cwd });
+    assert.equal(code, 0, stderr);
+    assert.equal(stdout, 'OK: culvert.yaml (1 provider, 2 models, 1 key)\n');
+    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ models\.two\.hedge/m);
+    assert.doesNotMatch(stdout + stderr, /canary/);
+    assert.ok(!existsSync(join(cwd, '.culvert')));
+  });
+
+  test('keys create shows the secret once, alone on standard output; keys list shows no secret', async (t) => {
+    const cwd = temporaryFolder(t);
+    const made = await runCommand(
+      ['keys', 'create', '--account', 'team', '--name', 'ci', '--expires', '90d', '--models', 'a, b-*'],
+      { cwd },
+    );
+    assert.equal(made.code, 0, made.stderr);
+    const secret = made.stdout.trim();
+    assert.match(made.stdout, /^sk-cv-[A-Za-z0-9]{12}-[A-Za-z0-9]{43}\n$/);
+    assert.match(made.stderr, /account 'team', plan 'default'/);
+    for (const file of ['culvert.db', 'culvert.db-wal']) {
+      const path = join(cwd, '.culvert', file);
+      if (existsSync(path)) assert.ok(!readFileSync(path, 'latin1').includes(secret));
+    }
+    assert.equal(statSync(join(cwd, '.culvert')).mode & 0o077, 0);
+
+    const list = await runCommand(['keys', 'list'], { cwd });
+    assert.ok(!list.stdout.includes(secret));
+    const { data } = JSON.parse(list.stdout) as { data: { id: string; expires: string }[] };
+    const [{ id, expires, ...key }] = data as [(typeof data)[0]];
+    assert.equal(id, secret.slice(6, 18));
+    assert.ok(Math.abs(Date.parse(expires) - Date.now() - 90 * 86_400_000) < 60_000);
+    assert.deepEqual(key, {
+      account: 'team',
+      name: 'ci',
+      plan: 'default',
+      models: ['a', 'b-*'],
+      state: 'active',
+      from: 'data folder',
+    });
+  });
+
+  test('keys create refuses in one sentence: an unknown plan, a used name, a declared name, a plan an account does not have', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(
+      join(cwd, 'culvert.yaml'),
+      stringify({
+        plans: { pro: { windows: 'off', rpm: 'off' } },
+        accounts: { paying: { plan: 'pro' } },
+        keys: [{ key: 'sk-cv-declared-0001', account: 'paying', name: 'declared' }],
+      }),
+    );
+    const create = (account: string, name: string, ...more: string[]) =>
+      runCommand(['keys', 'create', '--account', account, '--name', name, ...more], { cwd });
+    assert.equal((await create('paying', 'one')).code, 0);
+    const refusals = await Promise.all([
+      create('new', 'one', '--plan', 'prp'),
+      create('paying', 'one'),
+      create('paying', 'declared'),
+      create('paying', 'two', '--plan', 'default'),
+      create('a/b', 'one'),
+    ]);
+    const sentences = [
+      /no plan 'prp' \(did you mean 'pro'\?\)/,
+      /named 'one' exists/,
+      /declares a key 'declared'/,
+      /has plan 'pro'/,
+      /^account: /,
+    ];
+    for (const [index, { code, stdout, stderr }] of refusals.entries()) {
+      assert.equal(code, 1);
+      assert.equal(stdout, '');
+      assert.match(stderr, sentences[index]!);
+      assert.equal(stderr.trim().split('\n').length, 1);
+    }
+  });
+
+  test('models without a server lists the configuration, limited to a key that is named', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(
+      join(cwd, 'culvert.yaml'),
+      stringify({
+        providers: { up: { type: 'openai', api_key: 'k' } },
+        models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'] } },
+        keys: [{ key: 'sk-cv-declared-0001', account: 'dev', name: 'n', models: ['two'] }],
+      }),
+    );
+    const ids = async (...args: string[]) => {
+      const { stdout } = await runCommand(['models', ...args], { cwd });
+      return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
+    };
+    assert.deepEqual(await ids(), ['one', 'two']);
+    assert.deepEqual(await ids('--key', 'dev/n'), ['two']);
+  });
+
+  test('mock answers as it is told, prints each request, and ends at a signal', async (t) => {
+    const faults = await runCommand(['mock', '--faults'], { cwd: temporaryFolder(t) });
+    assert.match(faults.stdout, /status=503/);
+    const mock = launch(t, ['mock', '--port', '0', '--name', 'first']);
+    await mock.said(/listens on http:\/\/\S+;/);
+    const url = /listens on (http:\/\/\S+);/.exec(mock.stdout())![1]!;
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-mock': 'status=503;retry-after=2' },
+      body: '{"model":"sim/chat","messages":[]}',
+    });
+    assert.deepEqual(
+      [answer.status, answer.headers.get('retry-after'), answer.headers.get('x-mock-name')],
+      [503, '2', 'first'],
+    );
+    await answer.text();
+    await mock.said('POST /v1/chat/completions');
+    mock.child.kill('SIGINT');
+    assert.deepEqual(await mock.exited, { code: 0, signal: null });
+  });
+
+  test('a reader that has read enough ends a listing without a word', async (t) => {
+    const command = launch(t, ['check', '--schema']);
+    command.child.stdout?.destroy();
+    assert.deepEqual(await command.exited, { code: 0, signal: null });
+    assert.equal(command.stderr(), '');
+  });
 });

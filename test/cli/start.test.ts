@@ -3,111 +3,118 @@ import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { cleanEnv, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+import { stringify } from 'yaml';
+import { cleanEnv, closedPort, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 const userKey = /sk-cv-(?!admin)[A-Za-z0-9]{12}-[A-Za-z0-9]{43}/g;
 const adminKey = /sk-cv-admin-[A-Za-z0-9]{43}/g;
 
-test('a first start without configuration prints each key once, and its curl answers when pasted, labelled as simulated', async (t) => {
-  const cwd = temporaryFolder(t);
-  const first = await startProcess(t, { cwd });
-  await first.said(/curl .*\n(.*\n){3}/);
-  const printed = first.stdout();
-  assert.equal(printed.match(adminKey)?.length, 1);
-  // The key stands alone once, and once more in the curl.
-  assert.equal(new Set(printed.match(userKey)).size, 1);
-  assert.match(printed, /chat +simulated/);
+// They mostly wait for child processes.
+describe('culvert start', { concurrency: true }, () => {
+  test('a first start without configuration prints each key once, and its curl answers when pasted, labelled as simulated', async (t) => {
+    const cwd = temporaryFolder(t);
+    const first = await startProcess(t, { cwd });
+    await first.said(/curl .*\n(.*\n){3}/);
+    const printed = first.stdout();
+    assert.match(first.url, /^http:\/\/127\.0\.0\.1:/, 'nobody else can reach it');
+    assert.equal(printed.match(adminKey)?.length, 1);
+    // The key stands alone once, and once more in the curl.
+    assert.equal(new Set(printed.match(userKey)).size, 1);
+    assert.match(printed, /chat +simulated/);
 
-  const curl = printed.slice(printed.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
-  const { stdout } = await promisify(execFile)('sh', ['-c', curl], { env: cleanEnv() });
-  assert.match(stdout, /^HTTP\/1\.1 200 /);
-  assert.match(stdout, /x-culvert-simulated: true/i);
-  assert.match(stdout, /"content":"\[simulated\]/);
-  assert.deepEqual(await first.stop(), { code: 0, signal: null });
+    const curl = printed.slice(printed.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
+    const { stdout } = await promisify(execFile)('sh', ['-c', curl], { env: cleanEnv() });
+    assert.match(stdout, /^HTTP\/1\.1 200 /);
+    assert.match(stdout, /x-culvert-simulated: true/i);
+    assert.match(stdout, /"content":"\[simulated\]/);
+    assert.deepEqual(await first.stop(), { code: 0, signal: null });
 
-  const second = await startProcess(t, { cwd });
-  await second.said(/curl .*\n(.*\n){3}/);
-  assert.doesNotMatch(second.stdout(), /sk-cv-/);
-  assert.deepEqual(await second.stop(), { code: 0, signal: null });
-});
-
-test('S12: no secret stands in any command line, and files with secrets are for their owner alone', async (t) => {
-  const cwd = temporaryFolder(t);
-  const provider = 'sk-provider-canary-0001';
-  const gateway = await startProcess(t, {
-    cwd,
-    env: { OPENAI_API_KEY: provider, CULVERT_ADMIN_KEY: 'sk-cv-admin-canary-000001' },
+    const second = await startProcess(t, { cwd });
+    await second.said(/curl .*\n(.*\n){3}/);
+    assert.doesNotMatch(second.stdout(), /sk-cv-/);
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
   });
-  const secrets = [provider, 'canary', ...(gateway.stdout().match(userKey) ?? [])];
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    let line = '';
-    try {
-      line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    } catch {
-      continue; // It ended meanwhile.
+
+  test('S12: no secret stands in any command line, and files with secrets are for their owner alone', async (t) => {
+    const cwd = temporaryFolder(t);
+    const provider = 'sk-provider-canary-0001';
+    const baseUrl = `http://127.0.0.1:${await closedPort()}/v1`;
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the configuration's own reference.
+    const providers = { up: { type: 'openai', base_url: baseUrl, api_key: '${UP_KEY}' } };
+    writeFileSync(
+      join(cwd, 'culvert.yaml'),
+      stringify({ server: { port: 0 }, providers, models: { m: { targets: ['up/m'] } } }),
+    );
+    const gateway = await startProcess(t, { cwd, args: [], env: { UP_KEY: provider } });
+    await gateway.said(/curl .*\n(.*\n){3}/);
+    const printed = [...gateway.stdout().matchAll(userKey), ...gateway.stdout().matchAll(adminKey)];
+    const secrets = [provider, ...printed.map(([secret]) => secret)];
+    assert.equal(new Set(secrets).size, 3);
+    for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+      let line = '';
+      try {
+        line = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      } catch {
+        continue; // It ended meanwhile.
+      }
+      for (const secret of secrets) assert.ok(!line.includes(secret), `a secret stands in the command line of ${pid}`);
     }
-    for (const secret of secrets) assert.ok(!line.includes(secret), `a secret stands in the command line of ${pid}`);
-  }
-  assert.equal(statSync(join(cwd, '.culvert')).mode & 0o077, 0);
-});
-
-test('a second server on the same data folder refuses, naming the process and the URL of the first', async (t) => {
-  const cwd = temporaryFolder(t);
-  const first = await startProcess(t, { cwd });
-  const second = launch(t, ['start', '--port', '0'], { cwd });
-  assert.equal((await second.exited).code, 1);
-  assert.ok(second.stderr().includes(`process ${first.child.pid}, ${first.url}`), second.stderr());
-});
-
-test('a taken port is a sentence that names it', async (t) => {
-  const other = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => other.once('listening', resolve));
-  t.after(() => other.close());
-  const { port } = other.address() as { port: number };
-  const gateway = launch(t, ['start', '--port', String(port)]);
-  assert.equal((await gateway.exited).code, 1);
-  assert.equal(
-    gateway.stderr(),
-    `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or set server.port (or --port).\n`,
-  );
-});
-
-test('S15: where others can reach it, a start without a key refuses with the command that makes one, which then helps', async (t) => {
-  const cwd = temporaryFolder(t);
-  const args = ['--host', '0.0.0.0', '--port', '0'];
-  const refused = launch(t, ['start', ...args], { cwd });
-  assert.equal((await refused.exited).code, 1);
-  const command = /culvert (keys create .*)$/m.exec(refused.stderr())?.[1];
-  assert.ok(command, refused.stderr());
-  const made = await runCommand(command.trim().split(' '), { cwd });
-  assert.equal(made.code, 0, made.stderr);
-
-  const gateway = await startProcess(t, { cwd, args });
-  const models = await fetch(`${gateway.url}/v1/models`, {
-    headers: { authorization: `Bearer ${made.stdout.trim()}` },
+    assert.equal(statSync(join(cwd, '.culvert')).mode & 0o077, 0);
   });
-  assert.equal(models.status, 200);
-  assert.doesNotMatch(gateway.stdout(), /sk-cv-/);
-});
 
-test('by default only this machine can reach it', async (t) => {
-  const gateway = await startProcess(t);
-  assert.match(gateway.url, /^http:\/\/127\.0\.0\.1:/);
-});
+  test('a second server on the same data folder refuses, naming the process and the URL of the first', async (t) => {
+    const cwd = temporaryFolder(t);
+    const first = await startProcess(t, { cwd });
+    const second = launch(t, ['start', '--port', '0'], { cwd });
+    assert.equal((await second.exited).code, 1);
+    assert.ok(second.stderr().includes(`process ${first.child.pid}, ${first.url}`), second.stderr());
+  });
 
-test('npm start passes what stands after -- to the gateway', () => {
-  const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
-  // npm appends it to the end of the script.
-  assert.match(scripts.start ?? '', /node bin\/culvert\.mjs start$/);
-});
+  test('a taken port is a sentence that names it', async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    t.after(() => other.close());
+    const { port } = other.address() as { port: number };
+    const gateway = launch(t, ['start', '--port', String(port)]);
+    assert.equal((await gateway.exited).code, 1);
+    assert.equal(
+      gateway.stderr(),
+      `Port ${port} on 127.0.0.1 is taken. Stop what uses it, or set server.port (or --port).\n`,
+    );
+  });
 
-test('an invalid configuration starts nothing, and every error has its place', async (t) => {
-  const cwd = temporaryFolder(t);
-  writeFileSync(join(cwd, 'culvert.yaml'), 'server:\n  port: many\nprovders: {}\n');
-  const gateway = launch(t, ['start'], { cwd });
-  assert.equal((await gateway.exited).code, 1);
-  assert.match(gateway.stderr(), /^culvert\.yaml:2:3 server\.port: /m);
-  assert.match(gateway.stderr(), /^culvert\.yaml:3:1 .*did you mean 'providers'/m);
+  test('S15: where others can reach it, a start without a key refuses with the command that makes one, which then helps', async (t) => {
+    const cwd = temporaryFolder(t);
+    const args = ['--host', '0.0.0.0', '--port', '0'];
+    const refused = launch(t, ['start', ...args], { cwd });
+    assert.equal((await refused.exited).code, 1);
+    const command = /culvert (keys create .*)$/m.exec(refused.stderr())?.[1];
+    assert.ok(command, refused.stderr());
+    const made = await runCommand(command.trim().split(' '), { cwd });
+    assert.equal(made.code, 0, made.stderr);
+
+    const gateway = await startProcess(t, { cwd, args });
+    const models = await fetch(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${made.stdout.trim()}` },
+    });
+    assert.equal(models.status, 200);
+    assert.doesNotMatch(gateway.stdout(), /sk-cv-/);
+  });
+
+  test('npm start passes what stands after -- to the gateway', () => {
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+    // npm appends it to the end of the script.
+    assert.match(scripts.start ?? '', /node bin\/culvert\.mjs start$/);
+  });
+
+  test('an invalid configuration starts nothing, and every error has its place', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), 'server:\n  port: many\nprovders: {}\n');
+    const gateway = launch(t, ['start'], { cwd });
+    assert.equal((await gateway.exited).code, 1);
+    assert.match(gateway.stderr(), /^culvert\.yaml:2:3 server\.port: /m);
+    assert.match(gateway.stderr(), /^culvert\.yaml:3:1 .*did you mean 'providers'/m);
+  });
 });
