@@ -7,10 +7,10 @@ import { affinityOf } from '../routing/affinity.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Caller } from './caller.ts';
+import { runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
 import { callerDialectOf } from './dialect-table.ts';
-import { runFanOut } from './fan-out.ts';
 import { type Job, type JobProgress, newProgress } from './job.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
@@ -74,9 +74,8 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
     const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
     try {
       if (facts.stream) call.caller.expectStream(job.headers);
-      if (facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN))
-        await runFanOut(services, job, body, { dialect, head });
-      else await runAttempts(services, job);
+      if (facts.n === 1) await runAttempts(services, job);
+      else await runChoices(services, job, body, { dialect, head });
     } finally {
       settle(services, call, claim, reserved, job);
     }
@@ -142,12 +141,20 @@ function jobOf(
   const { facts } = body;
   const { wishes } = call;
   const query = routeQueryOf(call, facts, alias, candidates);
+  const routeOver: Job['routeOver'] = (targets, n, attemptsMax) =>
+    createRoute(
+      { ...query, targets, needs: { ...facts.needs, n }, attemptsMax: Math.min(attemptsMax, alias.attempts) },
+      { ...services, nowMs: services.clock.monotonicMs() },
+    );
   return {
     requestId: call.requestId,
     alias: alias.id,
     user: facts.user,
     caller: call.caller,
     newRoute: () => createRoute(query, { ...services, nowMs: services.clock.monotonicMs() }),
+    candidates,
+    routeOver,
+    lastResort: null,
     stream: facts.stream,
     includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,

@@ -36,6 +36,7 @@ export async function runFanOut(
     return {
       ...job,
       caller,
+      lastResort: null,
       prepare: prepareWith(body, job.providers, { seed: seed === null ? null : seed + index }),
       sink: () => merge.sink(index),
       progress: newProgress(),
@@ -251,8 +252,9 @@ function sumUsage(usages: readonly Usage[]): Usage {
 function joinProgress(into: JobProgress, children: readonly JobProgress[]): void {
   const failed = children.find((child) => child.class !== 'ok' && child.class !== 'aborted');
   const first = children[0]!;
-  into.attempts = children.flatMap((child) => child.attempts);
-  into.verdicts = first.verdicts;
+  // A route over targets with native n may have been tried before.
+  into.attempts.push(...children.flatMap((child) => child.attempts));
+  into.verdicts = [...into.verdicts, ...first.verdicts];
   into.losses = first.losses;
   into.answeredBy = children.find((child) => child.answeredBy !== null)?.answeredBy ?? null;
   into.firstTokenMs = children.reduce<number | null>(

@@ -2,7 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
-import type { AttemptRecord, Route, RouteAttempt, Verdict } from '../routing/route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -23,6 +23,12 @@ export interface Job {
   user: string | null;
   caller: Caller;
   newRoute(): Route;
+  /** Another way to an answer when every target has failed without one; null = none. Ends the caller's answer. */
+  lastResort: (() => Promise<void>) | null;
+  /** What `newRoute` chooses from. */
+  candidates: readonly RouteCandidate[];
+  /** A route over some of the candidates, for `n` choices in one call, of at most `attemptsMax` attempts. */
+  routeOver(candidates: readonly RouteCandidate[], n: number, attemptsMax: number): Route;
   /** The caller wants a stream. */
   stream: boolean;
   includeUsage: boolean;

@@ -13,7 +13,7 @@ export async function runAttempts(parts: AttemptParts, job: Job): Promise<void> 
   try {
     await follow(parts, job, route);
   } finally {
-    job.progress.verdicts = route.verdicts();
+    job.progress.verdicts = [...route.verdicts(), ...job.progress.verdicts];
   }
 }
 
@@ -27,10 +27,10 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     if (caller.gone) return left(job);
     const step = route.next(clock.monotonicMs());
     if (step.kind === 'exhausted') {
-      return end(
-        job,
-        job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault),
-      );
+      const failure =
+        job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
+      if (job.lastResort !== null && failure.kind !== 'upstream-refused') return job.lastResort();
+      return end(job, failure);
     }
     const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
     if (delayMs > 0) {
