@@ -29,7 +29,7 @@ import { buildSnapshot, isLoopback, simulatorName } from './main-snapshot.ts';
 import { crashedEvent } from './metering/crashed.ts';
 import { createSettlement } from './metering/settlement.ts';
 import { createUnlimitedAdmission } from './metering/unlimited-admission.ts';
-import type { Log } from './observe/log.ts';
+import { type Log, lineWriter } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { ensureAdminKey, openDataFolder, readIfThere } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
@@ -159,6 +159,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     }
   }
 
+  const logRequest = lineWriter(log, 'request');
   const services: Services = {
     clock,
     random: systemRandom,
@@ -170,30 +171,27 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     conversations: createConversationReader(createConversationWorkers()),
     snapshot: () => snapshot,
     finished(event) {
-      metrics.finished({ ...event, target: event.target ?? '' });
+      metrics.finished(event);
       const { requestId, account, keyId, alias, target, status, stream, ms, firstTokenMs, inputTokens, outputTokens } =
         event;
       const attempts = event.route.attempts.length;
-      log.info(
-        {
-          requestId,
-          account,
-          keyId,
-          endpoint: event.endpoint,
-          model: alias,
-          target,
-          status,
-          class: event.class,
-          attempts,
-          stream,
-          ms,
-          firstTokenMs,
-          inputTokens,
-          outputTokens,
-          user: event.user ?? undefined,
-        },
-        'request',
-      );
+      logRequest({
+        requestId,
+        account,
+        keyId,
+        endpoint: event.endpoint,
+        model: alias,
+        target,
+        status,
+        class: event.class,
+        attempts,
+        stream,
+        ms,
+        firstTokenMs,
+        inputTokens,
+        outputTokens,
+        user: event.user ?? undefined,
+      });
     },
   };
 

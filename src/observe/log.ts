@@ -47,17 +47,37 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
   };
 }
 
+/** Pino's number of `info`. */
+const infoLevel = 30;
+
+/**
+ * Writes lines at `info` as `log.info(fields, message)` would, at half the cost: one string made in one piece, where
+ * pino joins some forty that the destination must flatten.
+ */
+export function lineWriter(log: Log, message: string): (fields: Readonly<Record<string, unknown>>) => void {
+  const stream = (log as unknown as Record<symbol, { write(line: string): void }>)[pino.symbols.streamSym]!;
+  return (fields) => {
+    if (!log.isLevelEnabled('info')) return;
+    stream.write(`${JSON.stringify({ level: infoLevel, time: isoNow(), ...fields, msg: message })}\n`);
+  };
+}
+
 let second = '';
 let secondStartsMs = 0;
 
-/** `,"time":"2026-01-02T03:04:05.678Z"`; all but the milliseconds is kept for as long as the second lasts. */
+/** The time of a line, as pino wants it. */
 export function timestamp(): string {
+  return `,"time":"${isoNow()}"`;
+}
+
+/** `2026-01-02T03:04:05.678Z`; all but the milliseconds is kept for as long as the second lasts. */
+export function isoNow(): string {
   const nowMs = Date.now();
   const ms = nowMs - secondStartsMs;
   if (ms < 0 || ms >= 1_000) {
     secondStartsMs = nowMs - (nowMs % 1_000);
-    second = `,"time":"${new Date(secondStartsMs).toISOString().slice(0, 20)}`;
-    return timestamp();
+    second = new Date(secondStartsMs).toISOString().slice(0, 20);
+    return isoNow();
   }
-  return `${second}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z"`;
+  return `${second}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
 }

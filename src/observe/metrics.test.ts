@@ -22,7 +22,7 @@ async function linesOf(requests: readonly MeasuredRequest[]): Promise<string[]> 
 }
 
 test('requests, tokens and cost are counted by their labels', async () => {
-  const failed: MeasuredRequest = { ...request, status: 502, class: 'upstreams-failed', target: '', outputTokens: 0 };
+  const failed: MeasuredRequest = { ...request, status: 502, class: 'upstreams-failed', target: null, outputTokens: 0 };
   const lines = await linesOf([request, request, failed, request]);
   for (const line of [
     '# TYPE culvert_requests_total counter',

@@ -5,8 +5,8 @@ import { type CounterCell, counterSeries, type HistogramCell, histogramSeries } 
 export interface MeasuredRequest {
   endpoint: string;
   alias: string;
-  /** `provider/model`, or '' when none answered. */
-  target: string;
+  /** `provider/model`, or null when none answered. */
+  target: string | null;
   status: number;
   class: string;
   ms: number;
@@ -55,7 +55,8 @@ export function createMetrics(): Metrics {
   }
 
   function findChildren(request: MeasuredRequest): Children {
-    const { endpoint, alias: model, target, status } = request;
+    const { endpoint, alias: model, status } = request;
+    const target = request.target ?? '';
     const key = `${endpoint}\n${model}\n${target}\n${status}\n${request.class}`;
     let found = children.get(key);
     if (found === undefined) {
