@@ -27,6 +27,7 @@ export class ResponseCaller implements Caller {
   readonly #exchange: Exchange;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
+  readonly #stallTimeoutMs: number;
   #goneListener: (() => void) | null = null;
   #drainListener: (() => void) | null = null;
   #keepAlive: NodeJS.Timeout | null = null;
@@ -35,7 +36,8 @@ export class ResponseCaller implements Caller {
   #behind = false;
   #ended = false;
 
-  constructor(exchange: Exchange, clock: Clock) {
+  constructor(exchange: Exchange, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
+    this.#stallTimeoutMs = stallTimeoutMs;
     this.#exchange = exchange;
     this.#response = exchange.response;
     this.#clock = clock;
@@ -64,6 +66,7 @@ export class ResponseCaller implements Caller {
       ...headers,
     ]);
     this.#response.end(body);
+    this.#watchLastBytes();
   }
 
   refuse(failure: Failure, headers: HeaderList): void {
@@ -74,6 +77,7 @@ export class ResponseCaller implements Caller {
   }
 
   expectStream(earlyHeaders: HeaderList): void {
+    if (this.gone) return;
     this.#earlyHeaders = earlyHeaders;
     this.#response.on('drain', () => this.#drained());
     this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
@@ -93,7 +97,7 @@ export class ResponseCaller implements Caller {
     if (this.#response.writableLength > readerBufferBytesMax / 2) {
       if (!this.#behind) {
         this.#behind = true;
-        this.#stall = setTimeout(() => this.#readerStalled(), readerStallTimeoutMs);
+        this.#watchReader();
       }
       return false;
     }
@@ -131,7 +135,7 @@ export class ResponseCaller implements Caller {
   #drained(): void {
     if (!this.#behind) return;
     this.#behind = false;
-    if (this.#stall !== null) clearTimeout(this.#stall);
+    this.#unwatchReader();
     this.#drainListener?.();
   }
 
@@ -142,21 +146,24 @@ export class ResponseCaller implements Caller {
     this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
   }
 
-  /** Drops a reader who has taken nothing for 60 s; `close` follows and tells the pipeline. */
-  #readerStalled(): void {
-    this.#response.destroy();
+  /** Drops a reader who takes nothing for so long; `close` follows and tells the pipeline. */
+  #watchReader(): void {
+    this.#stall = setTimeout(() => this.#response.destroy(), this.#stallTimeoutMs);
+  }
+
+  #unwatchReader(): void {
+    if (this.#stall !== null) clearTimeout(this.#stall);
+    this.#stall = null;
   }
 
   /** What was written last may still wait for a reader who never takes it. */
   #watchLastBytes(): void {
-    if (this.#response.writableFinished || this.#response.writableLength === 0) return;
-    this.#stall = setTimeout(() => this.#readerStalled(), readerStallTimeoutMs);
+    if (!this.#response.writableFinished && this.#response.writableLength > 0) this.#watchReader();
   }
 
   #stopTimers(): void {
     if (this.#keepAlive !== null) clearTimeout(this.#keepAlive);
-    if (this.#stall !== null) clearTimeout(this.#stall);
     this.#keepAlive = null;
-    this.#stall = null;
+    this.#unwatchReader();
   }
 }
