@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
@@ -12,4 +14,24 @@ test('a forwarded stream that finished but left [DONE] out gets it from us', asy
   const text = await (await gateway.fetch('/v1/chat/completions', { json: body })).text();
   assert.match(text, /"finish_reason":"stop"/);
   assert.ok(text.endsWith('data: [DONE]\n\n'), text.slice(-200));
+});
+
+test('a stream ends with its end mark, though the upstream keeps the connection open', async (t) => {
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const chunk = (delta: object, finish: string | null) =>
+      `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+    response.write(`${chunk({ role: 'assistant', content: 'Hi' }, null)}${chunk({}, 'stop')}data: [DONE]\n\n`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const gateway = await startGateway(t, overUpstreams(`http://127.0.0.1:${port}`));
+  const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
+  const response = await gateway.fetch('/v1/chat/completions', { json: body, signal: AbortSignal.timeout(5_000) });
+  assert.ok((await response.text()).endsWith('data: [DONE]\n\n'));
 });

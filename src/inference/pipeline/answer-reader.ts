@@ -14,6 +14,8 @@ export interface AnswerReader {
   finish(): Bytes | null;
   /** Content events so far: they feed the timers, and the first one commits the headers. */
   readonly contentEvents: number;
+  /** The upstream's own end mark has been read: whatever it still sends is not part of the answer. */
+  readonly done: boolean;
   /** Set once the answer turned out to be an error, unreadable or cut. What push returned is still good. */
   readonly fault: Fault | null;
   /** What the upstream said it used, or null. */

@@ -17,6 +17,8 @@ import { recordAttempt } from './record-attempt.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
+/** How long an upstream may take to end its body after its end mark, before the connection is given up. */
+const lingerMs = 1_000;
 
 /**
  * One try at one target with one credential: a state machine fed by the transport, the timers and the caller, which
@@ -43,6 +45,8 @@ export class Attempt implements UpstreamObserver {
   /** A stream's frames before its first content: dropped when the attempt fails, since another one follows. */
   #held: Bytes[] = [];
   #heldBytes = 0;
+  /** The answer is over, the upstream's connection is not. */
+  #lingering: NodeJS.Timeout | null = null;
 
   constructor(parts: AttemptParts, job: Job, route: Route, attempt: RouteAttempt, body: PreparedBody) {
     this.#route = route;
@@ -109,6 +113,7 @@ export class Attempt implements UpstreamObserver {
   }
 
   headers(status: number, headers: UpstreamHeaders): void {
+    if (this.#resolve === null) return;
     this.status = status;
     this.#responseHeaders = headers;
     if (status < 200 || status >= 300) return;
@@ -118,6 +123,7 @@ export class Attempt implements UpstreamObserver {
   }
 
   data(chunk: Buffer): void {
+    if (this.#resolve === null) return;
     try {
       this.#take(chunk);
     } catch (error) {
@@ -126,6 +132,8 @@ export class Attempt implements UpstreamObserver {
   }
 
   ended(): void {
+    if (this.#lingering !== null) clearTimeout(this.#lingering);
+    if (this.#resolve === null) return;
     this.#guarded(() => this.#finish());
   }
 
@@ -143,6 +151,11 @@ export class Attempt implements UpstreamObserver {
     if (this.#reader.contentEvents > before) this.#timers?.content();
     if (out !== null) this.#forward(out);
     if (this.#reader.fault !== null) this.#end(this.#answerFault(this.#reader.fault));
+    else if (this.#reader.done) {
+      // The caller has it all; an upstream that keeps its connection open must not hold the answer's end back.
+      this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
+      this.#finish();
+    }
   }
 
   #finish(): void {
@@ -169,6 +182,8 @@ export class Attempt implements UpstreamObserver {
   }
 
   failed(error: TransportError): void {
+    if (this.#lingering !== null) clearTimeout(this.#lingering);
+    if (this.#resolve === null) return;
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     const cut = this.#reader !== null;
     const faultClass =

@@ -34,11 +34,11 @@ export class ConvertedAnswer implements AnswerReader {
   contentEvents = 0;
   fault: Fault | null = null;
   usage: Usage | null = null;
+  done = false;
   readonly #source: EventSource;
   readonly #sink: EventSink;
   readonly #inputTokensEstimate: number;
   #contentBytes = 0;
-  #ended = false;
 
   /** The estimate stands in the caller's usage when the upstream never says what it read. */
   constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number) {
@@ -59,7 +59,7 @@ export class ConvertedAnswer implements AnswerReader {
     if (this.fault !== null) return null;
     const out = this.#give(this.#source.finish());
     if (this.fault !== null) return out;
-    if (!this.#ended) {
+    if (!this.done) {
       this.fault = fault('truncated', 'ended the answer before its terminal event');
       return out;
     }
@@ -81,7 +81,7 @@ export class ConvertedAnswer implements AnswerReader {
       }
       if (event.type === 'usage') this.usage = event.usage;
       else if (event.type === 'end') {
-        this.#ended = true;
+        this.done = true;
         if (this.usage === null) out += this.#sink.add({ type: 'usage', usage: this.#counted() });
       } else if (isContent(event)) {
         this.contentEvents++;

@@ -8,6 +8,7 @@ import type { AnswerReader, Bytes } from './answer-reader.ts';
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
 export class PassedStream implements AnswerReader {
   contentEvents = 0;
+  done = false;
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #splitter: SseSplitter = createSseSplitter({ eventBytesMax: upstreamEventBytesMax });
@@ -43,6 +44,12 @@ export class PassedStream implements AnswerReader {
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
+  /** Finished but without its end mark is not the end: usage, or the mark itself, may follow. */
+  #lookForEnd(): void {
+    const { terminal, closing } = this.#reader.seen;
+    this.done = terminal && (closing === undefined || closing === '');
+  }
+
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
   #forward(events: readonly SplitEvent[]): Bytes | null {
     let out: Buffer | null = null;
@@ -55,6 +62,7 @@ export class PassedStream implements AnswerReader {
         break;
       }
       if (verdict.content) this.contentEvents++;
+      else this.#lookForEnd();
       if (verdict.usageOnly && this.#usageChunk === 'hide') {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
@@ -71,6 +79,7 @@ export class PassedStream implements AnswerReader {
 /** A same-dialect whole answer: the bytes are the caller's once they turn out to be one. */
 export class PassedWhole implements AnswerReader {
   contentEvents = 0;
+  readonly done = false;
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #body: WholeBody = new WholeBody();
