@@ -13,14 +13,19 @@ export interface BytesAnswer {
 
 /**
  * Sends these bytes on a connection of its own and collects what comes back, until the server closes or has been
- * silent for `patienceMs`, counted from the first byte of an answer. `latin1`, so that any byte can be written.
+ * silent for `patienceMs`, counted from the first byte of an answer; `firstByteMs` is how long that may take. Strings
+ * go as latin1, so that any byte can be written.
  */
-export function answerTo(url: string, bytes: string | Buffer, { patienceMs = 150 } = {}): Promise<BytesAnswer> {
+export function answerTo(
+  url: string,
+  bytes: string | Buffer,
+  { patienceMs = 150, firstByteMs = 10_000 } = {},
+): Promise<BytesAnswer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
     let text = '';
-    let timer = setTimeout(() => done(false), 10_000);
+    let timer = setTimeout(() => done(false), firstByteMs);
     const done = (closed: boolean): void => {
       clearTimeout(timer);
       socket.destroy();

@@ -74,6 +74,7 @@ test('members and depth agree with JSON.parse on any JSON, however it is spaced'
       const seen = scanJson(body, 64);
       assert.equal(scanJson(body, depthOf(value)).tooDeep, false);
       assert.equal(scanJson(body, depthOf(value) - 1).tooDeep, true);
+      assert.equal(seen.memberCount, Object.keys(value).length);
       assert.equal(seen.modelCount, Object.hasOwn(value, 'model') ? 1 : 0);
       for (let i = 0; i < seen.members.length; i += 4) {
         const [keyStart, keyEnd, valueStart, valueEnd] = seen.members.slice(i, i + 4);
@@ -92,6 +93,12 @@ test('of a repeated member no range is given', () => {
   const { members } = scanJson(body, 8);
   assert.equal(memberValue(body, members, 'a'), null);
   assert.deepEqual(memberValue(body, members, 'b'), { start: 11, end: 12 });
+});
+
+test('members are counted however often one is repeated, and wherever it stands', () => {
+  assert.equal(scan('{"a":1,"b":{"a":1,"a":2},"a":[3,{"a":4}]}').memberCount, 3);
+  assert.equal(scan('{"a":1,"\\u0061":2}').memberCount, 2);
+  assert.equal(scan('{}').memberCount, 0);
 });
 
 test('a long string with escaped quotes ends where it ends', () => {

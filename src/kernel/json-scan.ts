@@ -7,6 +7,8 @@ export interface JsonScan {
   tooDeep: boolean;
   /** Offset of the first byte after the top-level `{`; -1 when the top level is no object. */
   afterBrace: number;
+  /** How many top-level members there are, repeated and escaped ones counted each. */
+  memberCount: number;
   /** How many top-level keys mean `model`, escaped spellings counted too. */
   modelCount: number;
   /** The value of the only top-level `model`, when its key is written without escapes. */
@@ -42,6 +44,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   const end = body.length;
   const latin1 = body.toString('latin1');
   const members: number[] = [];
+  let memberCount = 0;
   let modelCount = 0;
   let opaqueKeys = false;
   let afterBrace = -1;
@@ -73,10 +76,11 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
       if (depth === 0 && byte === openBrace && afterBrace < 0) afterBrace = at + 1;
       if (depth === 1 && inValue && valueStart < 0) valueStart = at;
       depth += 1;
-      if (depth > depthMax) return found(body, members, true, afterBrace, modelCount, opaqueKeys);
+      if (depth > depthMax) return found(body, members, true, afterBrace, memberCount, modelCount, opaqueKeys);
     } else if (byte === closeBrace || byte === closeBracket || (byte === comma && depth === 1)) {
       if (depth === 1) {
         if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
+          memberCount += 1;
           const escaped = holdsBackslash(body, keyStart, keyEnd);
           if (escaped || members.length >= 4 * scannedMembersMax) opaqueKeys = true;
           else members.push(keyStart, keyEnd, valueStart, valueEnd);
@@ -101,7 +105,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
     }
     at += 1;
   }
-  return found(body, members, false, afterBrace, modelCount, opaqueKeys);
+  return found(body, members, false, afterBrace, memberCount, modelCount, opaqueKeys);
 }
 
 /** Where the value of top-level member `name` (ASCII) stands; null when it is absent or there are several. */
@@ -120,12 +124,14 @@ function found(
   members: readonly number[],
   tooDeep: boolean,
   afterBrace: number,
+  memberCount: number,
   modelCount: number,
   opaqueKeys: boolean,
 ): JsonScan {
   return {
     tooDeep,
     afterBrace,
+    memberCount,
     modelCount,
     model: modelCount === 1 ? memberValue(body, members, 'model') : null,
     streamOptions: memberValue(body, members, 'stream_options'),

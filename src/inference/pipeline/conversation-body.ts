@@ -9,6 +9,7 @@ import { applyQuirks } from '../providers/apply-quirks.ts';
 import { providerOf } from '../providers/catalog.ts';
 import { quirksOf } from '../providers/model-facts.ts';
 import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
+import { notUtf8, readTwoWays } from './read-one-way.ts';
 
 /**
  * A checked request body and what can be made of it. The body itself stays where it was parsed: here, or for a large
@@ -51,6 +52,8 @@ export interface EncodedBody {
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, dialectId: DialectId): Result<ConversationBody> {
   const scan = scanJson(raw, jsonDepthMax);
+  const garbled = notUtf8(raw);
+  if (garbled !== null) return { ok: false, failure: garbled };
   if (scan.tooDeep) return refuse(null, `The body nests deeper than ${jsonDepthMax} levels.`);
   let body: unknown;
   try {
@@ -59,8 +62,8 @@ export function readConversation(raw: Buffer, dialectId: DialectId): Result<Conv
     return refuse(null, `The body is not valid JSON: ${whereJsonFails(error)}.`);
   }
   if (!isObject(body)) return refuse(null, 'The body must be a JSON object.');
-  // JSON.parse keeps the last one; an upstream may keep the first. Nothing is forwarded that can be read two ways.
-  if (scan.modelCount > 1) return refuse('model', "The body has more than one 'model'.");
+  const ambiguous = readTwoWays(raw, body, scan);
+  if (ambiguous !== null) return { ok: false, failure: ambiguous };
   const read = callerDialectOf(dialectId).readRequest(raw, body, scan);
   if (!read.ok) return read;
   return { ok: true, value: bodyOf(read.value, dialectId) };

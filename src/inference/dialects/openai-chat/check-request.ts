@@ -60,6 +60,12 @@ const prediction: Check = (value) => {
     : complain('content', value.content, 'a string or an array of text parts');
 };
 
+/** A provider's own parameter may be anything, but for what its JSON could not say again: 1e999. */
+const unknown: Check = (value) =>
+  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+    ? complain('', value, 'a number that a double can hold')
+    : null;
+
 /** Every parameter we know, by name. What is not here is kept and forwarded as it came. */
 const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['model', stringOf(1, 256)],
@@ -117,7 +123,7 @@ function check(body: JsonObject): Complaint | null {
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && name !== 'model' && name !== 'messages')) continue;
-    const complaint = parameters.get(name)?.(value) ?? null;
+    const complaint = (parameters.get(name) ?? unknown)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return combinations(body);

@@ -1,0 +1,67 @@
+import { isUtf8 } from 'node:buffer';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonScan } from '../../kernel/json-scan.ts';
+
+/*
+ * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. What the
+ * two could read differently is refused (faults.md S21).
+ */
+
+/** Before parsing: bytes that are no UTF-8 are replaced here, and elsewhere skipped or refused. */
+export function notUtf8(raw: Buffer): Failure | null {
+  return isUtf8(raw) ? null : invalid(null, 'The body is not valid UTF-8.');
+}
+
+/** After parsing; null when there is one way to read it. `scan` and `body` come from the same `raw`. */
+export function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Failure | null {
+  // JSON.parse keeps the last one; an upstream may keep the first.
+  if (scan.modelCount > 1) return invalid('model', "The body has more than one 'model'.");
+  const names = Object.keys(body);
+  if (scan.memberCount !== names.length) {
+    const name = repeatedName(raw, scan);
+    return invalid(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
+  }
+  for (const name of magicNames) {
+    if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is no parameter; leave it out.`);
+  }
+  // Without an escape no half of a pair can stand in valid UTF-8.
+  if (!raw.includes('\\u')) return null;
+  const path = loneSurrogateIn(body, '');
+  return path === null
+    ? null
+    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair; send valid Unicode.`);
+}
+
+/** Names that mean something else than a member to careless readers. No API has parameters called so. */
+const magicNames = ['__proto__', 'constructor', 'prototype'] as const;
+
+/** Null when only an escaped spelling repeats it. */
+function repeatedName(raw: Buffer, { members }: JsonScan): string | null {
+  const seen = new Set<string>();
+  for (let i = 0; i < members.length; i += 4) {
+    const name = raw.toString('utf8', members[i]!, members[i + 1]!);
+    if (seen.has(name)) return name.slice(0, 64);
+    seen.add(name);
+  }
+  return null;
+}
+
+/** Where the first string or key with half of a surrogate pair stands, in OpenAI's spelling; null when none does. */
+function loneSurrogateIn(value: JsonValue, path: string): string | null {
+  if (typeof value === 'string') return value.isWellFormed() ? null : path;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const found = loneSurrogateIn(value[i]!, `${path}[${i}]`);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  if (!isObject(value)) return null;
+  for (const name of Object.keys(value)) {
+    if (!name.isWellFormed()) return path === '' ? 'body' : path;
+    const found = loneSurrogateIn(value[name]!, path === '' ? name : `${path}.${name}`);
+    if (found !== null) return found.slice(0, 256);
+  }
+  return null;
+}
