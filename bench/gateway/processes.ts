@@ -126,7 +126,7 @@ export async function launchCulvert(order: CulvertStart): Promise<{ child: Child
 storage: { data_dir: ${folder}/data }
 providers:
   same: { type: openai, base_url: ${base}/v1, api_key: upstream-key }
-  other: { type: anthropic, base_url: ${base}, api_key: upstream-key }
+  other: { type: anthropic, base_url: ${base}/v1, api_key: upstream-key }
 models:
   same: { targets: [same/bench-model] }
   converted: { targets: [other/bench-model] }

@@ -63,6 +63,12 @@ setInterval(() => {
 setInterval(() => speak(slow), slowIntervalMs);
 
 function openStream(socket: Socket, kind: StreamKind, frames: StreamFrames): void {
+  const first = asChunk(frames.head) + asChunk(frames.chunk(stamp(monotonicUs())));
+  if (kind === 'short') {
+    const rest = asChunk(frames.chunk(stamp(0))).repeat(shortChunks) + asChunk(frames.tail) + asChunk('');
+    socket.write(streamHead + first + rest);
+    return;
+  }
   facts.openStreams += 1;
   const slot = paced[opened % slots]!;
   opened += 1;
@@ -72,7 +78,6 @@ function openStream(socket: Socket, kind: StreamKind, frames: StreamFrames): voi
     slot.delete(socket);
     slow.delete(socket);
   });
-  const first = asChunk(frames.head) + asChunk(frames.chunk(stamp(monotonicUs())));
   switch (kind) {
     case 'paced':
       socket.write(streamHead + first);
@@ -81,12 +86,6 @@ function openStream(socket: Socket, kind: StreamKind, frames: StreamFrames): voi
     case 'slow':
       socket.write(streamHead + first);
       slow.set(socket, frames);
-      return;
-    case 'short':
-      facts.openStreams -= 1;
-      socket.write(
-        streamHead + first + asChunk(frames.chunk(stamp(0))).repeat(shortChunks) + asChunk(frames.tail) + asChunk(''),
-      );
       return;
     case 'flood':
       socket.write(streamHead + first);
@@ -127,7 +126,7 @@ function answer(socket: Socket, request: Buffer): void {
   const kind = /^[a-z]+/.exec(
     request.toString('latin1', at + kindMark.length, at + kindMark.length + 8),
   )?.[0] as StreamKind;
-  openStream(socket, kind, request.includes('/v1/messages') ? anthropicFrames : openAiFrames);
+  openStream(socket, kind, request.includes('/messages ') ? anthropicFrames : openAiFrames);
 }
 
 const server = createServer({ noDelay: true }, (socket) => {
