@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { endlessSpeaker } from './endless-speaker.ts';
+import { explained, readStream } from './read-answer.ts';
+
+const chatPath = '/v1/chat/completions';
+const hello = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
+
+for (const type of ['openai', 'anthropic'] as const) {
+  test(`F13 a stream (${type} upstream) cut in two at every byte reads the same`, async (t) => {
+    const wire = await recordedStream(type);
+    const origin = await cuttingServer(t, wire);
+    const gateway = await over(t, type, origin);
+    const whole = await answerOf(gateway, `cut-${wire.length}`);
+    assert.equal(readStream(whole).text, 'Grüße aus dem 渠 🌊.');
+    assert.equal(readStream(whole).dones, 1);
+    const cuts = Array.from({ length: wire.length }, (_, at) => at);
+    const next = async () => {
+      for (let at = cuts.pop(); at !== undefined; at = cuts.pop()) {
+        assert.equal(unstamped(await answerOf(gateway, `cut-${at}`)), unstamped(whole), `cut at byte ${at}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, next));
+  });
+
+  test(`F14 a stream (${type} upstream) that comes byte by byte arrives whole`, async (t) => {
+    const upstream = await startUpstream();
+    upstream.script('*', ['always tokens=8;drip=1/0ms']);
+    t.after(() => upstream.close());
+    const gateway = await over(t, type, upstream.url);
+    const { text, dones, error } = readStream(await answerOf(gateway, 'any'));
+    assert.equal(text.split(' ').length, 8);
+    assert.deepEqual([dones, error], [1, null]);
+  });
+
+  test(`F19 a reader who stops (${type} upstream) pulls no more than 12 MB, and its leaving reaches the upstream`, async (t) => {
+    const upstream = await endlessSpeaker(t, type);
+    const gateway = await over(t, type, upstream.url);
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect(Number(port), hostname).pause();
+    const body = JSON.stringify(hello);
+    socket.write(
+      `POST ${chatPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${gateway.key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    for (let before = -1; before !== upstream.sentBytes() || before === 0; ) {
+      before = upstream.sentBytes();
+      await after(100);
+    }
+    assert.ok(upstream.sentBytes() <= 12 * 1024 * 1024, `${upstream.sentBytes()} bytes`);
+    socket.destroy();
+    await upstream.closed;
+  });
+}
+
+test('silence of 10 s: headers and comments come, failover goes on, and a last failure is in the stream', async (t) => {
+  const [first, second] = [await startUpstream(), await startUpstream()];
+  t.after(() => Promise.all([first.close(), second.close()]));
+  const gateway = await startGateway(t, overUpstreams(first.url, second.url));
+  // Cold code uses timers of its own.
+  await (await gateway.fetch(chatPath, { json: hello })).text();
+  first.clear();
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  for (const end of ['answered', 'failed'] as const) {
+    first.script(chatPath, ['delay=15s;status=503', 'always status=503']);
+    second.script(chatPath, [end === 'answered' ? 'ok' : 'always status=503']);
+    const asked = gateway.fetch(chatPath, { json: hello });
+    await first.when((request) => request.method === 'POST');
+    await turns();
+    t.mock.timers.tick(10_000);
+    const response = await asked;
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get('x-culvert-provider'), null);
+    t.mock.timers.tick(5_000);
+    await second.when((request) => request.method === 'POST');
+    const reading = response.text();
+    // What is left is pauses between attempts.
+    for (let ended = false; !ended; ) {
+      void reading.then(() => {
+        ended = true;
+      });
+      await turns();
+      t.mock.timers.tick(500);
+    }
+    const body = await reading;
+    assert.match(body, /^: keep-alive\n\n/);
+    const { text, error, dones } = readStream(body);
+    if (end === 'answered') {
+      assert.equal(text, 'Mock answer to: Hello');
+      assert.deepEqual([error, dones], [null, 1]);
+      const { route } = await explained(gateway, response);
+      assert.deepEqual(
+        route.attempts.map((attempt) => attempt.class),
+        ['transient', 'ok'],
+      );
+    } else {
+      assert.equal(error?.code, 502);
+      assert.deepEqual([text, dones], ['', 0]);
+    }
+    first.clear();
+    second.clear();
+  }
+  // Closing the gateway needs the real ones.
+  t.mock.timers.reset();
+});
+
+/** Some turns of the loop, for sockets to be read. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+function over(t: TestContext, type: 'openai' | 'anthropic', origin: string): Promise<TestGateway> {
+  const config = overUpstreams(origin) as { providers: Record<string, { type: string }> };
+  config.providers.up1!.type = type;
+  return startGateway(t, config);
+}
+
+async function answerOf(gateway: TestGateway, content: string): Promise<string> {
+  const response = await gateway.fetch(chatPath, { json: { ...hello, messages: [{ role: 'user', content }] } });
+  return response.text();
+}
+
+/** Converted chunks carry the second in which they were made, and the request's id where the upstream gives none. */
+function unstamped(body: string): string {
+  return body.replace(/"created":\d+/g, '"created":0');
+}
+
+async function recordedStream(type: 'openai' | 'anthropic'): Promise<Buffer> {
+  const upstream = await startUpstream({ faults: 'text=Gr%C3%BC%C3%9Fe aus dem 渠 🌊.;chunks=3' });
+  const path = type === 'openai' ? chatPath : '/v1/messages';
+  const response = await fetch(upstream.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ ...hello, model: 'm', max_tokens: 100 }),
+  });
+  const wire = Buffer.from(await response.arrayBuffer());
+  await upstream.close();
+  return wire;
+}
+
+/** Answers `cut-<n>` with the recorded bytes in two writes, the first of n bytes. */
+async function cuttingServer(t: TestContext, wire: Buffer): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (bytes) => {
+      body += bytes;
+    });
+    request.on('end', () => {
+      const at = Number(/cut-(\d+)/.exec(body)?.[1] ?? 0);
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.flushHeaders();
+      if (at > 0) response.write(wire.subarray(0, at));
+      setImmediate(() => setImmediate(() => response.end(wire.subarray(at))));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
