@@ -1,0 +1,48 @@
+const choice = '{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}';
+const answer = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[${choice}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`;
+
+/** What upstreams and the boxes before them have sent with status 200 and no answer in it. */
+export const notAnswers: readonly Buffer[] = [
+  '',
+  ' ',
+  '\n\n',
+  '{',
+  '}',
+  '{}',
+  '[]',
+  'null',
+  'true',
+  '0',
+  '"text"',
+  'undefined',
+  'NaN',
+  'OK',
+  '<!DOCTYPE html><html><body>502 Bad Gateway</body></html>',
+  '<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+  `{"choices":null}`,
+  `{"choices":[]}`,
+  `{"choices":{}}`,
+  `{"choices":"none"}`,
+  `{"choices":[{}]}`,
+  `{"choices":[null]}`,
+  `{"choices":[{"message":null}]}`,
+  `{"choices":[{"message":"Hi"}]}`,
+  `{"choices":[{"message":[]}]}`,
+  '{"error":"overloaded"}',
+  '{"error":{"message":"overloaded","type":"server_error"}}',
+  '{"error":{"message":"overloaded","code":503}}',
+  '{"error":{}}',
+  '{"message":"Internal error"}',
+  '{"detail":"Not Found"}',
+  '{"object":"error","message":"engine died","code":50002}',
+  answer.slice(0, 10),
+  answer.slice(0, 100),
+  answer.slice(0, -1),
+  `${answer}${answer}`,
+  `${answer}}`,
+  `x${answer}`,
+  `data: ${answer}\n\n`,
+  answer.replace('"choices"', '"choice"'),
+]
+  .map((text) => Buffer.from(text))
+  .concat([Buffer.from([0xff, 0xfe, 0x7b, 0x7d]), Buffer.from([0x1f, 0x8b, 0x08, 0x00, 0x00]), Buffer.alloc(1_000)]);
