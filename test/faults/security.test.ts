@@ -4,7 +4,6 @@ import { request } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { after, test } from 'node:test';
 import { pino } from 'pino';
-import { answerTo } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { scannedPayloads } from './sql-payloads.ts';
@@ -48,7 +47,7 @@ test('S1 no field of the body, query or headers moves the target or takes the cr
     for (const response of [
       await gateway.fetch(chatPath, { json: { ...hello, [name]: value } }),
       await gateway.fetch(`${chatPath}?${name}=${encodeURIComponent(String(value))}`, { json: hello }),
-      await gateway.fetch(chatPath, { json: hello, headers: { [name.replaceAll('_', '-')]: 'http://' + host } }),
+      await gateway.fetch(chatPath, { json: hello, headers: { [name.replaceAll('_', '-')]: `http://${host}` } }),
     ]) {
       await response.text();
       assert.equal(response.status, 200, name);
@@ -176,16 +175,23 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
 });
 
 test('S4 no SQL text is built from input: statements of the stores hold no interpolated values', () => {
-  // Names of tables and columns, counts of placeholders, and numbers of our own are all that may be put in.
-  const harmless =
-    /^(?:table|column|columns|name|placeholders|marks|version|[A-Z_]+|\w+Ms|\w+Columns?|\w+\.length|\w+\.join\([^)]*\))$/;
+  // Placeholders, and numbers and words of our own: nothing that came from anywhere.
+  const harmless = [
+    /^marks\(\d+\)$/,
+    /^migration\.version$/,
+    /^synchronous\[durability\]$/,
+    /^\w+(Ms|Bytes)( \* \d+)?$/,
+  ];
   for (const file of globSync('src/stores/**/*.ts').filter((name) => !name.endsWith('.test.ts'))) {
     const text = readFileSync(file, 'utf8');
     for (const [statement] of text.matchAll(
       /`[^`]*\b(?:SELECT|INSERT|UPDATE|DELETE|PRAGMA|select|insert|update|delete from|pragma)\b[^`]*`/g,
     )) {
       for (const [, inner] of statement.matchAll(/\$\{([^}]*)\}/g))
-        assert.match(inner!.trim(), harmless, `${file}: ${statement.slice(0, 120)}`);
+        assert.ok(
+          harmless.some((rule) => rule.test(inner!.trim())),
+          `${file}: ${statement.slice(0, 120)}`,
+        );
     }
   }
 });
@@ -196,63 +202,6 @@ test('S5 no endpoint can start a program: outside the CLI no file knows child_pr
     .filter((file) => /child_process|\beval\(|new Function\(|node:vm/.test(readFileSync(file, 'utf8')));
   assert.deepEqual(found, []);
 });
-
-const pathTricks = [
-  '//v1/models',
-  '/v1//models',
-  '/v1/../v1/models',
-  '/%2e%2e/v1/models',
-  '/v1/%2e%2e/v1/models',
-  '/healthz/../v1/models',
-  '/healthz/%2e%2e/v1/models',
-  '/healthz;/v1/models',
-  '/v1;x=y/models',
-  '/v1/models;x',
-  '/v1/models.',
-  '/V1/MODELS',
-  '/v1/Models',
-  '/v1/models/',
-  '/v1%2fmodels',
-  '/%76%31/models',
-  '/v1/models%00',
-  '/v1/models%20',
-  '/v1\\models',
-  '/.//v1/models',
-  '/healthz?/v1/models',
-  '/healthz%3f/v1/models',
-  '/healthz#/v1/models',
-  '/healthz%23/../v1/models',
-  '/api/hello/..%2f..%2fv1/models',
-  '/%2fv1/models',
-  '/v1/models?x=/healthz',
-  '/metrics/',
-  '/metrics;',
-  '//metrics',
-  '/metrics%2f',
-  '/Metrics',
-  '/metrics.',
-  '/healthz/../metrics',
-  '/v1/requests/../models',
-  '/v1/requests/..%2fmodels',
-];
-for (const path of pathTricks) {
-  test(`S6 auth is decided on the string the router used: ${path}`, async () => {
-    const { status, text } = await answerTo(
-      gateway.url,
-      `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
-    );
-    assert.doesNotMatch(text, /"object":"list"|owned_by|culvert_requests|# HELP/);
-    const open = path.startsWith('/healthz?') || path.startsWith('/healthz#');
-    assert.ok(open ? status === 200 && text.includes('"status":"ok"') : [400, 401, 404].includes(status), `${status}`);
-  });
-}
-
-for (const host of ['x?/healthz', 'x#', 'x/../healthz', 'user:pass@x']) {
-  test(`S6 a Host that could move the path is refused: ${host}`, async () => {
-    const { status, closed } = await answerTo(gateway.url, `GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
-    assert.deepEqual([status, closed], [400, true]);
-  });
-}
 
 for (const expect of [{}, { expect: '100-continue' }] as Record<string, string>[]) {
   test(`S8 without a key nothing of a huge body is read, and no upstream is asked ${JSON.stringify(expect)}`, async () => {
@@ -341,65 +290,6 @@ test('S19 an upstream that repeats its credential or prints a stack gives no sec
   assert.ok(!said.includes(echoing.url.slice('http://'.length)), "the upstream's address");
 });
 
-const body = JSON.stringify(hello);
-const post = (headers: string, payload = body) =>
-  `POST ${chatPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${payload}`;
-const inner = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n\r\n`;
-const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
-const smuggling: [what: string, bytes: string, status?: number][] = [
-  ['CL and TE', post('content-length: 5\r\ntransfer-encoding: chunked', chunked + inner)],
-  ['TE and CL', post('transfer-encoding: chunked\r\ncontent-length: 5', chunked + inner)],
-  ['two different CL', post(`content-length: ${body.length}\r\ncontent-length: 5`, body + inner)],
-  ['two equal CL', post(`content-length: ${body.length}\r\ncontent-length: ${body.length}`, body + inner)],
-  ['a CL list', post(`content-length: ${body.length}, ${body.length}`, body + inner)],
-  ['a signed CL', post(`content-length: +${body.length}`, body + inner)],
-  ['a negative CL', post('content-length: -1', body + inner)],
-  ['a hexadecimal CL', post('content-length: 0x10', body + inner)],
-  ['TE xchunked', post('transfer-encoding: xchunked', chunked + inner)],
-  ['TE chunked, identity', post('transfer-encoding: chunked, identity', chunked + inner)],
-  ['two TE', post('transfer-encoding: chunked\r\ntransfer-encoding: identity', chunked + inner)],
-  ['a space before the colon', post('transfer-encoding : chunked', chunked + inner)],
-  ['an obsolete fold', post('x-a: b\r\n c', body + inner)],
-  ['bare LF', post('x-a: b\nx-c: d', body + inner)],
-  ['a NUL in a header', post('x-a: b\0c', body + inner)],
-  ['a bare CR in a header', post('x-a: b\rc', body + inner)],
-  ['a chunk size that is none', post('transfer-encoding: chunked', `zz\r\n${body}\r\n0\r\n\r\n${inner}`)],
-  ['a chunk longer than it says', post('transfer-encoding: chunked', `5\r\n${body}\r\n0\r\n\r\n${inner}`)],
-  [
-    '64 KB of chunk extension',
-    post('transfer-encoding: chunked', `5;${'x'.repeat(65_536)}\r\nhello\r\n0\r\n\r\n`),
-    413,
-  ],
-  ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-  ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-];
-for (const [what, bytes, status = 400] of smuggling) {
-  test(`S20 ${what}: ${status} and close, and nothing behind it is read`, async () => {
-    upstream.clear();
-    const answer = await answerTo(gateway.url, bytes);
-    assert.deepEqual(answer.statuses, [status]);
-    assert.ok(answer.closed);
-    assert.deepEqual(asked(), []);
-  });
-}
-
-test('S20 garbage behind a request that is being answered never lands inside its answer', async () => {
-  upstream.script(chatPath, ['chunks=20;interval=10ms']);
-  const streamed = JSON.stringify({ ...hello, stream: true });
-  const { statuses, closed } = await answerTo(
-    gateway.url,
-    `${post(`content-length: ${streamed.length}`, streamed)}garbage\r\n\r\n`,
-    { patienceMs: 400 },
-  );
-  assert.ok(statuses.length <= 1, 'one status line at most');
-  assert.ok(closed);
-});
-
-test('S20 node runs without a lenient parser', () => {
-  for (const file of ['bin/culvert.mjs', ...globSync('src/**/*.ts')])
-    assert.ok(!/insecure-?http-?parser/i.test(readFileSync(file, 'utf8')), file);
-});
-
 test('S23 CR and LF in model, user and ids never reach an upstream header, an answer header or a log line raw', async () => {
   upstream.clear();
   log = '';
@@ -439,9 +329,9 @@ test('S23 a model name that a pattern lets through to the upstream is data there
     await response.text();
     assert.equal(response.status, 200, name);
     assert.equal(response.headers.get('x-injected'), null);
-    const [sent] = asked();
-    assert.equal(sent?.path, chatPath);
-    assert.equal((sent?.body as { model: string }).model, name.slice('any-'.length));
+    const sent = asked()[0]!;
+    assert.equal(sent.path, chatPath);
+    assert.equal((sent.body as { model: string }).model, name.slice('any-'.length));
   }
 });
 

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { after, test } from 'node:test';
+import { answerTo } from '../send-bytes.ts';
+import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+const chatPath = '/v1/chat/completions';
+const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+const upstream = await startUpstream();
+after(() => upstream.close());
+const gateway = await startGateway({ after: after as never }, overUpstreams(upstream.url));
+await gateway.modelsKnown;
+const asked = () => upstream.requests().filter(({ method }) => method === 'POST');
+
+const pathTricks = [
+  '//v1/models',
+  '/v1//models',
+  '/v1/../v1/models',
+  '/%2e%2e/v1/models',
+  '/v1/%2e%2e/v1/models',
+  '/healthz/../v1/models',
+  '/healthz/%2e%2e/v1/models',
+  '/healthz;/v1/models',
+  '/v1;x=y/models',
+  '/v1/models;x',
+  '/v1/models.',
+  '/V1/MODELS',
+  '/v1/Models',
+  '/v1/models/',
+  '/v1%2fmodels',
+  '/%76%31/models',
+  '/v1/models%00',
+  '/v1/models%20',
+  '/v1\\models',
+  '/.//v1/models',
+  '/healthz?/v1/models',
+  '/healthz%3f/v1/models',
+  '/healthz#/v1/models',
+  '/healthz%23/../v1/models',
+  '/api/hello/..%2f..%2fv1/models',
+  '/%2fv1/models',
+  '/v1/models?x=/healthz',
+  '/metrics/',
+  '/metrics;',
+  '//metrics',
+  '/metrics%2f',
+  '/Metrics',
+  '/metrics.',
+  '/healthz/../metrics',
+  '/v1/requests/../models',
+  '/v1/requests/..%2fmodels',
+];
+for (const path of pathTricks) {
+  test(`S6 auth is decided on the string the router used: ${path}`, async () => {
+    const { status, text } = await answerTo(
+      gateway.url,
+      `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`,
+    );
+    assert.doesNotMatch(text, /"object":"list"|owned_by|culvert_requests|# HELP/);
+    const open = path.startsWith('/healthz?') || path.startsWith('/healthz#');
+    assert.ok(open ? status === 200 && text.includes('"status":"ok"') : [400, 401, 404].includes(status), `${status}`);
+  });
+}
+
+for (const host of ['x?/healthz', 'x#', 'x/../healthz', 'user:pass@x']) {
+  test(`S6 a Host that could move the path is refused: ${host}`, async () => {
+    const { status, closed } = await answerTo(gateway.url, `GET /v1/models HTTP/1.1\r\nhost: ${host}\r\n\r\n`);
+    assert.deepEqual([status, closed], [400, true]);
+  });
+}
+
+const body = JSON.stringify(hello);
+const post = (headers: string, payload = body) =>
+  `POST ${chatPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\ncontent-type: application/json\r\n${headers}\r\n\r\n${payload}`;
+const inner = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n\r\n`;
+const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+const smuggling: [what: string, bytes: string, status?: number][] = [
+  ['CL and TE', post('content-length: 5\r\ntransfer-encoding: chunked', chunked + inner)],
+  ['TE and CL', post('transfer-encoding: chunked\r\ncontent-length: 5', chunked + inner)],
+  ['two different CL', post(`content-length: ${body.length}\r\ncontent-length: 5`, body + inner)],
+  ['two equal CL', post(`content-length: ${body.length}\r\ncontent-length: ${body.length}`, body + inner)],
+  ['a CL list', post(`content-length: ${body.length}, ${body.length}`, body + inner)],
+  ['a signed CL', post(`content-length: +${body.length}`, body + inner)],
+  ['a negative CL', post('content-length: -1', body + inner)],
+  ['a hexadecimal CL', post('content-length: 0x10', body + inner)],
+  ['TE xchunked', post('transfer-encoding: xchunked', chunked + inner)],
+  ['TE chunked, identity', post('transfer-encoding: chunked, identity', chunked + inner)],
+  ['two TE', post('transfer-encoding: chunked\r\ntransfer-encoding: identity', chunked + inner)],
+  ['a space before the colon', post('transfer-encoding : chunked', chunked + inner)],
+  ['an obsolete fold', post('x-a: b\r\n c', body + inner)],
+  ['bare LF', post('x-a: b\nx-c: d', body + inner)],
+  ['a NUL in a header', post('x-a: b\0c', body + inner)],
+  ['a bare CR in a header', post('x-a: b\rc', body + inner)],
+  ['a chunk size that is none', post('transfer-encoding: chunked', `zz\r\n${body}\r\n0\r\n\r\n${inner}`)],
+  ['a chunk longer than it says', post('transfer-encoding: chunked', `5\r\n${body}\r\n0\r\n\r\n${inner}`)],
+  [
+    '64 KB of chunk extension',
+    post('transfer-encoding: chunked', `5;${'x'.repeat(65_536)}\r\nhello\r\n0\r\n\r\n`),
+    413,
+  ],
+  ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['no HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+];
+for (const [what, bytes, status = 400] of smuggling) {
+  test(`S20 ${what}: ${status} and close, and nothing behind it is read`, async () => {
+    upstream.clear();
+    const answer = await answerTo(gateway.url, bytes);
+    assert.deepEqual(answer.statuses, [status]);
+    assert.ok(answer.closed);
+    assert.deepEqual(asked(), []);
+  });
+}
+
+test('S20 garbage behind a request that is being answered never lands inside its answer', async () => {
+  upstream.script(chatPath, ['chunks=20;interval=10ms']);
+  const streamed = JSON.stringify({ ...hello, stream: true });
+  const { statuses, closed } = await answerTo(
+    gateway.url,
+    `${post(`content-length: ${streamed.length}`, streamed)}garbage\r\n\r\n`,
+    { patienceMs: 400 },
+  );
+  assert.ok(statuses.length <= 1, 'one status line at most');
+  assert.ok(closed);
+});
+
+test('S20 node runs without a lenient parser', () => {
+  for (const file of ['bin/culvert.mjs', ...globSync('src/**/*.ts')])
+    assert.ok(!/insecure-?http-?parser/i.test(readFileSync(file, 'utf8')), file);
+});
+
+const member = (name: string, value: string) =>
+  post0(`{"model":"chat","messages":[{"role":"user","content":"x"}],"${name}":${value}}`);
+const post0 = (payload: string) => Buffer.from(post(`content-length: ${Buffer.byteLength(payload)}`, payload));
+const chunkOf = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
+const hazards: [what: string, bytes: Buffer, status: 400 | 413][] = [
+  ['__proto__', member('__proto__', '{"polluted":true}'), 400],
+  ['constructor', member('constructor', '{"prototype":{"polluted":true}}'), 400],
+  ['10,000 levels', member('x', '['.repeat(10_000) + ']'.repeat(10_000)), 400],
+  ['200,000 open objects', post0('{"a":'.repeat(200_000)), 400],
+  ['duplicate keys', member('messages', '[]'), 400],
+  ['1e999', member('temperature', '1e999'), 400],
+  ['NaN', member('temperature', 'NaN'), 400],
+  ['a lone surrogate', member('user', '"\\ud800"'), 400],
+  ['1,000,000 messages', post0(`{"model":"chat","messages":[${'0,'.repeat(1_000_000)}0]}`), 400],
+  ['1,000,000 stops', member('stop', `[${'1,'.repeat(1_000_000)}1]`), 400],
+  ['just under the size that a worker takes', member('stop', `[${'1,'.repeat(520_000)}1]`), 400],
+  ['60,000 keys', post0(`{${Array.from({ length: 60_000 }, (_, i) => `"key-${i}":1`).join(',')}}`), 400],
+  ['escapes alone', member('stop', `[${'"\\u00e9",'.repeat(90_000)}1]`), 400],
+  ['100 MB declared', Buffer.from(post('content-length: 104857600', '{')), 413],
+  ['33 MB in chunks', Buffer.from(post('transfer-encoding: chunked', chunkOf(1024 * 1024).repeat(33))), 413],
+];
+for (const [what, bytes, status] of hazards) {
+  test(`S21 ${what}: ${status}, and the loop never stands still for 50 ms`, async () => {
+    upstream.clear();
+    let stallMs = Number.POSITIVE_INFINITY;
+    // The best of five: the machine has pauses of its own, which do not come five times in a row.
+    for (let run = 0; run < 5 && stallMs >= 50; run++) {
+      const delay = monitorEventLoopDelay({ resolution: 5 });
+      delay.enable();
+      const answer = await answerTo(gateway.url, bytes, { patienceMs: 20 });
+      delay.disable();
+      assert.equal(answer.status, status);
+      stallMs = Math.min(stallMs, delay.max / 1e6);
+    }
+    assert.ok(stallMs < 50, `${stallMs} ms`);
+    assert.equal(({} as Record<string, unknown>).polluted, undefined);
+    assert.deepEqual(asked(), []);
+  });
+}
+
+test('S21 a nested __proto__ stays plain data on its way to an upstream, and pollutes nothing', async () => {
+  upstream.clear();
+  const tool =
+    '{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"__proto__":{"polluted":true}}}}}';
+  const { status } = await answerTo(gateway.url, member('tools', `[${tool}]`));
+  assert.equal(status, 200);
+  assert.equal(({} as Record<string, unknown>).polluted, undefined);
+  assert.ok(JSON.stringify(asked()[0]?.body).includes('"__proto__":{"polluted":true}'));
+});
