@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { after, test } from 'node:test';
 import { answerTo } from '../send-bytes.ts';
@@ -116,13 +117,15 @@ for (const [what, bytes, status = 400] of smuggling) {
 test('S20 garbage behind a request that is being answered never lands inside its answer', async () => {
   upstream.script(chatPath, ['chunks=20;interval=10ms']);
   const streamed = JSON.stringify({ ...hello, stream: true });
-  const { statuses, closed } = await answerTo(
-    gateway.url,
-    `${post(`content-length: ${streamed.length}`, streamed)}garbage\r\n\r\n`,
-    { patienceMs: 400 },
-  );
-  assert.ok(statuses.length <= 1, 'one status line at most');
-  assert.ok(closed);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  let text = '';
+  socket.write(post(`content-length: ${streamed.length}`, streamed));
+  for await (const chunk of socket) {
+    if (text === '') socket.write('garbage\r\n\r\n');
+    text += chunk;
+  }
+  assert.equal(text.split('HTTP/1.1 ').length, 2, 'one status line');
+  assert.ok(!text.includes('not valid HTTP'));
 });
 
 test('S20 node runs without a lenient parser', () => {
@@ -145,6 +148,7 @@ const hazards: [what: string, bytes: Buffer, status: 400 | 413][] = [
   ['a lone surrogate', member('user', '"\\ud800"'), 400],
   ['1,000,000 messages', post0(`{"model":"chat","messages":[${'0,'.repeat(1_000_000)}0]}`), 400],
   ['1,000,000 stops', member('stop', `[${'1,'.repeat(1_000_000)}1]`), 400],
+  ['30 MB of numbers', member('stop', `[${'1,'.repeat(15_000_000)}1]`), 400],
   ['just under the size that a worker takes', member('stop', `[${'1,'.repeat(520_000)}1]`), 400],
   ['60,000 keys', post0(`{${Array.from({ length: 60_000 }, (_, i) => `"key-${i}":1`).join(',')}}`), 400],
   ['escapes alone', member('stop', `[${'"\\u00e9",'.repeat(90_000)}1]`), 400],

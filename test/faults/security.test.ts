@@ -206,33 +206,36 @@ test('S5 no endpoint can start a program: outside the CLI no file knows child_pr
 for (const expect of [{}, { expect: '100-continue' }] as Record<string, string>[]) {
   test(`S8 without a key nothing of a huge body is read, and no upstream is asked ${JSON.stringify(expect)}`, async () => {
     upstream.clear();
-    const answer = await new Promise<{ status: number; sent: number; continued: boolean }>((resolve, reject) => {
-      let sent = 0;
-      let continued = false;
-      const call = request(gateway.url + chatPath, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', 'content-length': String(30 * 1024 * 1024), ...expect },
-      });
-      call.on('continue', () => {
-        continued = true;
-      });
-      call.on('response', (response) => {
-        response.resume();
-        resolve({ status: response.statusCode ?? 0, sent, continued });
-        call.destroy();
-      });
-      call.on('error', reject);
-      if (expect.expect === undefined) {
-        const chunk = Buffer.alloc(64 * 1024, '[');
-        const more = (): void => {
-          sent += chunk.length;
-          if (sent < 30 * 1024 * 1024 && !call.destroyed) call.write(chunk, () => setImmediate(more));
-        };
-        more();
-      } else call.flushHeaders();
-    });
+    const answer = await new Promise<{ status: number; sent: number; continued: boolean; connection: unknown }>(
+      (resolve, reject) => {
+        let sent = 0;
+        let continued = false;
+        const call = request(gateway.url + chatPath, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', 'content-length': String(30 * 1024 * 1024), ...expect },
+        });
+        call.on('continue', () => {
+          continued = true;
+        });
+        call.on('response', (response) => {
+          response.resume();
+          resolve({ status: response.statusCode ?? 0, sent, continued, connection: response.headers.connection });
+          call.destroy();
+        });
+        call.on('error', reject);
+        if (expect.expect === undefined) {
+          const chunk = Buffer.alloc(64 * 1024, '[');
+          const more = (): void => {
+            sent += chunk.length;
+            if (sent < 30 * 1024 * 1024 && !call.destroyed) call.write(chunk, () => setImmediate(more));
+          };
+          more();
+        } else call.flushHeaders();
+      },
+    );
     assert.equal(answer.status, 401);
     assert.equal(answer.continued, false);
+    assert.equal(answer.connection, 'close', 'the rest is not drained either');
     assert.ok(answer.sent < 4 * 1024 * 1024, `${answer.sent} bytes were taken`);
     assert.deepEqual(asked(), []);
   });
