@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { LineOutput } from './line-output.ts';
 
 export type Log = Logger;
 
@@ -8,22 +9,13 @@ export interface LogOptions {
   form: 'pretty' | 'json';
 }
 
-/** Lines are gathered up to this: every write wakes a thread, which costs as much as ten lines. */
 const batchBytes = 16_384;
 const waitingBytesMax = 8 * 1024 * 1024;
 
 /** The log on standard output: one line a request at `info`, written by batches; never bodies or secrets. */
 export async function createLog(options: LogOptions): Promise<{ log: Log; flush(): void }> {
-  const destination = pino.destination({
-    fd: 1,
-    sync: false,
-    minLength: options.form === 'json' ? batchBytes : 0,
-    maxWrite: batchBytes * 4,
-    // Beyond this a sink that takes nothing loses lines.
-    maxLength: waitingBytesMax,
-  });
+  const destination = new LineOutput({ fd: 1, batchBytes: options.form === 'json' ? batchBytes : 0, waitingBytesMax });
   // A sink that is gone (closed pipe, full disk) must not take requests down with it (F31, F60).
-  destination.on('error', () => undefined);
   const settings = { level: options.level, base: null, timestamp };
   const log =
     options.form === 'json'
@@ -37,13 +29,7 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
   timer.unref();
   return {
     log,
-    flush() {
-      try {
-        destination.flushSync();
-      } catch {
-        // Nothing was ever written, or the sink is gone.
-      }
-    },
+    flush: () => destination.flushSync(),
   };
 }
 
