@@ -40,4 +40,6 @@ export interface Reservation {
   costMilli: number;
   /** Limit headers as they stand after this reservation: flat name, value… */
   headers: readonly string[];
+  /** `open` when granted; settlement alone moves it, once. */
+  state: 'open' | 'settled';
 }

@@ -46,7 +46,7 @@ const finished: RequestFacts = {
 };
 
 function reservation(): Reservation {
-  return { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [] };
+  return { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [], state: 'open' };
 }
 
 function books() {
@@ -122,7 +122,7 @@ test('admission writes the reservation before it grants', async () => {
   const rows: ReservationRow[] = [];
   const admission = createUnlimitedAdmission({ open: async (row) => void rows.push(row) }, 'boot-1');
   const granted = await admission.reserve(claim);
-  assert.deepEqual(granted, { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [] });
+  assert.deepEqual(granted, { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [], state: 'open' });
   assert.equal(rows[0]?.bootId, 'boot-1');
   assert.equal(rows[0]?.costMilli, 2_000);
 });

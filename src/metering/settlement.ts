@@ -41,11 +41,11 @@ export interface Settlement {
 }
 
 export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled): Settlement {
-  const done = new WeakSet<Reservation>();
   return {
     settle(reservation, facts) {
-      if (done.has(reservation)) return null;
-      done.add(reservation);
+      // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
+      if (reservation.state === 'settled') return null;
+      reservation.state = 'settled';
       const charge = chargeOf(facts.delivery, reservation.costMilli, {
         usage: facts.usage,
         source: facts.usageSource,

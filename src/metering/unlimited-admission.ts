@@ -31,7 +31,8 @@ export function createUnlimitedAdmission(ledger: Pick<Ledger, 'open'>, bootId: s
         if (error instanceof FailureError) return error.failure;
         throw error;
       }
-      return { kind: 'reserved', requestId: claim.requestId, costMilli: claim.costMilli, headers: noHeaders };
+      const { requestId, costMilli } = claim;
+      return { kind: 'reserved', requestId, costMilli, headers: noHeaders, state: 'open' };
     },
   };
 }
