@@ -41,7 +41,19 @@ export function createWalSync(
   function tick(): void {
     timer = null;
     if (running !== null || stopped) return;
+    try {
+      openLog();
+    } catch {
+      // Out of file descriptors, which passes (F22). Nothing was asked of the disk yet, so nothing is unknown.
+      schedule();
+      return;
+    }
     sync().catch(onBroken);
+  }
+
+  function openLog(): number {
+    descriptor ??= openSync(`${database.file}-wal`, 'r');
+    return descriptor;
   }
 
   function schedule(): void {
@@ -54,8 +66,7 @@ export function createWalSync(
   async function sync(): Promise<void> {
     while (running !== null) await running.catch(() => {});
     isDirty = false;
-    descriptor ??= openSync(`${database.file}-wal`, 'r');
-    running = dataSync(descriptor);
+    running = dataSync(openLog());
     try {
       await running;
     } finally {
