@@ -16,7 +16,6 @@ const ours = /^req_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const everyResponse: [path: string, init: Parameters<typeof gateway.fetch>[1]][] = [
   [chatPath, { json: hello }],
   [chatPath, { json: { ...hello, stream: true } }],
-  [chatPath, { json: { ...hello, model: 'silent' } }],
   [chatPath, { json: { ...hello, temperature: 'x' } }],
   [chatPath, {}],
   [chatPath, { headers: { authorization: 'Bearer nobody' } }],
@@ -93,6 +92,14 @@ test('"when something was left out in conversion, `x-culvert-dropped: field, fie
   await response.text();
   const dropped = (response.headers.get('x-culvert-dropped') ?? '').split(', ').sort();
   assert.deepEqual(dropped, ['logit_bias', 'seed']);
+});
+
+test('a refusal says how much was tried and that it cost nothing, as the books do', async () => {
+  const response = await gateway.fetch(chatPath, { json: { ...hello, model: 'silent' } });
+  await response.text();
+  assert.equal(response.status, 502);
+  assert.ok(Number(response.headers.get('x-culvert-attempts')) >= 1);
+  assert.equal(response.headers.get('x-culvert-cost'), '0');
 });
 
 test('"x-culvert-attempts" counts the failed ones too', async (t) => {

@@ -13,12 +13,22 @@ export function answerHeaders(job: Job, attempt: RouteAttempt, body: PreparedBod
     headerSafe(target.model),
     'x-culvert-attempts',
     String(job.progress.attempts.length + 1),
-    ...job.headers,
+    ...costHeaders(job),
   ];
   const dropped = lossHeader(body.losses);
   if (dropped !== null) headers.push('x-culvert-dropped', dropped);
   if (target.simulated) headers.push('x-culvert-simulated', 'true');
   return headers;
+}
+
+/** What is known before anybody has answered: limits, and what an answer will cost. */
+export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
+  return ['x-culvert-cost', String(job.costMilli / 1_000), ...job.headers];
+}
+
+/** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
+export function refusalHeaders(job: Job): HeaderList {
+  return ['x-culvert-attempts', String(job.progress.attempts.length), 'x-culvert-cost', '0', ...job.headers];
 }
 
 /** Model ids come from upstreams: nothing but printable ASCII may stand in a header. */

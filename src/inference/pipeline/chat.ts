@@ -6,6 +6,7 @@ import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import { costHeaders } from './answer-headers.ts';
 import type { Caller } from './caller.ts';
 import { runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
@@ -73,7 +74,7 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
     const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
     const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
     try {
-      if (facts.stream) call.caller.expectStream(job.headers);
+      if (facts.stream) call.caller.expectStream(costHeaders(job));
       if (facts.n === 1) await runAttempts(services, job);
       else await runChoices(services, job, body, { dialect, head });
     } finally {
@@ -159,7 +160,8 @@ function jobOf(
     includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     deadlineMs: call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
-    headers: [...call.admitted.headers, ...reserved.headers, 'x-culvert-cost', String(reserved.costMilli / 1_000)],
+    headers: [...call.admitted.headers, ...reserved.headers],
+    costMilli: reserved.costMilli,
     callerHeaders: call.callerHeaders,
     providers: snapshot.providers,
     prepare: prepareWith(body, snapshot.providers, null),

@@ -2,6 +2,7 @@ import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { Usage } from '../neutral/usage.ts';
+import { refusalHeaders } from './answer-headers.ts';
 import type { Caller, HeaderList } from './caller.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { EventSink } from './converted.ts';
@@ -28,7 +29,7 @@ export async function runFanOut(
     const failure = invalid('n', `Model '${job.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`);
     job.progress.status = statusOf(failure);
     job.progress.class = failure.kind;
-    return job.caller.refuse(failure, job.headers);
+    return job.caller.refuse(failure, refusalHeaders(job));
   }
   const merge = new Merge(job, answer.dialect, answer.head, n);
   const children = Array.from({ length: n }, (_, index): Job => {
@@ -76,7 +77,7 @@ class Merge {
   childCaller(index: number): Caller {
     const child = new ChildCaller(this.#job.caller, {
       ended: (headers, events) => this.#childEnded(index, headers, events),
-      failed: (failure) => this.#childFailed(failure),
+      failed: (failure, headers) => this.#childFailed(failure, headers),
       events: () => this.#wholes[index] ?? [],
     });
     this.#callers.push(child);
@@ -160,17 +161,17 @@ class Merge {
     this.#job.caller.answer(200, headers, JSON.stringify(this.#fold.result()));
   }
 
-  #childFailed(failure: Failure): void {
+  #childFailed(failure: Failure, headers: HeaderList): void {
     const { caller } = this.#job;
     if (caller.committed) caller.failStream(failure);
-    else caller.refuse(failure, this.#job.headers);
+    else caller.refuse(failure, headers);
     for (const child of this.#callers) child.leave();
   }
 }
 
 interface ChildEnds {
   ended(headers: HeaderList, events: readonly NeutralEvent[]): void;
-  failed(failure: Failure): void;
+  failed(failure: Failure, headers: HeaderList): void;
   events(): readonly NeutralEvent[];
 }
 
@@ -204,8 +205,8 @@ class ChildCaller implements Caller {
     if (!this.gone) this.#ends.ended(headers, this.#ends.events());
   }
 
-  refuse(failure: Failure): void {
-    if (!this.gone) this.#ends.failed(failure);
+  refuse(failure: Failure, headers: HeaderList): void {
+    if (!this.gone) this.#ends.failed(failure, headers);
   }
 
   expectStream(): void {}
@@ -223,7 +224,7 @@ class ChildCaller implements Caller {
   }
 
   failStream(failure: Failure): void {
-    if (!this.gone) this.#ends.failed(failure);
+    if (!this.gone) this.#ends.failed(failure, []);
   }
 
   leave(): void {

@@ -35,8 +35,10 @@ export interface Job {
   inputTokensEstimate: number;
   /** Monotonic ms at which everything must have ended. */
   deadlineMs: number;
-  /** Sent with every answer: limits, cost. */
+  /** Sent with every answer: limits. */
   headers: readonly string[];
+  /** Milli-units that an answer costs; a failure before the first token costs nothing. */
+  costMilli: number;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;

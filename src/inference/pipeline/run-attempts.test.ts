@@ -102,6 +102,7 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     inputTokensEstimate: 1,
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
+    costMilli: 0,
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
     prepare: parts.prepare,

@@ -1,6 +1,7 @@
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Route, RouteStep } from '../routing/route.ts';
+import { refusalHeaders } from './answer-headers.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptParts, Job } from './job.ts';
 
@@ -91,7 +92,7 @@ function end(job: Job, failure: Failure): void {
     job.caller.failStream(failure);
   } else {
     job.progress.status = statusOf(failure);
-    job.caller.refuse(failure, job.headers);
+    job.caller.refuse(failure, refusalHeaders(job));
   }
 }
 
