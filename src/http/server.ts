@@ -82,7 +82,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const url = request.url ?? '/';
     const queryAt = url.indexOf('?');
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
-    const found = router.find(request.method as 'GET', path);
+    const found = find(request.method ?? '', path);
     const route = (found?.store as Route | undefined) ?? null;
     const exchange: Exchange = {
       request,
@@ -145,8 +145,13 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     }
   }
 
+  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
+  function find(method: string, path: string) {
+    return router.find(method as 'GET', path) ?? (method === 'HEAD' ? router.find('GET', path) : null);
+  }
+
   function unrouted(method: string, path: string): Failure {
-    const allowed = methodsTried.filter((other) => router.find(other, path) !== null);
+    const allowed = methodsTried.filter((other) => find(other, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
     const known = parts.routes
       .filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':'))

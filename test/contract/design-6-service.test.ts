@@ -119,6 +119,20 @@ test('`/readyz` is 503 while the server finishes its streams, and those go on', 
   await closing;
 });
 
+test('HEAD is answered as GET is, without the body, and as strictly', async () => {
+  for (const path of ['/healthz', '/readyz', '/v1/models', '/v1/models/chat', '/v1/models/none']) {
+    const [head, get] = [await gateway.fetch(path, { method: 'HEAD' }), await gateway.fetch(path)];
+    assert.equal(head.status, get.status, path);
+    assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
+    assert.equal(await head.text(), '');
+    await get.text();
+  }
+  assert.equal((await fetch(`${gateway.url}/v1/models`, { method: 'HEAD' })).status, 401);
+  const refused = await gateway.fetch('/v1/models', { method: 'DELETE' });
+  assert.equal(refused.headers.get('allow'), 'GET, HEAD');
+  await refused.text();
+});
+
 test('CORS: an origin that is named may call from a browser, preflight without a key', async () => {
   const origin = 'https://app.example';
   const preflight = await fetch(gateway.url + chatPath, {
