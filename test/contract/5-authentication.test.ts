@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { answerTo } from '../send-bytes.ts';
 import { adminKey, otherKey, startGateway, testKey } from '../start-gateway.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
@@ -109,6 +110,20 @@ test('design §6: "two different candidates are 401", the same one twice is one'
   assert.equal(two.status, 401);
   assert.match(two.error.message, /Two different/);
   assert.equal((await call(chatPath, { authorization: `Bearer ${testKey}`, 'x-api-key': testKey })).status, 200);
+});
+
+test('design §6: two different Authorization headers are two candidates, though node shows the first alone', async () => {
+  const ask = (second: string) =>
+    answerTo(
+      gateway.url,
+      `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\nAuthorization: ${second}\r\n\r\n`,
+    );
+  for (const second of [`Bearer ${otherKey}`, 'Bearer sk-cv-nobody', 'Basic x']) {
+    const { status, text } = await ask(second);
+    assert.equal(status, 401, second);
+    assert.match(text, /"type":"authentication_error"/);
+  }
+  assert.equal((await ask(`Bearer ${testKey}`)).status, 200, 'some proxies double a header');
 });
 
 test('design §5: the admin key on /v1 is 403 naming `culvert keys create`, and opens /metrics', async () => {

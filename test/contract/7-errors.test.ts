@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readJsonBody } from '../../src/http/read-body.ts';
+import { writeFailure } from '../../src/http/write-failure.ts';
+import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { rawExchange } from '../raw-exchange.ts';
@@ -136,7 +138,7 @@ test('design §6: an error of our own is that one 500, its words stay inside, th
   assert.equal((await fetch(bare.url + chatPath, { method: 'POST' })).status, 200);
 });
 
-test('design §6: a body that stops coming is 408 after 60 s', async (t) => {
+test('design §6: a body that stops coming is 408 after 60 s, and the connection closes', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const bare = await startBareServer(t, {
     async handle(exchange) {
@@ -144,17 +146,18 @@ test('design §6: a body that stops coming is 408 after 60 s', async (t) => {
       t.mock.timers.tick(60_000);
       const body = await reading;
       assert.ok(body !== null && !Buffer.isBuffer(body));
-      const failure = body as Failure;
-      exchange.response.end(JSON.stringify({ kind: failure.kind }));
+      writeFailure(exchange, body as Failure, openAiChat, 0);
     },
   });
-  const answer = fetch(bare.url + chatPath, {
+  const response = fetch(bare.url + chatPath, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from('{"model":')) }),
     duplex: 'half',
   });
-  assert.deepEqual(await (await answer).json(), { kind: 'request-timeout' });
+  const { status, error, headers } = await failed(await response);
+  assert.deepEqual([status, error.type, error.code], [408, 'invalid_request_error', 408]);
+  assert.equal(headers.get('connection'), 'close');
 });
 
 test("design §6: an upstream's caller fault passes through with its status and message, the provider named", async () => {
