@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { adminKey, testKey } from '../start-gateway.ts';
+import { closedPort } from './dead-places.ts';
+
+export interface GatewayProcess {
+  url: string;
+  process: ChildProcess;
+  /** Whether it lives. */
+  lives(): boolean;
+}
+
+const bin = fileURLToPath(new URL('../../bin/culvert.mjs', import.meta.url));
+
+/** `culvert start` as a process of its own, run by `under` (such as prlimit), its log written to the file `log`. */
+export async function startProcess(
+  t: TestContext,
+  config: Record<string, unknown>,
+  { under = [], log = '/dev/null' }: { under?: readonly string[]; log?: string } = {},
+): Promise<GatewayProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  const url = await closedPort();
+  const file = join(folder, 'culvert.yaml');
+  writeFileSync(
+    file,
+    stringify({
+      server: { port: Number(new URL(url).port), shutdown_grace: '1s' },
+      admin: { key: adminKey },
+      storage: { data_dir: join(folder, 'data') },
+      autodetect: 'off',
+      keys: [{ key: testKey, account: 'dev', name: 'test' }],
+      ...config,
+    }),
+  );
+  const [command = '', ...args] = [...under, process.execPath, bin, 'start', '--config', file];
+  const sink = openSync(log, 'w');
+  const child = spawn(command, args, { stdio: ['ignore', sink, sink], cwd: folder });
+  closeSync(sink);
+  t.after(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const lives = () => child.exitCode === null && child.signalCode === null;
+  while (lives()) {
+    const ready = await fetch(`${url}/healthz`).catch(() => null);
+    if (ready?.status === 200) return { url, process: child, lives };
+    await after(25);
+  }
+  throw new Error(`the gateway ended with ${child.exitCode}`);
+}
+
+/** One chat; its status and how long it took. */
+export async function chatOnce(url: string, content = 'Hello'): Promise<{ status: number; ms: number }> {
+  const startedMs = performance.now();
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content }] }),
+  });
+  await response.arrayBuffer();
+  return { status: response.status, ms: performance.now() - startedMs };
+}
