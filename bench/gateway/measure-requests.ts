@@ -89,7 +89,7 @@ export async function measureRequests(bench: Bench): Promise<Row[]> {
 }
 
 export async function measureLatency(bench: Bench): Promise<Row[]> {
-  const rounds = bench.mode === 'quick' ? 2 : 5;
+  const rounds = bench.mode === 'quick' ? 3 : 5;
   const seconds = bench.mode === 'quick' ? 2 : 5;
   const direct = { port: bench.upstream.port, headers: {} };
   const through: Record<'direct' | 'nginx' | 'culvert', { p50: number[]; p99: number[] }> = {

@@ -17,7 +17,9 @@ export interface Limit {
 /** `values` are the rounds; their median is judged, and their best shown beside it where there are several. */
 export function judged(what: string, values: readonly number[], limit: Limit): Row {
   const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
+  // Of two middle ones the worse counts.
+  const at = (sorted.length - 1) / 2;
+  const middle = sorted[limit.atLeast === undefined ? Math.ceil(at) : Math.floor(at)] ?? Number.NaN;
   const better = limit.atLeast === undefined ? sorted[0] : sorted.at(-1);
   const show = (value: number | undefined) => `${value?.toFixed(limit.digits)}${limit.unit}`;
   const measured = values.length > 1 ? `${show(middle)} (best ${show(better)})` : show(middle);
