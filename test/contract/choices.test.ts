@@ -22,6 +22,7 @@ test('n choices come from targets of one choice a call when those with native n 
   const body = { model: 'chat', n: 3, messages: [{ role: 'user', content: 'Hello' }] };
   const response = await gateway.fetch('/v1/chat/completions', { json: body });
   assert.equal(response.status, 200);
+  assert.equal(response.headers.get('x-culvert-attempts'), '4');
   const answer = (await response.json()) as Completion;
   assert.deepEqual(
     answer.choices.map((choice) => choice.index),

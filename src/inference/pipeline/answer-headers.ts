@@ -12,7 +12,7 @@ export function answerHeaders(job: Job, attempt: RouteAttempt, body: PreparedBod
     'x-culvert-model',
     headerSafe(target.model),
     'x-culvert-attempts',
-    String(job.progress.attempts.length + 1),
+    String(job.attemptsMade() + 1),
     ...costHeaders(job),
   ];
   const dropped = lossHeader(body.losses);
@@ -28,7 +28,7 @@ export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList
 
 /** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
 export function refusalHeaders(job: Job): HeaderList {
-  return ['x-culvert-attempts', String(job.progress.attempts.length), 'x-culvert-cost', '0', ...job.headers];
+  return ['x-culvert-attempts', String(job.attemptsMade()), 'x-culvert-cost', '0', ...job.headers];
 }
 
 /** Model ids come from upstreams: nothing but printable ASCII may stand in a header. */

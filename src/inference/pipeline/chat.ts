@@ -147,6 +147,7 @@ function jobOf(
       { ...query, targets, needs: { ...facts.needs, n }, attemptsMax: Math.min(attemptsMax, alias.attempts) },
       { ...services, nowMs: services.clock.monotonicMs() },
     );
+  const progress = newProgress();
   return {
     requestId: call.requestId,
     alias: alias.id,
@@ -166,7 +167,8 @@ function jobOf(
     providers: snapshot.providers,
     prepare: prepareWith(body, snapshot.providers, null),
     sink,
-    progress: newProgress(),
+    progress,
+    attemptsMade: () => progress.attempts.length,
   };
 }
 

@@ -35,7 +35,9 @@ export function createConversationWorkers(): ConversationReader {
       else order?.resolve(message.result!);
     });
     const lost = (error: Error) => {
-      if (worker === started) worker = null;
+      // One that was let go had nothing left to do: what waits now waits for its successor.
+      if (worker !== started) return;
+      worker = null;
       for (const order of waiting.values()) order.reject(error);
       waiting.clear();
     };
@@ -58,8 +60,14 @@ export function createConversationWorkers(): ConversationReader {
   function released(): void {
     bodies--;
     if (bodies > 0) return;
-    idle = setTimeout(() => void worker?.terminate(), idleMs);
+    idle = setTimeout(letGo, idleMs);
     idle.unref();
+  }
+
+  /** Forgotten at once, since it takes a while to end and would drop what it is still given. */
+  function letGo(): void {
+    void worker?.terminate();
+    worker = null;
   }
 
   return {

@@ -32,6 +32,10 @@ export async function runFanOut(
     return job.caller.refuse(failure, refusalHeaders(job));
   }
   const merge = new Merge(job, answer.dialect, answer.head, n);
+  // Of those that run, the child that asks leaves its own attempt out.
+  const attemptsMade = () =>
+    children.reduce((made, child) => made + child.progress.attempts.length, job.progress.attempts.length) +
+    Math.max(0, merge.running - 1);
   const children = Array.from({ length: n }, (_, index): Job => {
     const caller = merge.childCaller(index);
     return {
@@ -41,6 +45,7 @@ export async function runFanOut(
       prepare: prepareWith(body, job.providers, { seed: seed === null ? null : seed + index }),
       sink: () => merge.sink(index),
       progress: newProgress(),
+      attemptsMade,
     };
   });
   await Promise.all(children.map((child) => runAttempts(parts, child)));
@@ -58,12 +63,13 @@ class Merge {
   readonly #callers: ChildCaller[] = [];
   readonly #wholes: (readonly NeutralEvent[])[] = [];
   readonly #usages = new Map<number, Usage>();
-  #running: number;
+  /** Children that have not ended. */
+  running: number;
   #started = false;
 
   constructor(job: Job, dialect: CallerDialect, head: AnswerHead, children: number) {
     this.#job = job;
-    this.#running = children;
+    this.running = children;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
     job.caller.onGone(() => {
@@ -137,8 +143,8 @@ class Merge {
 
   #childEnded(index: number, headers: HeaderList, events: readonly NeutralEvent[]): void {
     for (const event of events) if (event.type === 'usage') this.#usages.set(index, event.usage);
-    this.#running--;
-    if (this.#running > 0) return;
+    this.running--;
+    if (this.running > 0) return;
     const usage: NeutralEvent = { type: 'usage', usage: sumUsage([...this.#usages.values()]) };
     if (this.#job.stream) {
       this.#job.caller.write(this.#encoder.step(usage) + this.#encoder.step({ type: 'end' }));

@@ -46,6 +46,8 @@ export interface Job {
   /** Where a converted answer's events go; replaced by the fan-out of n > 1. */
   sink(): EventSink;
   progress: JobProgress;
+  /** Attempts of the whole request, the one that runs left out; `x-culvert-attempts`. */
+  attemptsMade(): number;
 }
 
 /** What has happened so far; read by settlement and the explanation whatever way the request ends. */

@@ -108,6 +108,7 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     prepare: parts.prepare,
     sink: () => ({ add: () => '', result: () => '' }),
     progress: newProgress(),
+    attemptsMade: () => 0,
   };
 }
 
