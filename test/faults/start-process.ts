@@ -15,6 +15,8 @@ export interface GatewayProcess {
   process: ChildProcess;
   /** Whether it lives. */
   lives(): boolean;
+  /** The file it was started with. */
+  file: string;
 }
 
 const bin = fileURLToPath(new URL('../../bin/culvert.mjs', import.meta.url));
@@ -23,7 +25,11 @@ const bin = fileURLToPath(new URL('../../bin/culvert.mjs', import.meta.url));
 export async function startProcess(
   t: TestContext,
   config: Record<string, unknown>,
-  { under = [], log = '/dev/null' }: { under?: readonly string[]; log?: string } = {},
+  {
+    under = [],
+    log = '/dev/null',
+    graceMs = 1_000,
+  }: { under?: readonly string[]; log?: string; graceMs?: number } = {},
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const url = await closedPort();
@@ -31,7 +37,7 @@ export async function startProcess(
   writeFileSync(
     file,
     stringify({
-      server: { port: Number(new URL(url).port), shutdown_grace: '1s' },
+      server: { port: Number(new URL(url).port), shutdown_grace: `${graceMs}ms` },
       admin: { key: adminKey },
       storage: { data_dir: join(folder, 'data') },
       autodetect: 'off',
@@ -53,7 +59,7 @@ export async function startProcess(
   const lives = () => child.exitCode === null && child.signalCode === null;
   while (lives()) {
     const ready = await fetch(`${url}/healthz`).catch(() => null);
-    if (ready?.status === 200) return { url, process: child, lives };
+    if (ready?.status === 200) return { url, process: child, lives, file };
     await after(25);
   }
   throw new Error(`the gateway ended with ${child.exitCode}`);
