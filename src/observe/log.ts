@@ -9,7 +9,7 @@ export interface LogOptions {
   form: 'pretty' | 'json';
 }
 
-const batchBytes = 16_384;
+const batchBytes = 65_536;
 const waitingBytesMax = 8 * 1024 * 1024;
 
 /** The log on standard output: one line a request at `info`, written by batches; never bodies or secrets. */
