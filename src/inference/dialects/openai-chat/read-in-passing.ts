@@ -20,10 +20,8 @@ const charactersPerToken = 4;
  * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
 export function readInPassing(): PassingReader {
-  // Keeps track of what began and what finished; it sees the chunks that are parsed.
-  const reader = createChunkReader();
   const finder = new TextFinder();
-  const seen = new SeenInPassing(reader);
+  const seen = new SeenInPassing();
   let sawContent = false;
 
   function parse(data: string): PassingVerdict {
@@ -35,7 +33,7 @@ export function readInPassing(): PassingReader {
     }
     if (!isObject(chunk)) return nothing;
     const events: NeutralEvent[] = [];
-    reader.read(chunk, events);
+    seen.readChunk(chunk, events);
     let content = false;
     let found: Fault | null = null;
     for (const event of events) {
@@ -62,7 +60,7 @@ export function readInPassing(): PassingReader {
     step({ data }) {
       if (seen.failed) return nothing;
       if (data === '[DONE]') {
-        if (!reader.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
+        if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
         seen.ended = true;
         return nothing;
       }
@@ -94,18 +92,28 @@ class SeenInPassing implements PassingFacts {
   ended = false;
   failed = false;
   characters = 0;
-  readonly #reader: ChunkReader;
+  /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
+  #reader: ChunkReader | null = null;
 
-  constructor(reader: ChunkReader) {
-    this.#reader = reader;
+  readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
+    this.#reader ??= createChunkReader();
+    this.#reader.read(chunk, events);
+  }
+
+  hasStarted(): boolean {
+    return this.#reader?.hasStarted() ?? false;
+  }
+
+  #isComplete(): boolean {
+    return !this.failed && (this.#reader?.isComplete() ?? false);
   }
 
   get terminal(): boolean {
-    return this.ended || (!this.failed && this.#reader.isComplete());
+    return this.ended || this.#isComplete();
   }
 
   get closing(): string {
-    return !this.ended && !this.failed && this.#reader.isComplete() ? doneFrame : '';
+    return !this.ended && this.#isComplete() ? doneFrame : '';
   }
 
   get outputTokensSeen(): number {
