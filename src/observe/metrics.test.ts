@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createMetrics, type MeasuredRequest } from './metrics.ts';
+import { seriesCellsMax } from './series.ts';
 
 const request: MeasuredRequest = {
   endpoint: 'chat',
@@ -49,4 +50,15 @@ test('durations of all statuses of a model fall into the buckets of one histogra
     'culvert_first_token_seconds_bucket{le="0.05",model="smart",target="up/model"} 1',
   ])
     assert.ok(lines.includes(line), line);
+});
+
+test('models that callers make up beyond the bound are counted together as `other`', async () => {
+  const made = Array.from({ length: seriesCellsMax + 5 }, (_, i) => ({ ...request, alias: `made-${i}` }));
+  const lines = await linesOf([...made, request]);
+  const requests = lines.filter((line) => line.startsWith('culvert_requests_total{'));
+  assert.equal(requests.length, seriesCellsMax + 1);
+  assert.equal(
+    requests.at(-1),
+    'culvert_requests_total{endpoint="other",model="other",target="other",status="other",class="other"} 6',
+  );
 });

@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type CounterCell, counterSeries, type HistogramCell, histogramSeries } from './series.ts';
+import { type CounterCell, counterSeries, type HistogramCell, histogramSeries, seriesCellsMax } from './series.ts';
 
 /** What one finished request says to the metrics. Labels are bounded: never users, keys or request ids. */
 export interface MeasuredRequest {
@@ -60,7 +60,7 @@ export function createMetrics(): Metrics {
     const key = `${endpoint}\n${model}\n${target}\n${status}\n${request.class}`;
     let found = children.get(key);
     if (found === undefined) {
-      if (children.size >= 10_000) children.clear();
+      if (children.size >= seriesCellsMax) children.clear();
       found = {
         requests: requests({ endpoint, model, target, status: String(status), class: request.class }),
         input: tokens({ model, target, direction: 'input' }),

@@ -1,5 +1,11 @@
 import type { Counter, Registry } from 'prom-client';
 
+/**
+ * Combinations of labels that one metric keeps. Patterns let callers name models, so they are bounded: what comes
+ * beyond is counted in one cell whose labels all say `other`, so that sums stay right.
+ */
+export const seriesCellsMax = 4_000;
+
 /** One combination of labels of a counter: a plain number, so that counting costs an addition. */
 export interface CounterCell {
   total: number;
@@ -26,7 +32,7 @@ export function counterSeries(
   register(registry, name, help, 'counter', () =>
     [...cells.values()].map(({ labels, total }) => ({ labels, value: total })),
   );
-  return (labels) => cellOf(cells, labels, () => ({ labels, total: 0 }));
+  return (labels) => cellOf(cells, labels, (shown) => ({ labels: shown, total: 0 }));
 }
 
 /** Likewise a histogram; `bounds` are the upper ones, rising, without infinity. */
@@ -38,7 +44,7 @@ export function histogramSeries(
 ): (labels: Record<string, string>) => HistogramCell {
   const cells = new Map<string, Buckets>();
   register(registry, name, help, 'histogram', () => [...cells.values()].flatMap((cell) => cell.samples(name)));
-  return (labels) => cellOf(cells, labels, () => new Buckets(labels, bounds));
+  return (labels) => cellOf(cells, labels, (shown) => new Buckets(shown, bounds));
 }
 
 class Buckets implements HistogramCell {
@@ -75,14 +81,25 @@ class Buckets implements HistogramCell {
   }
 }
 
-function cellOf<T>(cells: Map<string, T>, labels: Record<string, string>, make: () => T): T {
-  const key = JSON.stringify(labels);
+function cellOf<T>(
+  cells: Map<string, T>,
+  labels: Record<string, string>,
+  make: (labels: Record<string, string>) => T,
+): T {
+  const known = cells.get(JSON.stringify(labels));
+  if (known !== undefined) return known;
+  const shown = cells.size < seriesCellsMax ? labels : otherLabels(labels);
+  const key = JSON.stringify(shown);
   let cell = cells.get(key);
   if (cell === undefined) {
-    cell = make();
+    cell = make(shown);
     cells.set(key, cell);
   }
   return cell;
+}
+
+function otherLabels(labels: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.keys(labels).map((name) => [name, 'other']));
 }
 
 /** The registry asks a metric for nothing but `get` when it is scraped; its own classes cost 4 µs a request. */
