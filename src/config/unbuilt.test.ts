@@ -80,12 +80,29 @@ test('other keys of later parts pass with a warning that names the part', () => 
       'telemetry: { otlp: "http://127.0.0.1:4318" }',
       'telemetry.otlp: has no effect yet: it comes with a later part (OpenTelemetry)',
     ],
+    [
+      'providers: { a: { type: openai, api_key: x, dialects: [anthropic-messages] } }',
+      'providers.a: is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
+    ],
+    [
+      'providers: { a: { type: openai } }\nmodels: { m: { targets: [{ provider: a, model: x, batch: 8 }] } }',
+      'models.m.targets[0].batch: has no effect yet: it comes with part 4 (embeddings)',
+    ],
+    [
+      'providers: { a: { type: openai } }\nmodels: { m: { targets: [a/x], capabilities: { streaming: false } } }',
+      'models.m.capabilities.streaming: has no effect yet: it comes with a later part (chat models that cannot stream)',
+    ],
     ['costs: { chat: 2, image: 3 }', 'costs.image: has no effect yet: it comes with part 5 (images)'],
   ] as const) {
     assert.deepEqual(check(text), { ok: true, lines: [line] }, text);
   }
-  assert.deepEqual(check('telemetry: { log: { bodies: false } }\nadmin: { dashboard: false }'), {
-    ok: true,
-    lines: [],
-  });
+  assert.deepEqual(
+    check(
+      'telemetry: { log: { bodies: false } }\nadmin: { dashboard: false }\nproviders: { a: { type: anthropic, dialects: [anthropic-messages] }, b: { type: openai, dialects: [openai-chat] } }',
+    ),
+    {
+      ok: true,
+      lines: [],
+    },
+  );
 });

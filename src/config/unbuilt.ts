@@ -45,6 +45,12 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
   warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
   warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'openai-responses' || value === 'gemini'),
+  {
+    path: ['providers', '*'],
+    action: 'warn',
+    reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
+    when: saysAnotherDialect,
+  },
   warn('models.*.type', 'part 3 (rerank)', (value) => value === 'rerank'),
   warn('models.*.type', 'part 4 (embeddings)', (value) => value === 'embedding'),
   warn(
@@ -53,6 +59,16 @@ export const unbuilt: readonly Unbuilt[] = [
     (value) => value === 'speech' || value === 'transcription' || value === 'image',
   ),
   warn('models.*.hedge', 'a later part (hedging)'),
+  ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
+    warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
+  ),
+  warn('models.*.space', 'part 4 (embeddings)'),
+  warn('models.*.voices', 'part 5 (audio)'),
+  warn('models.*.targets.*.batch', 'part 4 (embeddings)'),
+  warn('models.*.targets.*.space', 'part 4 (embeddings)'),
+  warn('models.*.targets.*.price.image', 'part 5 (images)'),
+  warn('models.*.targets.*.price.minute', 'part 5 (audio)'),
+  warn('models.*.targets.*.price.million_chars', 'part 5 (audio)'),
   refuse('tiers.*', limits, limitsSomething),
   refuse('plans.*.windows', limits, limitsSomething),
   refuse('plans.*.rpm', limits, saysSomething),
@@ -123,6 +139,15 @@ function limitsSomething(value: unknown): boolean {
 
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}
+
+/** Of those that this version speaks; the others have their own line. */
+function saysAnotherDialect(provider: unknown): boolean {
+  if (typeof provider !== 'object' || provider === null || !('type' in provider) || !('dialects' in provider)) {
+    return false;
+  }
+  const other = provider.type === 'anthropic' ? 'openai-chat' : 'anthropic-messages';
+  return Array.isArray(provider.dialects) && provider.dialects.includes(other);
 }
 
 function isNot(built: string) {
