@@ -33,9 +33,15 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (!(error instanceof CommandFailed)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return error.exitCode;
+    if (error instanceof CommandFailed) {
+      process.stderr.write(`${error.message}\n`);
+      return error.exitCode;
+    }
+    // Every command opens the data folder in its own way; what keeps it from that needs the same sentence.
+    const unusable = (await import('../stores/sqlite/unusable.ts')).whyUnusable(error);
+    if (unusable === null) throw error;
+    process.stderr.write(`${unusable}\n`);
+    return 1;
   }
 }
 

@@ -35,7 +35,8 @@ export function startMessage(facts: StartFacts): string {
       '',
       'Try it:',
       `  curl ${url}/v1/chat/completions \\`,
-      `    -H 'Authorization: Bearer ${newUserKey ?? '$CULVERT_KEY'}' \\`,
+      // Double quotes: in single ones a shell leaves the variable as it stands.
+      `    -H ${newUserKey === null ? '"Authorization: Bearer $CULVERT_API_KEY"' : `'Authorization: Bearer ${newUserKey}'`} \\`,
       `    -H 'Content-Type: application/json' \\`,
       `    -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`,
     );

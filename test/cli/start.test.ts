@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -34,6 +34,11 @@ describe('culvert start', { concurrency: true }, () => {
     const second = await startProcess(t, { cwd });
     await second.said(/curl .*\n(.*\n){3}/);
     assert.doesNotMatch(second.stdout(), /sk-cv-/);
+    const later = second.stdout();
+    const again = later.slice(later.indexOf('  curl ')).replaceAll('curl ', 'curl -s -i ');
+    const env = cleanEnv({ CULVERT_API_KEY: printed.match(userKey)![0] });
+    const pasted = await promisify(execFile)('sh', ['-c', again], { env });
+    assert.match(pasted.stdout, /^HTTP\/1\.1 200 /, 'the variable of the README stands in for the key');
     assert.deepEqual(await second.stop(), { code: 0, signal: null });
   });
 
@@ -101,6 +106,30 @@ describe('culvert start', { concurrency: true }, () => {
     });
     assert.equal(models.status, 200);
     assert.doesNotMatch(gateway.stdout(), /sk-cv-/);
+  });
+
+  test('a data folder that cannot be used is a sentence that names the file, for every command', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'taken'), '');
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'data', 'culvert.db'), 'no database, '.repeat(400));
+    const commands = [
+      ['start', '--port', '0'],
+      ['keys', 'list'],
+      ['keys', 'create', '--account', 'a', '--name', 'b'],
+    ];
+    for (const [dataDir, file] of [
+      ['taken', 'taken'],
+      ['data', 'culvert.db'],
+    ] as const) {
+      writeFileSync(join(cwd, 'culvert.yaml'), stringify({ storage: { data_dir: dataDir } }));
+      for (const command of commands) {
+        if (dataDir === 'taken' && command[1] === 'list') continue; // No key is there, and nothing is made for a look.
+        const { code, stderr } = await runCommand(command, { cwd });
+        assert.equal(code, 1);
+        assert.match(stderr, new RegExp(`^The data folder cannot be used: \\S*${file}: .*storage\\.data_dir.*\n$`));
+      }
+    }
   });
 
   test('npm start passes what stands after -- to the gateway', () => {

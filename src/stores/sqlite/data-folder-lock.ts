@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type DataFolder, readIfThere } from './data-folder.ts';
-import { sqliteBusy, sqliteCode } from './database.ts';
+import { naming, sqliteBusy, sqliteCode } from './database.ts';
 
 /** Who holds a folder. */
 export interface LockOwner {
@@ -70,9 +70,10 @@ export function lockOwner(folder: DataFolder): LockOwner | null {
 
 /** The connection that holds the lock until it is closed, or null when another has it. */
 function hold(folder: DataFolder): DatabaseSync | null {
-  const database = new DatabaseSync(join(folder.path, 'lock.db'), { timeout: 0 });
+  const file = join(folder.path, 'lock.db');
+  const database = naming(file, () => new DatabaseSync(file, { timeout: 0 }));
   try {
-    database.exec('BEGIN EXCLUSIVE');
+    naming(file, () => database.exec('BEGIN EXCLUSIVE'));
     return database;
   } catch (error) {
     database.close();

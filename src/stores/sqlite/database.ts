@@ -27,9 +27,11 @@ export function openDatabase(file: string, durability: Durability, busyTimeoutMs
   // SQLite gives -wal and -shm the mode of the file itself. An existing file is left alone: closing any other
   // descriptor of it would drop this process' locks on it (POSIX advisory locks).
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
-  const database = new DatabaseSync(file, { timeout: Math.max(busyTimeoutMs, openBusyTimeoutMs) });
-  database.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous[durability]}; PRAGMA busy_timeout = ${busyTimeoutMs}`,
+  const database = naming(file, () => new DatabaseSync(file, { timeout: Math.max(busyTimeoutMs, openBusyTimeoutMs) }));
+  naming(file, () =>
+    database.exec(
+      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous[durability]}; PRAGMA busy_timeout = ${busyTimeoutMs}`,
+    ),
   );
   return {
     file,
@@ -41,6 +43,16 @@ export function openDatabase(file: string, durability: Durability, busyTimeoutMs
 
 /** Switching a new file to WAL needs it alone for a moment; two processes starting at once must both get through. */
 const openBusyTimeoutMs = 2_000;
+
+/** SQLite's own words, `file is not a database`, leave out which; the error keeps its code and stack. */
+export function naming<T>(file: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (sqliteCode(error) !== null) (error as Error).message = `${file}: ${(error as Error).message}`;
+    throw error;
+  }
+}
 
 /** Primary result code (https://www.sqlite.org/rescode.html) of an error thrown by SQLite; null for any other. */
 export function sqliteCode(error: unknown): number | null {

@@ -1,0 +1,25 @@
+import { sqliteCode } from './database.ts';
+
+/**
+ * Why the data folder cannot be used, as a sentence that names the file, when that is what `error` says: an error of
+ * the file system or of SQLite. Null for every other error, which is a defect of ours and deserves its stack.
+ */
+export function whyUnusable(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
+  const hint = 'Mend it, or name another data folder (storage.data_dir).';
+  if (sqliteCode(error) !== null) return `The data folder cannot be used: ${error.message}. ${hint}`;
+  if (file === null || !('code' in error)) return null;
+  return `The data folder cannot be used: ${file}: ${wordsOf[String(error.code)] ?? String(error.code)}. ${hint}`;
+}
+
+const wordsOf: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no right to it',
+  EPERM: 'this user has no right to it',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is reached',
+  EEXIST: 'there is a file where a folder should be',
+  ENOTDIR: 'there is a file where a folder should be',
+  EISDIR: 'there is a folder where a file should be',
+};
