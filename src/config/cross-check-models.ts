@@ -1,3 +1,4 @@
+import { aliasFor } from './alias-pattern.ts';
 import { didYouMean } from './nearest.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
@@ -29,30 +30,23 @@ function checkFallbacks(config: Config, alias: string, model: ModelConfig): Path
   const problems: PathProblem[] = [];
   model.fallbacks.forEach((fallback, index) => {
     const path = ['models', alias, 'fallbacks', index];
-    const name = aliasFor(config, fallback);
-    if (name === null) {
+    if (fallback.includes('*') && !alias.includes('*')) {
+      problems.push({ path, message: 'a * in a fallback needs a * in the alias, whose match it stands for' });
+      return;
+    }
+    const found = aliasFor(config.models, fallback);
+    if (found === null) {
       problems.push({ path, message: `there is no such model${didYouMean(fallback, Object.keys(config.models))}` });
-    } else if (name === alias || reaches(config, name, alias)) {
+    } else if (found.alias === alias || reaches(config, found.alias, alias)) {
       problems.push({ path, message: 'this fallback leads back to the model itself' });
-    } else if (config.models[name]!.type !== model.type) {
+    } else if (found.model.type !== model.type) {
       problems.push({
         path,
-        message: `a model of type ${model.type} cannot fall back to one of type ${config.models[name]!.type}`,
+        message: `a model of type ${model.type} cannot fall back to one of type ${found.model.type}`,
       });
     }
   });
   return problems;
-}
-
-/** The alias that answers to `name`: itself, or the first pattern that matches it. */
-function aliasFor(config: Config, name: string): string | null {
-  if (Object.hasOwn(config.models, name)) return name;
-  for (const alias of Object.keys(config.models)) {
-    const star = alias.indexOf('*');
-    if (star < 0 || name.length < alias.length - 1) continue;
-    if (name.startsWith(alias.slice(0, star)) && name.endsWith(alias.slice(star + 1))) return alias;
-  }
-  return null;
 }
 
 function reaches(config: Config, from: string, goal: string): boolean {
@@ -60,7 +54,7 @@ function reaches(config: Config, from: string, goal: string): boolean {
   // A set gives what is added while it is walked, so this visits everything that `from` can fall back to, once.
   for (const alias of seen) {
     for (const fallback of config.models[alias]?.fallbacks ?? []) {
-      const next = aliasFor(config, fallback);
+      const next = aliasFor(config.models, fallback)?.alias ?? null;
       if (next === goal) return true;
       if (next !== null) seen.add(next);
     }
@@ -80,8 +74,7 @@ function checkSpaces(config: Config, alias: string, model: ModelConfig): PathPro
     });
   }
   model.fallbacks.forEach((fallback, index) => {
-    const name = aliasFor(config, fallback);
-    const other = name === null ? undefined : config.models[name];
+    const other = aliasFor(config.models, fallback)?.model;
     if (other === undefined || other.type !== 'embedding') return;
     const both = new Set([...own, ...spacesOf(other)]);
     if (both.size === 1 && !both.has(undefined)) return;

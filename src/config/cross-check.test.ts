@@ -29,6 +29,14 @@ test('a fallback names an alias or matches a pattern, and never leads back', () 
     errorsOf(models('  a: { targets: [local/q], fallbacks: [b-1] }\n  "b-*": { targets: ["local/*"] }')),
     [],
   );
+  assert.deepEqual(
+    errorsOf(models('  "a-*": { targets: ["local/*"], fallbacks: ["b-*"] }\n  "b-*": { targets: ["local/*"] }')),
+    [],
+  );
+  assert.deepEqual(
+    errorsOf(models('  a: { targets: [local/q], fallbacks: ["b-*"] }\n  "b-*": { targets: ["local/*"] }')),
+    ['models.a.fallbacks[0]: a * in a fallback needs a * in the alias, whose match it stands for'],
+  );
   assert.deepEqual(errorsOf(models('  a: { targets: [local/q], fallbacks: [a] }')), [
     'models.a.fallbacks[0]: this fallback leads back to the model itself',
   ]);

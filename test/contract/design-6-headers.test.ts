@@ -125,6 +125,27 @@ test('"x-culvert-no-fallback": the first target\'s failure is the answer', async
   assert.equal((await pair.fetch(chatPath, { json: hello })).status, 200);
 });
 
+test('design §5: a fallback may be what a pattern matches, and what * stood for carries over', async (t) => {
+  const [one, two] = [await startUpstream(), await startUpstream()];
+  t.after(() => Promise.all([one.close(), two.close()]));
+  const { providers } = overUpstreams(one.url, two.url);
+  const models = {
+    chat: { targets: ['up1/mock/ok'], fallbacks: ['second-named'] },
+    'first-*': { targets: ['up1/mock/ok'], fallbacks: ['second-*'] },
+    'second-*': { targets: ['up2/m-*'] },
+  };
+  const pair = await startGateway(t, { providers, models });
+  one.script(chatPath, ['always status=500']);
+  for (const [model, upstreamModel] of [
+    ['chat', 'm-named'],
+    ['first-$&', 'm-$&'],
+  ]) {
+    const response = await pair.fetch(chatPath, { json: { ...hello, model } });
+    assert.equal(response.status, 200, model);
+    assert.equal(response.headers.get('x-culvert-model'), upstreamModel);
+  }
+});
+
 test('"x-culvert-timeout-ms" is an overall deadline: 502 when it passes', async () => {
   upstream.script(chatPath, ['always hang']);
   const response = await gateway.fetch(chatPath, { json: hello, headers: { 'x-culvert-timeout-ms': '80' } });

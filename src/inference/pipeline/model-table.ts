@@ -1,5 +1,6 @@
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { Principal } from '../../auth/principal.ts';
+import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import { nearest } from '../../config/nearest.ts';
 import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -57,13 +58,13 @@ const matchedAliasesMax = 1_000;
 
 export function createModelTable(parts: ModelTableParts): ModelTable {
   const aliases = new Map<string, Alias>();
-  const patterns: [string, ModelConfig][] = [];
   const knownByTarget = new Map<string, DiscoveredModel>();
   for (const [provider, models] of parts.known)
     for (const model of models) knownByTarget.set(`${provider}/${model.id}`, model);
   const matched = new Map<string, Alias | null>();
 
   const configured = Object.entries(parts.models);
+  const hasPatterns = configured.some(([id]) => id.includes('*'));
   if (configured.length === 0) {
     for (const { alias, provider, model } of aliasTable(parts.known).values()) {
       // The simulator's ids begin with its own name.
@@ -73,7 +74,6 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   }
   for (const [id, model] of configured) {
     if (id.includes('*')) {
-      patterns.push([id, model]);
       for (const known of knownMatches(id, model))
         if (!aliases.has(known)) aliases.set(known, aliasOf(known, model, starOf(id, known)));
     } else {
@@ -85,9 +85,9 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     const own = targetsOf(model, star);
     const candidates: RouteCandidate[] = own.map((target) => ({ target, rank: 0 }));
     let rank = 0;
-    for (const fallback of fallbacksOf(model, new Set([id]))) {
+    for (const fallback of fallbacksOf(model, star, new Set([id]))) {
       rank++;
-      for (const target of targetsOf(fallback, null)) candidates.push({ target, rank });
+      for (const target of targetsOf(fallback.model, fallback.star)) candidates.push({ target, rank });
     }
     return {
       id,
@@ -108,20 +108,25 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     return model.targets.flatMap((target) => {
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];
-      const id = star === null ? target.model : target.model.replace('*', star);
+      const id = withStar(target.model, star);
       return [
         targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null),
       ];
     });
   }
 
-  /** Fallbacks of fallbacks come after them; an alias is never visited twice. */
-  function fallbacksOf(model: ModelConfig, seen: Set<string>): ModelConfig[] {
-    return model.fallbacks.flatMap((id) => {
-      const next = parts.models[id];
-      if (next === undefined || seen.has(id)) return [];
+  /** Fallbacks of fallbacks come after them; an alias is never visited twice. What * matched carries over. */
+  function fallbacksOf(
+    model: ModelConfig,
+    star: string | null,
+    seen: Set<string>,
+  ): { model: ModelConfig; star: string | null }[] {
+    return model.fallbacks.flatMap((name) => {
+      const id = withStar(name, star);
+      const next = aliasFor(parts.models, id);
+      if (next === null || seen.has(id)) return [];
       seen.add(id);
-      return [next, ...fallbacksOf(next, seen)];
+      return [next, ...fallbacksOf(next.model, next.star, seen)];
     });
   }
 
@@ -148,7 +153,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     for (const target of model.targets) {
       for (const known of parts.known.get(target.provider) ?? []) {
         const star = starOf(target.model, known.id);
-        if (star !== null) ids.add(pattern.replace('*', star));
+        if (star !== null) ids.add(withStar(pattern, star));
       }
     }
     return [...ids];
@@ -157,11 +162,11 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   function find(model: string): Alias | null {
     const exact = aliases.get(model);
     if (exact !== undefined) return exact;
-    if (patterns.length === 0) return null;
+    if (!hasPatterns) return null;
     const before = matched.get(model);
     if (before !== undefined) return before;
-    const hit = patterns.find(([pattern]) => starOf(pattern, model) !== null);
-    const alias = hit === undefined ? null : aliasOf(model, hit[1], starOf(hit[0], model));
+    const hit = aliasFor(parts.models, model);
+    const alias = hit === null ? null : aliasOf(model, hit.model, hit.star);
     if (matched.size >= matchedAliasesMax) matched.delete(matched.keys().next().value!);
     matched.set(model, alias);
     return alias;
@@ -193,13 +198,4 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     size: aliases.size,
     targets: () => [...aliases.values()].flatMap((alias) => alias.candidates.map(({ target }) => target)),
   };
-}
-
-/** What `*` in `pattern` stands for in `text`; null when it does not match. '' never matches: a name needs a rest. */
-function starOf(pattern: string, text: string): string | null {
-  const at = pattern.indexOf('*');
-  if (at === -1) return null;
-  const [before, after] = [pattern.slice(0, at), pattern.slice(at + 1)];
-  const fits = text.length > before.length + after.length && text.startsWith(before) && text.endsWith(after);
-  return fits ? text.slice(before.length, text.length - after.length) : null;
 }

@@ -1,0 +1,29 @@
+import type { Config, ModelConfig } from './schema.ts';
+
+/** What `*` in `pattern` stands for in `text`; null when it does not match. '' never matches: a name needs a rest. */
+export function starOf(pattern: string, text: string): string | null {
+  const at = pattern.indexOf('*');
+  if (at === -1) return null;
+  const [before, after] = [pattern.slice(0, at), pattern.slice(at + 1)];
+  const fits = text.length > before.length + after.length && text.startsWith(before) && text.endsWith(after);
+  return fits ? text.slice(before.length, text.length - after.length) : null;
+}
+
+/** `pattern` with what its `*` stands for; without a `*`, or with a star of null, as it is. */
+export function withStar(pattern: string, star: string | null): string {
+  // A function, since callers choose the star and `$&` would mean something in a replacement text.
+  return star === null ? pattern : pattern.replace('*', () => star);
+}
+
+/** The alias that answers to `name`: itself, or the first pattern that matches, with what its `*` stands for there. */
+export function aliasFor(
+  models: Config['models'],
+  name: string,
+): { alias: string; model: ModelConfig; star: string | null } | null {
+  if (Object.hasOwn(models, name)) return { alias: name, model: models[name]!, star: null };
+  for (const [alias, model] of Object.entries(models)) {
+    const star = starOf(alias, name);
+    if (star !== null) return { alias, model, star };
+  }
+  return null;
+}
