@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path';
 import type { Config } from './config/schema.ts';
+import { buildSnapshot } from './inference/pipeline/build-snapshot.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
 import type { Snapshot } from './inference/pipeline/services.ts';
 import { probeGet } from './inference/providers/probe-get.ts';
 import { probeLocalServers } from './inference/providers/probe-local.ts';
 import type { Transport } from './inference/transport/upstream-call.ts';
-import { buildSnapshot } from './main-snapshot.ts';
 import { readIfThere } from './stores/sqlite/data-folder.ts';
 
 /** The simulator is named, not asked. */

@@ -1,4 +1,5 @@
 import type { Snapshot } from '../inference/pipeline/services.ts';
+import { chats } from '../inference/providers/connection.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 
 export interface StartFacts {
@@ -51,9 +52,7 @@ interface Row {
 }
 
 function capabilities({ snapshot }: StartFacts): Row[] {
-  const chat = [...snapshot.providers.values()].filter(
-    ({ connection }) => connection.chatPath !== null || connection.provider.chatPath !== undefined,
-  );
+  const chat = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
   const real = chat.filter((provider) => !provider.simulated);
   const names = (providers: typeof chat) => providers.map(({ connection }) => connection.name).join(', ');
   const row: Row =

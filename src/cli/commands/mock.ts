@@ -1,3 +1,4 @@
+import { isLoopback } from '../../config/loopback-host.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { plain } from '../table.ts';
@@ -28,7 +29,7 @@ export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
   });
   if (flags.json) printJson({ url });
   else print(introduction(url));
-  if (!/^(127\.|localhost$|::1$)/.test(flags.host)) {
+  if (!isLoopback(flags.host)) {
     note('warning: whoever reaches this address can read at /_mock/requests what others sent, their keys included.');
   }
   await untilSignal();

@@ -3,6 +3,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
 import type { Delivery } from '../../metering/charge.ts';
 import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
+import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
@@ -97,7 +98,7 @@ export function candidatesOf(
   fallbackModels: readonly string[],
   principal: Principal,
 ): readonly RouteCandidate[] | Failure {
-  const own = alias.candidates.filter(({ target }) => chats(snapshot, target.provider));
+  const own = alias.candidates.filter(({ target }) => providerChats(snapshot, target.provider));
   if (own.length === 0) {
     return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
   }
@@ -110,14 +111,14 @@ export function candidatesOf(
     if ('kind' in further) return further;
     rank++;
     for (const { target } of further.candidates)
-      if (chats(snapshot, target.provider)) candidates.push({ target, rank });
+      if (providerChats(snapshot, target.provider)) candidates.push({ target, rank });
   }
   return candidates;
 }
 
-function chats(snapshot: Snapshot, provider: string): boolean {
+function providerChats(snapshot: Snapshot, provider: string): boolean {
   const connection = snapshot.providers.get(provider)?.connection;
-  return connection !== undefined && (connection.chatPath !== null || connection.provider.chatPath !== undefined);
+  return connection !== undefined && chats(connection);
 }
 
 function headOf(call: ChatCall, alias: Alias, includeUsage: boolean): AnswerHead {

@@ -46,6 +46,11 @@ export interface ConnectionFacts {
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
 
+/** Whether chat requests can be sent there at all. */
+export function chats({ provider }: ProviderConnection): boolean {
+  return provider.paths.chat !== null;
+}
+
 /** Ids are `name#0`, `name#1`… in the order of the secrets. */
 export function credentialId(name: string, index: number): string {
   return `${name}#${index}`;

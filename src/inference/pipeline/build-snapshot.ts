@@ -1,10 +1,12 @@
-import { type Config, configSchema } from './config/schema.ts';
-import { connectProviders } from './inference/pipeline/connections.ts';
-import type { KnownModelStore } from './inference/pipeline/known-models.ts';
-import { createModelTable } from './inference/pipeline/model-table.ts';
-import type { Snapshot } from './inference/pipeline/services.ts';
-import { providersInEnvironment } from './inference/providers/catalog.ts';
-import type { LocalServer } from './inference/providers/probe-local.ts';
+import { isLoopback } from '../../config/loopback-host.ts';
+import { type Config, configSchema } from '../../config/schema.ts';
+import { providersInEnvironment } from '../providers/catalog.ts';
+import { chats } from '../providers/connection.ts';
+import type { LocalServer } from '../providers/probe-local.ts';
+import { connectProviders } from './connections.ts';
+import type { KnownModelStore } from './known-models.ts';
+import { createModelTable } from './model-table.ts';
+import type { Snapshot } from './services.ts';
 
 /** The simulator's provider name; its models are `sim/…`. */
 export const simulatorName = 'sim';
@@ -31,10 +33,11 @@ export type BuiltSnapshot =
 export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const { config, env, known, simulatorUrl, nowMs } = sources;
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
-  const chats = Object.keys(connectableTo(providers)).length > 0;
-  const wanted = config.simulator === 'on' || (config.simulator === 'auto' && !chats && isLoopback(config.server.host));
+  const wanted =
+    config.simulator === 'on' ||
+    (config.simulator === 'auto' && isLoopback(config.server.host) && !anyChats(providers));
   if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
-  if (wanted && simulatorUrl !== null) {
+  if (wanted) {
     Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
   }
   const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
@@ -51,7 +54,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
 }
 
 /** The file's; without any, one for each known key in the environment. */
-export function namedProviders(config: Config, env: SnapshotSources['env']): Config['providers'] {
+function namedProviders(config: Config, env: SnapshotSources['env']): Config['providers'] {
   if (Object.keys(config.providers).length > 0) return { ...config.providers };
   return parseProviders(
     Object.fromEntries(
@@ -75,16 +78,6 @@ function parseProviders(providers: Record<string, unknown>): Config['providers']
   return configSchema.parse({ providers }).providers;
 }
 
-function connectableTo(providers: Config['providers']): Config['providers'] {
-  const { connected } = connectProviders(providers, null);
-  return Object.fromEntries(
-    Object.entries(providers).filter(([name]) => {
-      const connection = connected.get(name)?.connection;
-      return connection !== undefined && (connection.chatPath !== null || connection.provider.chatPath !== undefined);
-    }),
-  );
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\./.test(host);
+function anyChats(providers: Config['providers']): boolean {
+  return [...connectProviders(providers, null).connected.values()].some(({ connection }) => chats(connection));
 }
