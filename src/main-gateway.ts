@@ -64,6 +64,9 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
+const unheardPauseMinMs = 5_000;
+const unheardPauseMaxMs = 300_000;
+
 /** A start that cannot go on; its message is a sentence that says what to do. */
 export class StartRefused extends Error {}
 
@@ -116,8 +119,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     transport,
     recall: () => readIfThere(modelsFile) ?? null,
     keep(text) {
-      writeFileSync(`${modelsFile}.new`, text, { mode: 0o600 });
-      renameSync(`${modelsFile}.new`, modelsFile);
+      try {
+        writeFileSync(`${modelsFile}.new`, text, { mode: 0o600 });
+        renameSync(`${modelsFile}.new`, modelsFile);
+      } catch (error) {
+        // Only the next start would miss it.
+        log.warn({ error: String(error) }, 'the lists of models could not be remembered');
+      }
     },
   });
   let simulator: { url: string; close(): Promise<void> } | null = null;
@@ -153,12 +161,36 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     healthChecks.follow(next);
   }
 
+  const toldLooks = new Map<string, string>();
   async function refreshModels(): Promise<void> {
     if (await known.refresh(snapshot.providers)) await renew();
-    for (const [name, look] of known.lastLook) {
-      if (!look.ok && look.reason !== 'not-listed') log.debug({ provider: name, reason: look.reason }, look.message);
+    for (const name of snapshot.providers.keys()) {
+      const look = known.lastLook.get(name);
+      const trouble = look === undefined || look.ok || look.reason === 'not-listed' ? '' : look.message;
+      if (trouble === (toldLooks.get(name) ?? '')) continue;
+      toldLooks.set(name, trouble);
+      // Where no model is configured, a provider that was never heard serves nothing.
+      if (snapshot.models.unheard.includes(name)) log.warn(`${trouble}; its models are not known, and it is asked again`);
+      else if (trouble !== '') log.debug({ provider: name }, trouble);
     }
+    askUnheardLater();
   }
+
+  let closing = false;
+  let unheardTimer: NodeJS.Timeout | undefined;
+  let unheardPauseMs = unheardPauseMinMs;
+  /** Those that were never heard are asked again soon, ever less often: until then nothing can be called there. */
+  function askUnheardLater(): void {
+    clearTimeout(unheardTimer);
+    if (closing || snapshot.models.unheard.length === 0) {
+      unheardPauseMs = unheardPauseMinMs;
+      return;
+    }
+    unheardTimer = setTimeout(() => void lookAtModels(), unheardPauseMs);
+    unheardPauseMs = Math.min(unheardPauseMs * 2, unheardPauseMaxMs);
+  }
+  const lookAtModels = () =>
+    refreshModels().catch((error: unknown) => log.error({ error: String(error) }, 'models could not be listed'));
 
   const logRequest = lineWriter(log, 'request');
   const services: Services = {
@@ -231,14 +263,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const url = urlOf(config.server.host, address.port);
   lock.announce(url);
 
-  const modelsKnown = refreshModels().catch((error: unknown) =>
-    log.error({ error: String(error) }, 'models could not be listed'),
-  );
-  const refreshTimer = setInterval(
-    () =>
-      void refreshModels().catch((error: unknown) => log.error({ error: String(error) }, 'models could not be listed')),
-    refreshIntervalMs,
-  );
+  const modelsKnown = lookAtModels();
+  const refreshTimer = setInterval(() => void lookAtModels(), refreshIntervalMs);
   const pruneTimer = setInterval(() => {
     void ledger
       .prune(clock.wallMs() - snapshot.config.storage.retention)
@@ -276,6 +302,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await refreshModels();
     },
     async close(graceMs) {
+      closing = true;
+      clearTimeout(unheardTimer);
       clearInterval(refreshTimer);
       clearInterval(pruneTimer);
       await server.drain(graceMs);

@@ -1,6 +1,8 @@
+import { unrestricted } from '../auth/principal.ts';
 import type { Snapshot } from '../inference/pipeline/services.ts';
 import { chats } from '../inference/providers/connection.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { table } from './table.ts';
 
 export interface StartFacts {
   url: string;
@@ -15,7 +17,11 @@ export interface StartFacts {
 /** What a start says to the person who started it: where, what works and how, the new keys, a curl to paste. */
 export function startMessage(facts: StartFacts): string {
   const { url, snapshot, newUserKey, newAdminKey } = facts;
-  const lines = [`Culvert ${facts.version} listens on ${url}`, '', ...table(capabilities(facts))];
+  const lines = [
+    `Culvert ${facts.version} listens on ${url}`,
+    '',
+    table(['capability', 'state', 'by'], capabilities(facts)),
+  ];
   for (const server of unused(facts)) {
     lines.push(
       '',
@@ -30,6 +36,13 @@ export function startMessage(facts: StartFacts): string {
     );
   }
   if (newUserKey !== null) lines.push('', 'API key (shown this once):', `  ${newUserKey}`);
+  const { unheard } = snapshot.models;
+  if (unheard.length > 0) {
+    lines.push(
+      '',
+      `Not known yet: the models of ${unheard.join(', ')}, whose list could not be read so far. It is asked again; culvert check --live says what is wrong.`,
+    );
+  }
   const model = exampleModel(snapshot);
   if (model !== null) {
     lines.push(
@@ -45,43 +58,16 @@ export function startMessage(facts: StartFacts): string {
   return `${lines.join('\n')}\n`;
 }
 
-interface Row {
-  capability: string;
-  state: 'real' | 'local' | 'simulated' | 'missing' | 'later';
-  by: string;
-}
-
-function capabilities({ snapshot }: StartFacts): Row[] {
-  const chat = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
-  const real = chat.filter((provider) => !provider.simulated);
-  const names = (providers: typeof chat) => providers.map(({ connection }) => connection.name).join(', ');
-  const row: Row =
-    real.length > 0
-      ? {
-          capability: 'chat',
-          state: real.every(({ connection }) => connection.provider.local) ? 'local' : 'real',
-          by: names(real),
-        }
-      : chat.length > 0
-        ? {
-            capability: 'chat',
-            state: 'simulated',
-            by: 'no provider yet: set OPENAI_API_KEY (or another provider’s), or write culvert.yaml (culvert init)',
-          }
-        : {
-            capability: 'chat',
-            state: 'missing',
-            by: 'set OPENAI_API_KEY (or another provider’s), or name a provider in culvert.yaml',
-          };
-  return [row];
-}
-
-function table(rows: readonly Row[]): string[] {
-  const width = Math.max(...rows.map(({ capability }) => capability.length), 'capability'.length);
-  return [
-    `${'capability'.padEnd(width)}  ${'state'.padEnd(9)}  by`,
-    ...rows.map(({ capability, state, by }) => `${capability.padEnd(width)}  ${state.padEnd(9)}  ${by}`),
-  ];
+/** Rows of capability, state, and what it stands on or how to mend it. */
+function capabilities({ snapshot }: StartFacts): [capability: string, state: string, by: string][] {
+  const chatting = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
+  const real = chatting.filter((provider) => !provider.simulated).map(({ connection }) => connection);
+  if (real.length > 0) {
+    const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
+    return [['chat', state, real.map(({ name }) => name).join(', ')]];
+  }
+  const fix = 'set OPENAI_API_KEY (or another provider’s), or name a provider in culvert.yaml (culvert init)';
+  return chatting.length > 0 ? [['chat', 'simulated', `no provider yet: ${fix}`]] : [['chat', 'missing', fix]];
 }
 
 function unused({ snapshot, found }: StartFacts): LocalServer[] {
@@ -91,8 +77,8 @@ function unused({ snapshot, found }: StartFacts): LocalServer[] {
 
 /** One that exists: the first chat alias of the configuration, else of what providers list. */
 function exampleModel(snapshot: Snapshot): string | null {
-  const everything = { keyId: '', keyName: '', tenant: '', account: '', plan: '', allowedModels: null };
-  const aliases = snapshot.models.list(everything).filter((alias) => alias.type === 'chat');
+  const everybody = unrestricted(snapshot.config.default_plan);
+  const aliases = snapshot.models.list(everybody).filter((alias) => alias.type === 'chat');
   const plain = aliases.find((alias) => !alias.id.includes('/'));
   return (Object.keys(snapshot.config.models).length > 0 ? aliases[0] : (plain ?? aliases[0]))?.id ?? null;
 }

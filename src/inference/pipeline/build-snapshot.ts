@@ -47,6 +47,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     models: config.models,
     providers: connected,
     known: known.of(connected),
+    unheard: known.unheard(connected),
     planAllows: () => true,
     nowS: Math.floor(nowMs / 1_000),
   });

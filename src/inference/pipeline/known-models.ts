@@ -1,5 +1,5 @@
 import { isObject } from '../../kernel/json.ts';
-import { type Discovery, discoverModels } from '../providers/discover.ts';
+import { type Discovery, discoverModels, modelsPath } from '../providers/discover.ts';
 import { encodeGet } from '../providers/encode.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { getJson } from '../transport/get-json.ts';
@@ -16,8 +16,13 @@ export interface KnownModelStore {
   of(providers: ReadonlyMap<string, ConfiguredProvider>): KnownModels;
   /** Sets what is known without asking, such as the simulator's. */
   put(provider: ConfiguredProvider, models: readonly DiscoveredModel[]): void;
-  /** Asks all of them at once; true when anything changed. Those that do not answer keep what was known. */
+  /** Asks all of them at once; true when anything changed, `unheard` too. Those that do not answer keep what was known. */
   refresh(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<boolean>;
+  /**
+   * Those of them whose list nobody has heard yet, now or before: what they serve may be heard at the next look.
+   * Not those that have no list.
+   */
+  unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[];
   /** How the last look at each ended, by provider name. */
   readonly lastLook: ReadonlyMap<string, Discovery>;
 }
@@ -33,14 +38,26 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
   const byPlace = readKept(parts.recall());
   const lastLook = new Map<string, Discovery>();
 
+  function unheard(providers: ReadonlyMap<string, ConfiguredProvider>): string[] {
+    return [...providers]
+      .filter(([name, provider]) => {
+        if (provider.simulated || modelsPath(provider.connection) === null) return false;
+        const look = lastLook.get(name);
+        return !byPlace.has(placeOf(provider)) && (look === undefined || (!look.ok && !hasNoList.has(look.reason)));
+      })
+      .map(([name]) => name);
+  }
+
   return {
     lastLook,
+    unheard,
     of: (providers) => new Map([...providers].map(([name, provider]) => [name, byPlace.get(placeOf(provider)) ?? []])),
     put(provider, models) {
       byPlace.set(placeOf(provider), models);
     },
     async refresh(providers) {
       const before = JSON.stringify([...byPlace]);
+      const unheardBefore = unheard(providers).length;
       await Promise.all(
         [...providers].map(async ([name, provider]) => {
           if (provider.simulated) return;
@@ -52,12 +69,15 @@ export function createKnownModels(parts: KnownModelParts): KnownModelStore {
         }),
       );
       const after = JSON.stringify([...byPlace]);
-      if (after === before) return false;
+      if (after === before) return unheard(providers).length !== unheardBefore;
       parts.keep(after);
       return true;
     },
   };
 }
+
+/** Answers after which no list is to be expected: there is none at that path, or none that can be read. */
+const hasNoList: ReadonlySet<string> = new Set(['not-listed', 'model_unavailable', 'malformed']);
 
 /** What is remembered belongs to an address, not to a name that may be given to another one tomorrow. */
 function placeOf({ connection }: ConfiguredProvider): string {

@@ -36,6 +36,8 @@ export interface ModelTable {
   /** All that this key may use, in config order. */
   list(principal: Principal): readonly Alias[];
   readonly size: number;
+  /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
+  readonly unheard: readonly string[];
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
 }
@@ -48,6 +50,8 @@ export interface ModelTableParts {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** Without `models`, every one of them is an alias. */
   known: KnownModels;
+  /** Providers whose list nobody has heard yet. */
+  unheard: readonly string[];
   /** Part 2's plans: may this plan use this alias? */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -55,6 +59,9 @@ export interface ModelTableParts {
 
 /** What a pattern has matched is kept, up to this many: callers choose the names. */
 const matchedAliasesMax = 1_000;
+
+/** An unheard provider is asked again within this time at first. */
+const unheardRetryMs = 5_000;
 
 export function createModelTable(parts: ModelTableParts): ModelTable {
   const aliases = new Map<string, Alias>();
@@ -64,6 +71,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const matched = new Map<string, Alias | null>();
 
   const configured = Object.entries(parts.models);
+  const unheard = configured.length === 0 ? parts.unheard : [];
   const hasPatterns = configured.some(([id]) => id.includes('*'));
   if (configured.length === 0) {
     for (const { alias, provider, model } of aliasTable(parts.known).values()) {
@@ -180,12 +188,25 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     );
   }
 
+  /** Whose list may yet name it; null when its own provider's has been heard, or it is not for this key. */
+  function mayComeFrom(model: string, principal: Principal): string | null {
+    if (unheard.length === 0 || !allowed(model, principal)) return null;
+    const named = [...parts.providers.keys()].find((name) => model.startsWith(`${name}/`));
+    return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
+  }
+
   const list = (principal: Principal) => [...aliases.values()].filter((alias) => allowed(alias.id, principal));
 
   return {
     resolve(model, principal) {
       const alias = find(model);
       if (alias !== null && allowed(alias.id, principal)) return alias;
+      const source = alias === null ? mayComeFrom(model, principal) : null;
+      if (source !== null) {
+        const shown = model.slice(0, 256);
+        const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${source} could not be read so far. It is asked again.`;
+        return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
+      }
       const allowedModels = list(principal).map(({ id }) => id);
       return {
         kind: alias === null ? 'model-unknown' : 'model-not-in-plan',
@@ -196,6 +217,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     },
     list,
     size: aliases.size,
+    unheard,
     targets: () => [...aliases.values()].flatMap((alias) => alias.candidates.map(({ target }) => target)),
   };
 }

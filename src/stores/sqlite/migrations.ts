@@ -1,4 +1,4 @@
-import type { Database } from './database.ts';
+import { type Database, naming } from './database.ts';
 
 /** One step forward; never edited once released. `sql` may hold several statements. */
 export interface Migration {
@@ -13,6 +13,9 @@ export interface MigrationState {
   pending: readonly Migration[];
 }
 
+/** Its message is a sentence for the operator. */
+export class NewerSchema extends Error {}
+
 /** What `migrate` would do. */
 export function migrationState(database: Database, migrations: readonly Migration[]): MigrationState {
   const current = userVersion(database);
@@ -26,11 +29,11 @@ export function migrationState(database: Database, migrations: readonly Migratio
 export function migrate(database: Database, migrations: readonly Migration[]): string[] {
   // Without the lock first: every start but the first after an upgrade ends here.
   if (userVersion(database) === migrations.length) return [];
-  database.exec('BEGIN IMMEDIATE');
+  naming(database.file, () => database.exec('BEGIN IMMEDIATE'));
   try {
     const { current, pending } = migrationState(database, migrations);
     if (current > migrations.length) {
-      throw new Error(
+      throw new NewerSchema(
         `${database.file} was written by a newer Culvert (schema ${current}, this one knows ${migrations.length}); run that version or restore a backup`,
       );
     }

@@ -1,4 +1,5 @@
 import { sqliteCode } from './database.ts';
+import { NewerSchema } from './migrations.ts';
 
 /**
  * Why the data folder cannot be used, as a sentence that names the file, when that is what `error` says: an error of
@@ -6,6 +7,7 @@ import { sqliteCode } from './database.ts';
  */
 export function whyUnusable(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
+  if (error instanceof NewerSchema) return `${error.message}.`;
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
   const hint = 'Mend it, or name another data folder (storage.data_dir).';
   if (sqliteCode(error) !== null) return `The data folder cannot be used: ${error.message}. ${hint}`;

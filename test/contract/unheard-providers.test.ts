@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { test } from 'node:test';
+import { startGateway } from '../start-gateway.ts';
+
+interface Refused {
+  error: { message: string; type: string };
+}
+
+test('without `models`, a provider whose list could not be read yet makes 503 of an unknown model, not a final 404', async (t) => {
+  let list: { status: number; body: unknown } = { status: 503, body: {} };
+  const provider = createServer((request, response) => {
+    response.writeHead(request.url === '/v1/models' ? list.status : 500, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(list.body));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => provider.once('listening', resolve));
+  t.after(() => provider.close());
+  const { port } = provider.address() as { port: number };
+  const config = {
+    providers: { mine: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'sk-upstream-0001' } },
+  };
+  const gateway = await startGateway(t, config);
+  await gateway.modelsKnown;
+  const ask = async (model: string) => {
+    const answer = await gateway.fetch('/v1/chat/completions', {
+      json: { model, messages: [{ role: 'user', content: 'Hi' }] },
+    });
+    const { error } = (await answer.json()) as Refused;
+    return { status: answer.status, retryAfter: answer.headers.get('retry-after'), message: error.message };
+  };
+
+  for (const model of ['mine/gpt-x', 'gpt-x']) {
+    const { status, retryAfter, message } = await ask(model);
+    assert.equal(status, 503, message);
+    assert.equal(retryAfter, '5');
+    assert.match(message, new RegExp(`'${model}' is not known yet: the list of models of mine could not be read`));
+  }
+
+  list = { status: 200, body: { object: 'list', data: [{ id: 'gpt-y', object: 'model' }] } };
+  await gateway.reload(config);
+  assert.equal((await ask('gpt-x')).status, 404, 'its list has been heard, and says no');
+  assert.equal((await ask('gpt-y')).status, 502, 'now it is asked');
+});
+
+test('without `models`, a provider that has no list of models leaves unknown models at 404', async (t) => {
+  const provider = createServer((_, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1');
+  await new Promise((resolve) => provider.once('listening', resolve));
+  t.after(() => provider.close());
+  const { port } = provider.address() as { port: number };
+  const gateway = await startGateway(t, {
+    providers: { mine: { type: 'openai', base_url: `http://127.0.0.1:${port}/v1`, api_key: 'sk-upstream-0001' } },
+  });
+  await gateway.modelsKnown;
+  const answer = await gateway.fetch('/v1/models/gpt-x');
+  assert.equal(answer.status, 404);
+  await answer.body?.cancel();
+});
