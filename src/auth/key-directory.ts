@@ -1,3 +1,4 @@
+import type { DeclaredAccount } from '../config/declared.ts';
 import { hashKey, keyPrefix } from './api-key.ts';
 import type { AccountRow, KeyRow } from './key-store.ts';
 import type { Principal } from './principal.ts';
@@ -12,13 +13,7 @@ export interface DeclaredKey {
   models: readonly string[] | null;
 }
 
-/** An account as the configuration file states it; it wins over a stored one of the same id. */
-export interface DeclaredAccount {
-  id: string;
-  plan: string;
-  status: 'active' | 'suspended';
-}
-
+/** What the configuration file states; it wins over what is stored under the same name. */
 export interface Declared {
   accounts: readonly DeclaredAccount[];
   keys: readonly DeclaredKey[];

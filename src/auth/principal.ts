@@ -9,3 +9,8 @@ export interface Principal {
   /** Globs over aliases; null = all that the plan allows. */
   allowedModels: readonly string[] | null;
 }
+
+/** Nobody's: for looks that no key asks for, such as the CLI's. May use every model that `plan` has. */
+export function unrestricted(plan: string): Principal {
+  return { keyId: '', keyName: '', tenant: '', account: '', plan, allowedModels: null };
+}

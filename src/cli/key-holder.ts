@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { hashKey } from '../auth/api-key.ts';
+import { hashKey, keyPrefix } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
 import { buildDirectory, type Stored } from '../auth/key-directory.ts';
-import type { Principal } from '../auth/principal.ts';
+import { type Principal, unrestricted } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
 import { openSqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { CommandFailed } from './command-failed.ts';
@@ -25,10 +25,7 @@ export async function storedKeys(config: Config): Promise<Stored> {
  * somebody who may use everything.
  */
 export async function principalOf(config: Config, named: string | undefined): Promise<Principal> {
-  if (named === undefined) {
-    const everybody = { keyId: '', keyName: '', tenant: '', account: '' };
-    return { ...everybody, plan: config.default_plan, allowedModels: null };
-  }
+  if (named === undefined) return unrestricted(config.default_plan);
   const directory = buildDirectory(declaredKeys(config, null), await storedKeys(config));
   const bySecret = directory.get(hashKey(named));
   const found = bySecret ?? [...directory.values()].find(({ principal }) => isNamed(principal, named));
@@ -40,5 +37,5 @@ export async function principalOf(config: Config, named: string | undefined): Pr
 }
 
 function isNamed(principal: Principal, named: string): boolean {
-  return principal.tenant === named || principal.keyId === named || `sk-cv-${principal.keyId}` === named;
+  return principal.tenant === named || principal.keyId === named || `${keyPrefix}${principal.keyId}` === named;
 }

@@ -6,9 +6,9 @@ export function credentialsOf(provider: ProviderConfig): readonly CredentialConf
   return provider.api_key === undefined ? [] : [{ api_key: provider.api_key, weight: 1 }];
 }
 
+/** An account as the configuration file states it. */
 export interface DeclaredAccount {
   id: string;
-  name: string;
   plan: string;
   status: 'active' | 'suspended';
 }
@@ -22,7 +22,6 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
     const account = Object.hasOwn(config.accounts, id) ? config.accounts[id] : undefined;
     return {
       id,
-      name: account?.name ?? id,
       plan: account?.plan ?? planByKeys.get(id) ?? config.default_plan,
       status: account?.status ?? 'active',
     };

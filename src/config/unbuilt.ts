@@ -78,6 +78,7 @@ export const unbuilt: readonly Unbuilt[] = [
   refuse('plans.*.tier_limits', limits, limitsSomething),
   refuse('plans.*.tokens', limits, limitsSomething),
   refuse('plans.*.budget', limits, limitsSomething),
+  warn('accounts.*.name', 'a later part (the admin API)'),
   warn('plans.*.scope', 'part 2 (limits)'),
   warn('plans.*.notify', 'part 2 (notices)'),
   refuse(

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { checkConfigText } from './check.ts';
+import { credentialsOf, declaredAccounts } from './declared.ts';
+import { configSchema } from './schema.ts';
+
+test('credentials come from api_key or the list', () => {
+  const { providers } = configSchema.parse({
+    providers: {
+      one: { type: 'openai', api_key: 'a' },
+      two: { type: 'openai', credentials: [{ api_key: 'b', rpm: 5 }] },
+      none: { type: 'ollama' },
+    },
+  });
+  assert.deepEqual(credentialsOf(providers.one!), [{ api_key: 'a', weight: 1 }]);
+  assert.deepEqual(credentialsOf(providers.two!), [{ api_key: 'b', weight: 1, rpm: 5 }]);
+  assert.deepEqual(credentialsOf(providers.none!), []);
+});
+
+test('accounts are those of the file and those that keys name, each with its plan', () => {
+  const result = checkConfigText(
+    `plans: { free: {}, pro: {} }
+default_plan: free
+accounts: { dev: { plan: pro }, old: { status: suspended } }
+keys:
+  - { key: sk-cv-11111111, account: dev, name: a }
+  - { key: sk-cv-22222222, account: ops, name: a }
+  - { key: sk-cv-33333333, account: ops, name: b, plan: pro }
+  - { key: sk-cv-44444444 }`,
+    'c',
+    {},
+  );
+  assert.ok(result.ok);
+  assert.deepEqual(declaredAccounts(result.config), [
+    { id: 'dev', plan: 'pro', status: 'active' },
+    { id: 'old', plan: 'free', status: 'suspended' },
+    { id: 'ops', plan: 'pro', status: 'active' },
+    { id: 'default', plan: 'free', status: 'active' },
+  ]);
+});
