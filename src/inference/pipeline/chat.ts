@@ -99,6 +99,11 @@ export function candidatesOf(
   principal: Principal,
 ): readonly RouteCandidate[] | Failure {
   const own = alias.candidates.filter(({ target }) => providerChats(snapshot, target.provider));
+  if (alias.candidates.length === 0) {
+    // Its providers are configured, and none could be made ready: the operator's to mend, not the caller's.
+    const message = `No provider of the model '${alias.id}' can be used as it is configured; 'culvert check' says why.`;
+    return { kind: 'no-target', model: alias.id, retryAfterMs: unusableRetryMs, message };
+  }
   if (own.length === 0) {
     return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
   }
@@ -115,6 +120,8 @@ export function candidatesOf(
   }
   return candidates;
 }
+
+const unusableRetryMs = 60_000;
 
 function providerChats(snapshot: Snapshot, provider: string): boolean {
   const connection = snapshot.providers.get(provider)?.connection;
