@@ -170,7 +170,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       if (trouble === (toldLooks.get(name) ?? '')) continue;
       toldLooks.set(name, trouble);
       // Where no model is configured, a provider that was never heard serves nothing.
-      if (snapshot.models.unheard.includes(name)) log.warn(`${trouble}; its models are not known, and it is asked again`);
+      if (snapshot.models.unheard.includes(name))
+        log.warn(`${trouble}; its models are not known, and it is asked again`);
       else if (trouble !== '') log.debug({ provider: name }, trouble);
     }
     askUnheardLater();
@@ -232,7 +233,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     chatRoute(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),
-    ...statusRoutes({ services, version, draining: () => server.draining, storeTrouble: () => null }),
+    ...statusRoutes({
+      services,
+      version,
+      draining: () => server.draining,
+      storeTrouble: () => ledger.trouble() ?? keyWatch.trouble(),
+    }),
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];
   const server = createGatewayServer({

@@ -85,6 +85,7 @@ test('while the store cannot be read, who could enter still can, and it is told 
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
   }
   assert.equal(told.length, 1);
+  assert.match(watch.trouble() ?? '', /disk gone/);
   assert.ok(!isFailure(ring.authenticate({ 'x-api-key': key.secret })));
   watch.stop();
 });

@@ -7,6 +7,8 @@ export const keyPollIntervalMs = 1_000;
 export interface KeyWatch {
   /** Looks once; true when the ring was reloaded. Rejects when the store cannot be read. */
   poll(): Promise<boolean>;
+  /** Why the store could not be read at the last look, in words; null when it could. */
+  trouble(): string | null;
   stop(): void;
 }
 
@@ -16,7 +18,7 @@ export interface KeyWatch {
  */
 export function watchKeys(ring: KeyRing, store: KeyStore, onError: (error: unknown) => void): KeyWatch {
   let seen = -1;
-  let failing = false;
+  let trouble: string | null = null;
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
 
@@ -38,10 +40,10 @@ export function watchKeys(ring: KeyRing, store: KeyStore, onError: (error: unkno
   async function tick(): Promise<void> {
     try {
       await poll();
-      failing = false;
+      trouble = null;
     } catch (error) {
-      if (!failing) onError(error);
-      failing = true;
+      if (trouble === null) onError(error);
+      trouble = `keys could not be read: ${String(error)}`;
     }
     schedule();
   }
@@ -49,6 +51,7 @@ export function watchKeys(ring: KeyRing, store: KeyStore, onError: (error: unkno
   schedule();
   return {
     poll,
+    trouble: () => trouble,
     stop() {
       stopped = true;
       if (timer !== null) clearTimeout(timer);

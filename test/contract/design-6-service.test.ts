@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
@@ -103,6 +106,22 @@ test('`/readyz` (can serve): 503 when no target is healthy, and says which check
   const down = await ready();
   assert.equal(down.code, 503);
   assert.deepEqual(down.checks, { accepting: true, stores: true, targets: false });
+});
+
+test('`/readyz` is 503 while a store cannot be reached, and whoever could enter still can', async (t) => {
+  const one = await startUpstream();
+  t.after(() => one.close());
+  const single = await startGateway(t, overUpstreams(one.url));
+  const database = new DatabaseSync(join(single.dataDir, 'culvert.db'));
+  database.exec('ALTER TABLE store_version RENAME TO away');
+  const storesReady = async () =>
+    ((await (await fetch(`${single.url}/readyz`)).json()) as { checks: { stores: boolean } }).checks.stores;
+  while (await storesReady()) await pause(50);
+  assert.equal((await fetch(`${single.url}/readyz`)).status, 503);
+  assert.equal((await single.fetch(chatPath, { json: hello })).status, 200);
+  database.exec('ALTER TABLE away RENAME TO store_version');
+  database.close();
+  while (!(await storesReady())) await pause(50);
 });
 
 test('`/readyz` is 503 while the server finishes its streams, and those go on', async (t) => {

@@ -134,8 +134,10 @@ test('F30 the disk is full: 503 after 250 ms, and it heals by itself', async (t)
   pass(0);
   for (let waitedMs = 0; waitedMs < openTimeoutMs; waitedMs += 50) pass(50);
   assert.equal(await refusalOf(refused), 'quota-unavailable');
+  assert.match(queue.trouble() ?? '', /sqlite 13/);
   state.failing = null;
   pass(50);
+  assert.equal(queue.trouble(), null);
   assert.deepEqual(committed.at(-1), ['close before']);
   const after = queue.open(row('after'));
   pass(0);
@@ -187,4 +189,5 @@ test('F32 after a failed sync nothing is admitted any more', async (t) => {
   queue.admit('the ledger could not be synced', 'for-good');
   queue.admit(null);
   assert.equal(await refusalOf(queue.open(row('a'))), 'quota-unavailable');
+  assert.equal(queue.trouble(), 'the ledger could not be synced');
 });

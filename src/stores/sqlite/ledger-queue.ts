@@ -36,6 +36,8 @@ export interface LedgerQueue {
   drain(): Promise<void>;
   /** Refuses new reservations for a reason, or lifts that (null) unless it was for good. */
   admit(refusal: string | null, lasting?: 'for-good'): void;
+  /** Why reservations are refused right now, in words; null when they are not. */
+  trouble(): string | null;
   gauges(): { queued: number; open: number; dropped: number };
 }
 
@@ -75,6 +77,8 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
   let scheduled = false;
   let retrying = false;
   let refusal: string | null = null;
+  /** What the disk said to the last commit, the next of which may pass; a heartbeat is the next at the latest. */
+  let diskFault: string | null = null;
   let refusedForGood = false;
   let dropped = 0;
   let drained: (() => void)[] = [];
@@ -107,8 +111,10 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       beat = null;
       const code = sqliteCode(error);
       if (code !== null && isPassing(code)) {
+        const busy = code === sqliteBusy || code === sqliteLocked;
+        if (!busy) diskFault = String(error);
         expire(String(error));
-        if (hasWork()) retry(code === sqliteBusy || code === sqliteLocked ? busyRetryMs : faultRetryMs);
+        if (hasWork()) retry(busy ? busyRetryMs : faultRetryMs);
         else settleDrain();
         return;
       }
@@ -170,6 +176,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       throw error;
     }
     beat = null;
+    diskFault = null;
     for (let at = 0; at < newOpens.length; at += 1) {
       const open = newOpens[at]!;
       reserved.set(open.row.requestId, open.key);
@@ -269,6 +276,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       refusal = reason;
       refusedForGood = lasting === 'for-good';
     },
+    trouble: () => refusal ?? diskFault,
     gauges: () => ({ queued: opens.length + closes.length, open: reserved.size, dropped }),
   };
 }

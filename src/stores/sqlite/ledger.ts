@@ -25,6 +25,8 @@ export interface SqliteLedgerOptions {
 export interface SqliteLedger extends Ledger {
   /** Removes events that came before; resolves to how many. In small batches, off the loop. */
   prune(beforeMs: number): Promise<number>;
+  /** Why nothing can be booked right now, in words for the operator; null when it can. */
+  trouble(): string | null;
   gauges(): LedgerGauges;
 }
 
@@ -91,6 +93,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       await walSync.sync();
     },
     prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs)),
+    trouble: queue.trouble,
     gauges: () => ({ ...queue.gauges(), walBytes }),
     async shutdown() {
       clearInterval(heartbeat);
