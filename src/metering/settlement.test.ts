@@ -6,7 +6,6 @@ import type { Charge, Delivery } from './charge.ts';
 import type { ReservationRow, UsageEvent } from './ledger.ts';
 import { usdOf } from './price.ts';
 import { createSettlement, type RequestFacts } from './settlement.ts';
-import { estimateTokens } from './token-count.ts';
 import { createUnlimitedAdmission } from './unlimited-admission.ts';
 
 const claim: Claim = {
@@ -109,13 +108,6 @@ test('USD: cached input at its own price, unknown price null, no binary dust', (
     0.00025,
   );
   assert.equal(usdOf({ inputTokens: 5, outputTokens: 5 }, null), null);
-});
-
-test('token estimates: nothing is nothing, prose about four bytes a token', () => {
-  assert.equal(estimateTokens(''), 0);
-  assert.equal(estimateTokens('a'), 1);
-  assert.equal(estimateTokens('The quick brown fox jumps over the lazy dog.'), 11);
-  assert.equal(estimateTokens('日本語'), 3);
 });
 
 test('admission writes the reservation before it grants', async () => {

@@ -3,6 +3,7 @@ import { upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { AnswerFold, DecodeOptions, StreamDecoder, StreamEncoder, UpstreamDialect } from '../dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
+import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
@@ -38,7 +39,7 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #source: EventSource;
   readonly #sink: EventSink;
   readonly #inputTokensEstimate: number;
-  #contentBytes = 0;
+  #contentChars = 0;
 
   /** The estimate stands in the caller's usage when the upstream never says what it read. */
   constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number) {
@@ -48,7 +49,7 @@ export class ConvertedAnswer implements AnswerReader {
   }
 
   get outputTokensSeen(): number {
-    return Math.ceil(this.#contentBytes / 4);
+    return estimatedTokens(this.#contentChars);
   }
 
   push(chunk: Buffer): Bytes | null {
@@ -85,7 +86,7 @@ export class ConvertedAnswer implements AnswerReader {
         if (this.usage === null) out += this.#sink.add({ type: 'usage', usage: this.#counted() });
       } else if (isContent(event)) {
         this.contentEvents++;
-        this.#contentBytes += contentLength(event);
+        this.#contentChars += contentLength(event);
       }
       out += this.#sink.add(event);
     }

@@ -55,7 +55,7 @@ export function encodePart(part: NeutralPart, path: string, encoding: Encoding):
 }
 
 /** Anthropic refuses text blocks without a visible character; nothing is said by leaving them out. */
-export function textBlock(text: string, cache: JsonObject | undefined): TextBlock | null {
+function textBlock(text: string, cache: JsonObject | undefined): TextBlock | null {
   if (text.trim() === '') return null;
   return cache === undefined ? { type: 'text', text } : { type: 'text', text, cache_control: cache };
 }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { fault } from '../../neutral/outcome.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { faultOfError, readError } from './errors.ts';
@@ -8,7 +9,6 @@ import { noCounts, takeCounts, usageOf } from './usage.ts';
 
 // What surrounds the text in a delta event of Anthropic's own spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
-const charsPerToken = 4;
 /** A block that starts with more than this carries something; it need not be parsed to know. */
 const smallBlockChars = 4_096;
 
@@ -42,7 +42,7 @@ export function readInPassing(): PassingReader {
       switch (event.event === '' ? typeIn(data) : event.event) {
         case 'content_block_delta':
           textChars += Math.max(0, data.length - deltaFrameChars);
-          seen.outputTokensSeen = Math.ceil(textChars / charsPerToken);
+          seen.outputTokensSeen = estimatedTokens(textChars);
           if (contentSeen) return content;
           return saysSomething(parse(data)?.delta) ? firstContent() : nothing;
         case 'content_block_start':

@@ -2,6 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { isContent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { type ChunkReader, createChunkReader } from './chunk-reader.ts';
@@ -12,8 +13,6 @@ import { doneFrame } from './wire.ts';
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
 const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
-
-const charactersPerToken = 4;
 
 /**
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
@@ -117,7 +116,7 @@ class SeenInPassing implements PassingFacts {
   }
 
   get outputTokensSeen(): number {
-    return Math.ceil(this.characters / charactersPerToken);
+    return estimatedTokens(this.characters);
   }
 }
 

@@ -1,8 +1,7 @@
 import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CheckedChatRequest } from './check-request.ts';
 import type { ChatPart } from './wire.ts';
-
-const bytesPerToken = 4;
 
 /**
  * What routing must know of a checked request. `bodyBytes`, the length of the JSON as received, makes the size
@@ -38,7 +37,7 @@ export function needsOf(body: CheckedChatRequest, bodyBytes?: number): RequestNe
     reasoning: effort !== 'none',
     n: body.n ?? 1,
     stream: body.stream === true,
-    inputTokensEstimate: Math.ceil((measure ? textBytes : Math.max(0, bodyBytes - mediaBytes)) / bytesPerToken),
+    inputTokensEstimate: estimatedTokens(measure ? textBytes : Math.max(0, bodyBytes - mediaBytes)),
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
   };
 }
