@@ -3,9 +3,7 @@ import { randomBase62 } from '../kernel/ids.ts';
 
 /** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
 export const keyPrefix = 'sk-cv-';
-export const adminKeyPrefix = 'sk-cv-admin-';
-/** What a declared key must look like (design §5). */
-export const declaredKeyPattern = /^sk-cv-[A-Za-z0-9_-]{8,200}$/;
+const adminKeyPrefix = 'sk-cv-admin-';
 
 const publicIdLength = 12;
 /** 43 characters of base62 hold 256 bits. */

@@ -5,8 +5,6 @@ import { addKeysCommands } from './keys-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
 
-export type { CliParts } from './parts.ts';
-
 /**
  * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
  * Every command loads its own code when it is called, so that help and wrong calls answer at once.

@@ -1,4 +1,5 @@
-import { type ConfigResult, findConfigFile, loadConfig } from '../config/load.ts';
+import type { ConfigResult } from '../config/check.ts';
+import { findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';

@@ -5,9 +5,6 @@ import { checkConfigText } from './check.ts';
 import { zeroConfig } from './defaults.ts';
 import { configBytesMax } from './yaml-source.ts';
 
-export type { CheckOptions, ConfigResult, Env } from './check.ts';
-export { checkConfigText } from './check.ts';
-
 export interface LoadOptions {
   /** Null: no file. */
   file: string | null;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { name, percentage, positiveInt } from './scalars.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
-export const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
+const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
 
 const modelName = z
   .string({ error: 'expected a model name' })

@@ -61,7 +61,7 @@ export const planSchema = z.strictObject({
 });
 
 /** The plan that applies where nothing else was said (design §11). */
-export const builtInDefaultPlan: z.output<typeof planSchema> = {
+const builtInDefaultPlan: z.output<typeof planSchema> = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },
   rpm: 60,
   scope: 'account',

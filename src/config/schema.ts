@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { name } from './scalars.ts';
-import type { capabilitiesSchema, modelSchema, priceSchema, targetSchema } from './schema-models.ts';
+import type { capabilitiesSchema, modelSchema, targetSchema } from './schema-models.ts';
 import { modelsSchema } from './schema-models.ts';
-import type { declaredKeySchema, planSchema } from './schema-plans.ts';
 import { accountsSchema, costsSchema, keysSchema, limitsSchema, plansSchema, tiersSchema } from './schema-plans.ts';
 import type { credentialSchema, providerSchema, timeoutsSchema } from './schema-providers.ts';
 import { providersSchema } from './schema-providers.ts';
@@ -44,18 +43,11 @@ export const configSchema = z.strictObject({
 
 /** A checked configuration with every default filled in. */
 export type Config = z.output<typeof configSchema>;
-export type ServerConfig = Config['server'];
-export type StorageConfig = Config['storage'];
-export type TelemetryConfig = Config['telemetry'];
 export type ProviderConfig = z.output<typeof providerSchema>;
-export type ProviderType = ProviderConfig['type'];
 export type CredentialConfig = z.output<typeof credentialSchema>;
 /** All in ms; undefined = taken from the level below. */
 export type TimeoutsConfig = z.output<typeof timeoutsSchema>;
 export type ModelConfig = z.output<typeof modelSchema>;
 export type ModelType = ModelConfig['type'];
 export type TargetConfig = z.output<typeof targetSchema>;
-export type PriceConfig = z.output<typeof priceSchema>;
 export type CapabilitiesConfig = z.output<typeof capabilitiesSchema>;
-export type PlanConfig = z.output<typeof planSchema>;
-export type KeyConfig = z.output<typeof declaredKeySchema>;

@@ -4,7 +4,7 @@ import type { ConfigPath } from './problem.ts';
 /** What the schema says about places, for suggestions and the reference. */
 
 /** The schema without optional, default and transformation around it; a pipe gives the side that people write. */
-export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
+function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault) {
     return unwrap(schema.unwrap());
   }

@@ -48,7 +48,7 @@ export interface FailedAttempt {
 export type FailureKind = Failure['kind'];
 
 /** HTTP status by kind. `upstream-refused` carries its own. */
-export const failureStatus = {
+const failureStatus = {
   'invalid-request': 400,
   unauthenticated: 401,
   forbidden: 403,

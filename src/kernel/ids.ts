@@ -15,7 +15,7 @@ function takeRandom(bytes: number): number {
 }
 
 /** UUIDv7 (RFC 9562 §5.7): 48 bits of `nowMs`, then random bits; ids sort by time. */
-export function uuidV7(nowMs: number): string {
+function uuidV7(nowMs: number): string {
   const at = takeRandom(10);
   pool[at] = 0x70 | (pool[at]! & 0x0f);
   pool[at + 2] = 0x80 | (pool[at + 2]! & 0x3f);

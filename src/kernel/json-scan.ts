@@ -28,7 +28,7 @@ export interface ByteRange {
 }
 
 /** More top-level members than any real request has; beyond it the text is only counted, and `opaqueKeys` says so. */
-export const scannedMembersMax = 128;
+const scannedMembersMax = 128;
 
 const quote = 0x22;
 const backslash = 0x5c;

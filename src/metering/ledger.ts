@@ -10,7 +10,7 @@ export interface Ledger {
    * retried in memory for 30 s, then stays open and is charged at its estimate by the next start.
    */
   close(event: UsageEvent): void;
-  /** Charges every open reservation of a silent boot id once, as estimated; returns how many. At start and hourly. */
+  /** Charges every open reservation of a boot that is over once, as estimated; returns how many. At start. */
   recover(): Promise<number>;
   /** By our id or the caller's, within one account (null = any). A caller's repeated id gives the newest. */
   find(id: string, account: string | null): Promise<UsageEvent | null>;
@@ -33,7 +33,7 @@ export interface ReservationRow {
   inputTokensEstimate: number;
 }
 
-/** One immutable row a request. Times in ms, money in USD, `units` in milli-units. */
+/** One immutable row a request. Times in ms, `costUsd` in USD, `costMilli` in milli-units. */
 export interface UsageEvent {
   requestId: string;
   clientRequestId: string | null;

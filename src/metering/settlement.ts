@@ -60,7 +60,7 @@ export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled
 }
 
 /** The ledger's row for a request with a given charge. */
-export function usageEventOf(facts: RequestFacts, charge: Charge): UsageEvent {
+function usageEventOf(facts: RequestFacts, charge: Charge): UsageEvent {
   const { claim } = facts;
   const { usage } = charge;
   return {

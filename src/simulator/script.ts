@@ -19,8 +19,8 @@ interface Entry {
   left: number;
 }
 
-export const scriptQueuesMax = 1_000;
-export const scriptEntriesMax = 10_000;
+const scriptQueuesMax = 1_000;
+const scriptEntriesMax = 10_000;
 
 export function createScript(): Script {
   const queues = new Map<string, Entry[]>();

@@ -47,7 +47,7 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-export const simulatorModels: readonly string[] = ['sim/chat'];
+const simulatorModels: readonly string[] = ['sim/chat'];
 const mockModels: readonly string[] = ['sim/chat', 'sim/reason', 'mock/ok'];
 
 // Longer than any client's own idle time, so that a connection never ends just as it is used again.

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 
 /**
  * A conversation request between dialects: a superset of what they can say. Order of messages is the caller's.
@@ -108,6 +108,3 @@ export interface RequestNeeds {
   inputTokensEstimate: number;
   maxOutputTokens: number | null;
 }
-
-/** A JSON value that must travel exactly as it came. */
-export type Opaque = JsonValue;

@@ -11,7 +11,7 @@ import { prepareWith } from './prepare.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** More children than this would let one request fill a provider. */
-export const fanOutMax = 8;
+const fanOutMax = 8;
 
 /**
  * `n` > 1 over targets that give one choice a call: n children under one deadline, each with attempts of its own and

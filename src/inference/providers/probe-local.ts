@@ -19,7 +19,7 @@ export interface ProbeOptions {
   ports?: Partial<Record<LocalServerType, number>>;
 }
 
-export const probeTimeoutMs = 300;
+const probeTimeoutMs = 300;
 export const probeBodyBytesMax = 64 * 1024;
 const loopbackHosts = ['127.0.0.1', '[::1]'] as const;
 

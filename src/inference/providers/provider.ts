@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../kernel/json.ts';
 import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
@@ -75,5 +74,3 @@ export interface DiscoveredModel {
 
 /** Which class an upstream's answer falls in; `error` null when its body could not be read. */
 export type Classify = (provider: Provider, status: number, error: UpstreamError | null) => FaultClass;
-
-export type ProviderModelsBody = JsonObject;

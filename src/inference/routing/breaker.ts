@@ -1,10 +1,10 @@
 /** A breaker's window: 60 s in ten buckets. */
 export const windowBuckets = 10;
 export const windowBucketMs = 6_000;
-export const failuresInRowToOpen = 3;
-export const failuresToOpen = 5;
-export const openMinMs = 5_000;
-export const openMaxMs = 60_000;
+const failuresInRowToOpen = 3;
+const failuresToOpen = 5;
+const openMinMs = 5_000;
+const openMaxMs = 60_000;
 
 /** Why nothing is sent; words for people. */
 export type OpenReason =

@@ -1,10 +1,10 @@
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { OpenReason } from './breaker.ts';
 
-export const coolingMinMs = 1_000;
-export const coolingMaxMs = 5 * 60_000;
+const coolingMinMs = 1_000;
+const coolingMaxMs = 5 * 60_000;
 /** A 429 that does not say how long. */
-export const coolingDefaultMs = 5_000;
+const coolingDefaultMs = 5_000;
 export const trippedForMs = 5 * 60_000;
 
 /** Ms to leave a rate-limited credential alone: what the upstream asked, within 1 s and 5 min. */

@@ -52,7 +52,7 @@ export interface ModelState {
 export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'cooling' | 'full';
 
 /** What a lane that another request is probing is given to come back. */
-export const probeGuessMs = 1_000;
+const probeGuessMs = 1_000;
 
 export function newLaneState(
   targetId: string,

@@ -1,9 +1,9 @@
 /** How fast an old time to first token is forgotten. */
-export const decayMs = 10_000;
+const decayMs = 10_000;
 /** What one waits for where nothing is known yet and a first try is already under way. */
-export const unknownFirstTokenMs = 1_000;
+const unknownFirstTokenMs = 1_000;
 /** Nothing is told apart below this. */
-export const firstTokenFloorMs = 1;
+const firstTokenFloorMs = 1;
 
 /**
  * Peak-sensitive moving average of the time to first token: a slower answer counts at once, a faster one by and by.

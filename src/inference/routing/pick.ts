@@ -14,12 +14,12 @@ export interface Pickable {
  * Equals: the loads of two options differ by less than this factor. Then the weighted draw decides, so that weights
  * are shares of the traffic; measured times alone would send all of it to whichever is a millisecond ahead.
  */
-export const equalFactor = 1.25;
+const equalFactor = 1.25;
 /**
  * For a conversation's own target: a warm prompt cache outweighs up to twice the load, which at low traffic is one
  * request in flight against none.
  */
-export const affinityEqualFactor = 2;
+const affinityEqualFactor = 2;
 
 /**
  * One of several ready options: two are drawn by weight (with affinity the first is the conversation's own), and the

@@ -3,9 +3,9 @@ import { RollingCount } from './rolling-count.ts';
 const bucketMs = 1_000;
 const windowBuckets = 10;
 /** Second failovers and beyond, as a part of the alias's requests in the last 10 s. */
-export const retryShare = 0.2;
+const retryShare = 0.2;
 /** So many are always allowed, or a quiet alias could never try a third target. */
-export const retriesMinPerSecond = 3;
+const retriesMinPerSecond = 3;
 /** Aliases remembered; a pattern's names come from callers. At the bound the oldest is forgotten. */
 export const aliasesMax = 10_000;
 

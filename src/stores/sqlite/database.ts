@@ -62,4 +62,3 @@ export function sqliteCode(error: unknown): number | null {
 
 export const sqliteBusy = 5;
 export const sqliteLocked = 6;
-export const sqliteFull = 13;

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import type { Database } from './database.ts';
 
 /** A power cut may take this much of what was acknowledged; our own death takes nothing. */
-export const walSyncIntervalMs = 100;
+const walSyncIntervalMs = 100;
 
 const dataSync = promisify(fdatasync);
 
