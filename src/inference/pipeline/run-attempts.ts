@@ -102,7 +102,7 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
   if (step.reason === 'no-capable-target') {
     return {
       kind: 'invalid-request',
-      param: 'model',
+      param: paramOfNeed(step.unmet),
       message: `No target of model '${job.alias}' can do what this request asks (${step.unmet.join(', ')}). Use another model or leave that out.`,
     };
   }
@@ -115,6 +115,20 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
     message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
 }
+
+/** The field to change when one need alone stands in the way and has a field of its own; else the model. */
+function paramOfNeed([need, ...others]: readonly string[]): string {
+  if (need === undefined || others.length > 0) return 'model';
+  return fieldOfNeed[need] ?? 'model';
+}
+
+const fieldOfNeed: Readonly<Record<string, string>> = {
+  logprobs: 'logprobs',
+  tools: 'tools',
+  'JSON schema': 'response_format',
+  vision: 'messages',
+  'audio input': 'messages',
+};
 
 function refusedBy(job: Job, fault: Fault): Failure {
   const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
