@@ -226,6 +226,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         outputTokens,
         user: event.user ?? undefined,
       });
+      if (event.class === 'ok' && attempts === 1) return;
+      for (const attempt of event.route.attempts) {
+        // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
+        if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
+          const { provider, credential, status: answered } = attempt;
+          log.warn(
+            { requestId, provider, credential, status: answered, class: attempt.class },
+            'a credential was refused',
+          );
+        }
+      }
     },
   };
 
