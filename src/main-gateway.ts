@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { mintAdminKey } from './auth/api-key.ts';
 import { declaredKeys } from './auth/declared-keys.ts';
 import { issueFirstKey } from './auth/issue-key.ts';
@@ -9,6 +7,7 @@ import { watchKeys } from './auth/watch-keys.ts';
 import { isLoopback } from './config/loopback-host.ts';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
+import { urlOf, whyNotListening } from './http/listening.ts';
 import { chatRoute } from './http/routes/chat.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
@@ -32,7 +31,7 @@ import { createSettlement } from './metering/settlement.ts';
 import { createUnlimitedAdmission } from './metering/unlimited-admission.ts';
 import { type Log, lineWriter } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
-import { ensureAdminKey, openDataFolder, readIfThere } from './stores/sqlite/data-folder.ts';
+import { ensureAdminKey, openDataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
 import { openSqliteKeyStore } from './stores/sqlite/key-store.ts';
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
@@ -114,14 +113,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const transport = createTransport();
   const health = createHealth({ clock });
-  const modelsFile = join(folder.path, 'models.json');
   const known = createKnownModels({
     transport,
-    recall: () => readIfThere(modelsFile) ?? null,
+    recall: () => readIfThere(folder.modelsFile) ?? null,
     keep(text) {
       try {
-        writeFileSync(`${modelsFile}.new`, text, { mode: 0o600 });
-        renameSync(`${modelsFile}.new`, modelsFile);
+        replaceFile(folder.modelsFile, text);
       } catch (error) {
         // Only the next start would miss it.
         log.warn({ error: String(error) }, 'the lists of models could not be remembered');
@@ -327,18 +324,4 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await closeStores();
     },
   };
-}
-
-function urlOf(host: string, port: number): string {
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
-}
-
-function whyNotListening(error: unknown, host: string, port: number): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-  if (code === 'EADDRINUSE')
-    return `Port ${port} on ${host} is taken. Stop what uses it, or set server.port (or --port).`;
-  if (code === 'EACCES') return `Port ${port} needs more rights than this user has. Take one above 1023 (server.port).`;
-  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine (server.host).`;
-  return `Cannot listen on ${host}:${port} (${code}).`;
 }

@@ -1,4 +1,3 @@
-import { join, resolve } from 'node:path';
 import type { Config } from './config/schema.ts';
 import { buildSnapshot } from './inference/pipeline/build-snapshot.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
@@ -6,7 +5,7 @@ import type { Snapshot } from './inference/pipeline/services.ts';
 import { probeGet } from './inference/providers/probe-get.ts';
 import { probeLocalServers } from './inference/providers/probe-local.ts';
 import type { Transport } from './inference/transport/upstream-call.ts';
-import { readIfThere } from './stores/sqlite/data-folder.ts';
+import { dataFolderAt, readIfThere } from './stores/sqlite/data-folder.ts';
 
 /** The simulator is named, not asked. */
 const nobodyThere = 'http://127.0.0.1:9';
@@ -27,7 +26,7 @@ export async function previewSnapshot(
   config: Config,
   env: NodeJS.ProcessEnv,
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
-  const modelsFile = join(resolve(config.storage.data_dir), 'models.json');
+  const { modelsFile } = dataFolderAt(config.storage.data_dir);
   const known = createKnownModels({
     transport: noTransport,
     recall: () => readIfThere(modelsFile) ?? null,

@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import { hashKey, keyPrefix } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
 import { buildDirectory, type Stored } from '../auth/key-directory.ts';
 import { type Principal, unrestricted } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
+import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
 import { openSqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { CommandFailed } from './command-failed.ts';
 
 /** Accounts and keys of the data folder; none when there is no folder yet, which is not made for a look. */
 export async function storedKeys(config: Config): Promise<Stored> {
-  const file = join(resolve(config.storage.data_dir), 'culvert.db');
+  const { culvertDb: file } = dataFolderAt(config.storage.data_dir);
   if (!existsSync(file)) return { accounts: [], keys: [] };
   const store = openSqliteKeyStore(file);
   try {

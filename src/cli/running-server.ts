@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
 import type { Config } from '../config/schema.ts';
-import { openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
 import { CommandFailed } from './command-failed.ts';
 
@@ -16,10 +15,10 @@ export interface ServerFlags {
 export function serverUrl(flags: ServerFlags, config: () => Config): string | null {
   const named = flags.url ?? (process.env.CULVERT_URL || undefined);
   if (named !== undefined) return checkedUrl(named);
-  const dataDir = resolve(config().storage.data_dir);
+  const folder = dataFolderAt(config().storage.data_dir);
   // A folder is not made only to find that nobody uses it.
-  if (!existsSync(join(dataDir, 'lock'))) return null;
-  return lockOwner(openDataFolder(dataDir))?.url ?? null;
+  if (!existsSync(folder.lockFile)) return null;
+  return lockOwner(folder)?.url ?? null;
 }
 
 export function apiKey(flags: ServerFlags): string | null {

@@ -13,7 +13,8 @@ export interface LockOwner {
 
 export type LockResult =
   | {
-      kind: 'locked' /** Where the server really listens, once it does. */;
+      kind: 'locked';
+      /** Where the server really listens, once it does. */
       announce(url: string): void;
       release(): void;
     }
@@ -36,7 +37,7 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
       message: `${who} is using ${folder.path}. Stop it, or give this one a data folder of its own (storage.data_dir).`,
     };
   }
-  const file = join(folder.path, 'lock');
+  const file = folder.lockFile;
   const announce = (at: string) => {
     const mine: LockOwner = { pid: process.pid, url: at };
     writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
@@ -83,7 +84,7 @@ function hold(folder: DataFolder): DatabaseSync | null {
 }
 
 function readOwner(folder: DataFolder): LockOwner | null {
-  const text = readIfThere(join(folder.path, 'lock'));
+  const text = readIfThere(folder.lockFile);
   if (text === undefined) return null;
   try {
     const value: unknown = JSON.parse(text);

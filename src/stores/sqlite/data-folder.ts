@@ -6,13 +6,29 @@ export interface DataFolder {
   readonly path: string;
   readonly culvertDb: string;
   readonly ledgerDb: string;
+  /** The providers' lists of models, as last heard. */
+  readonly modelsFile: string;
+  /** Who holds the folder, for people and the CLI; see data-folder-lock.ts. */
+  readonly lockFile: string;
+}
+
+/** Its paths; nothing is made, so that a mere look leaves no folder behind. */
+export function dataFolderAt(dir: string): DataFolder {
+  const path = resolve(dir);
+  return {
+    path,
+    culvertDb: join(path, 'culvert.db'),
+    ledgerDb: join(path, 'ledger.db'),
+    modelsFile: join(path, 'models.json'),
+    lockFile: join(path, 'lock'),
+  };
 }
 
 /** Makes the folder if need be, for its owner's eyes only; an existing one keeps its mode. */
 export function openDataFolder(dir: string): DataFolder {
-  const path = resolve(dir);
-  mkdirSync(path, { recursive: true, mode: 0o700 });
-  return { path, culvertDb: join(path, 'culvert.db'), ledgerDb: join(path, 'ledger.db') };
+  const folder = dataFolderAt(dir);
+  mkdirSync(folder.path, { recursive: true, mode: 0o700 });
+  return folder;
 }
 
 /**
@@ -24,10 +40,14 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
   const kept = readIfThere(file)?.trim();
   if (kept !== undefined && kept !== '') return { key: kept, created: false };
   const key = mint();
-  // Written aside and renamed: a crash in between must not leave half a key that opens the admin API.
-  writeFileSync(`${file}.new`, `${key}\n`, { mode: 0o600 });
-  renameSync(`${file}.new`, file);
+  replaceFile(file, `${key}\n`);
   return { key, created: true };
+}
+
+/** Writes a file for its owner's eyes, whole or not at all: a crash must not leave half of one. */
+export function replaceFile(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
 }
 
 /** A file's text, or undefined when there is no such file. */

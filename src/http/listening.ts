@@ -1,0 +1,15 @@
+/** Where callers on this machine reach a server that listens on `host`; an address for all means loopback too. */
+export function urlOf(host: string, port: number): string {
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}
+
+/** What keeps a server from listening, and what to do about it, as a sentence. */
+export function whyNotListening(error: unknown, host: string, port: number): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+  if (code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is taken. Stop what uses it, or set server.port (or --port).`;
+  if (code === 'EACCES') return `Port ${port} needs more rights than this user has. Take one above 1023 (server.port).`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine (server.host).`;
+  return `Cannot listen on ${host}:${port} (${code}).`;
+}
