@@ -9,6 +9,7 @@ import { recoverReservations } from './ledger-recovery.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
 import { migrate } from './migrations.ts';
+import { createTroubleReport } from './tell-trouble.ts';
 import { createWalSync } from './wal-sync.ts';
 
 export interface SqliteLedgerOptions {
@@ -77,7 +78,12 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   );
 
   queue.heartbeat(bootId, clock.wallMs());
-  const heartbeat = setInterval(() => queue.heartbeat(bootId, clock.wallMs()), heartbeatIntervalMs);
+  const troubles = createTroubleReport(queue.trouble, onTrouble);
+  const heartbeat = setInterval(() => {
+    // What the last beat met, if it was refused.
+    troubles.look();
+    queue.heartbeat(bootId, clock.wallMs());
+  }, heartbeatIntervalMs);
   heartbeat.unref();
 
   return {

@@ -44,9 +44,19 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
     database.exec('COMMIT');
     return pending.map((migration) => migration.name);
   } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
+    undo(database);
+    // `database or disk is full` alone would not say whose.
+    return naming(database.file, () => {
+      throw error;
+    });
   }
+}
+
+/** SQLite has ended the transaction itself when the disk was full; what is to be told is why, not that. */
+function undo(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {}
 }
 
 function userVersion(database: Database): number {
