@@ -62,3 +62,11 @@ test('models that callers make up beyond the bound are counted together as `othe
     'culvert_requests_total{endpoint="other",model="other",target="other",status="other",class="other"} 6',
   );
 });
+
+test('the first scrape shows no event loop lag, which nothing has measured yet: neither NaN nor 292 years', async () => {
+  const metrics = createMetrics();
+  const { text } = await metrics.render();
+  assert.doesNotMatch(text, / nan$/im);
+  assert.match(text, /^process_resident_memory_bytes /m);
+  assert.doesNotMatch(text, /nodejs_eventloop_lag_/);
+});

@@ -96,11 +96,18 @@ export function createMetrics(): Metrics {
     },
     async render() {
       // Its own collectors (event loop, GC) run from the first scrape on: unwatched, they would cost for nothing.
-      if (!defaults) collectDefaultMetrics({ register: registry });
+      const first = !defaults;
+      if (first) collectDefaultMetrics({ register: registry });
       defaults = true;
-      return { contentType: registry.contentType, text: await registry.metrics() };
+      const text = await registry.metrics();
+      return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
     },
   };
+}
+
+/** At the first scrape its histogram is empty, which reads as a lag of 292 years, or of NaN. */
+function withoutEventLoopLag(text: string): string {
+  return text.replace(/^.*\bnodejs_eventloop_lag_.*\n/gm, '');
 }
 
 function sameLabels(a: MeasuredRequest, b: MeasuredRequest): boolean {
