@@ -1,3 +1,5 @@
+import type { MeteredUsage } from './charge.ts';
+
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
  * usage event. Drivers: stores/sqlite (ledger.db), later stores/postgres.
@@ -69,20 +71,25 @@ export interface UsageEvent {
   route: UsageRoute;
 }
 
-/** The parts of a route record that the ledger keeps as rows of their own; the rest is kept as JSON. */
+/** The attempts of a route record are rows of their own; the rest, opaque here, is kept as JSON. */
 export interface UsageRoute {
   attempts: readonly UsageAttempt[];
   [key: string]: unknown;
 }
 
 export interface UsageAttempt {
+  /** `provider/model`; no provider's name holds a slash. */
   target: string;
+  provider: string;
+  model: string;
+  credential: string;
   class: string;
   status: number | null;
   ms: number;
   firstTokenMs: number | null;
-  usage: { inputTokens: number; outputTokens: number } | null;
+  bytes: number;
+  usage: MeteredUsage | null;
   usageSource: string;
   costUsd: number | null;
-  [key: string]: unknown;
+  message: string | null;
 }

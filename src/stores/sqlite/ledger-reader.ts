@@ -1,4 +1,4 @@
-import type { UsageEvent, UsageRoute } from '../../metering/ledger.ts';
+import type { UsageAttempt, UsageEvent, UsageRoute } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
 
@@ -15,19 +15,25 @@ export function createLedgerReader(database: Database): LedgerReader {
   const byClientIdAnywhere = database.prepare(
     'SELECT * FROM usage_event WHERE client_request_id = ? ORDER BY key DESC LIMIT 1',
   );
+  const attemptsOf = database.prepare('SELECT * FROM attempt WHERE event = ? ORDER BY number');
+
+  function withAttempts(row: Record<string, unknown>): UsageEvent {
+    return eventOf(row, attemptsOf.all(Number(row.key)).map(attemptOf));
+  }
+
   return {
     find(id, account) {
       const key = ledgerKey(id);
       const ours = key === null ? undefined : byKey.get(key, key + ledgerKeySpan, id);
       // Ours within another account, or none of ours: a caller may have chosen an id of our form.
-      if (ours !== undefined && (account === null || ours.account === account)) return eventOf(ours);
+      if (ours !== undefined && (account === null || ours.account === account)) return withAttempts(ours);
       const theirs = account === null ? byClientIdAnywhere.get(id) : byClientId.get(id, account);
-      return theirs === undefined ? null : eventOf(theirs);
+      return theirs === undefined ? null : withAttempts(theirs);
     },
   };
 }
 
-function eventOf(row: Record<string, unknown>): UsageEvent {
+function eventOf(row: Record<string, unknown>, attempts: UsageAttempt[]): UsageEvent {
   return {
     requestId: String(row.request_id),
     clientRequestId: textOrNull(row.client_request_id),
@@ -55,8 +61,34 @@ function eventOf(row: Record<string, unknown>): UsageEvent {
     costUsd: numberOrNull(row.cost_usd),
     usageSource: String(row.usage_source),
     user: textOrNull(row.user),
-    route: JSON.parse(String(row.route)) as UsageRoute,
+    route: { ...(JSON.parse(String(row.route)) as Omit<UsageRoute, 'attempts'>), attempts },
   };
+}
+
+function attemptOf(row: Record<string, unknown>): UsageAttempt {
+  const target = String(row.target);
+  const slash = target.indexOf('/');
+  return {
+    target,
+    provider: target.slice(0, slash),
+    model: target.slice(slash + 1),
+    credential: String(row.credential),
+    class: String(row.class),
+    status: numberOrNull(row.status),
+    ms: Number(row.ms),
+    firstTokenMs: numberOrNull(row.first_token_ms),
+    bytes: Number(row.bytes),
+    usage: usageOf(row),
+    usageSource: String(row.usage_source),
+    costUsd: numberOrNull(row.cost_usd),
+    message: textOrNull(row.message),
+  };
+}
+
+function usageOf(row: Record<string, unknown>): UsageAttempt['usage'] {
+  if (row.input_tokens === null) return null;
+  if (row.usage !== null) return JSON.parse(String(row.usage)) as UsageAttempt['usage'];
+  return { inputTokens: Number(row.input_tokens), outputTokens: Number(row.output_tokens) };
 }
 
 function textOrNull(value: unknown): string | null {

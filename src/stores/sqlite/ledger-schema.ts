@@ -59,14 +59,19 @@ export const ledgerMigrations: readonly Migration[] = [
         event INTEGER NOT NULL,
         number INTEGER NOT NULL,
         target TEXT NOT NULL,
+        credential TEXT NOT NULL,
         class TEXT NOT NULL,
         status INTEGER,
         ms INTEGER NOT NULL,
         first_token_ms INTEGER,
+        bytes INTEGER NOT NULL,
         input_tokens INTEGER,
         output_tokens INTEGER,
+        -- JSON of all counts, where there are more than those two.
+        usage TEXT,
         usage_source TEXT NOT NULL,
         cost_usd REAL,
+        message TEXT,
         PRIMARY KEY (event, number)
       ) STRICT, WITHOUT ROWID;
       CREATE TABLE boot (id TEXT PRIMARY KEY, seen_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;

@@ -1,4 +1,4 @@
-import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { ReservationRow, UsageAttempt, UsageEvent } from '../../metering/ledger.ts';
 import { type Database, sqliteCode } from './database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
 
@@ -25,7 +25,7 @@ export function createLedgerWriter(database: Database): LedgerWriter {
   const insertReservation = database.prepare(`INSERT INTO reservation VALUES (${marks(11)})`);
   const deleteReservation = database.prepare('DELETE FROM reservation WHERE key = ?');
   const insertEvent = database.prepare(`INSERT INTO usage_event VALUES (${marks(28)})`);
-  const insertAttempt = database.prepare(`INSERT INTO attempt VALUES (${marks(11)})`);
+  const insertAttempt = database.prepare(`INSERT INTO attempt VALUES (${marks(15)})`);
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
@@ -96,24 +96,27 @@ export function createLedgerWriter(database: Database): LedgerWriter {
     },
     writeEvent(reservationKey, event) {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
-      // The whole record once more beside the attempt rows: a request is explained by one read.
-      const route = JSON.stringify(event.route);
-      const eventKey = atFreeKey(reservationKey, (key) => insertEventAt(key, event, route));
-      const { attempts } = event.route;
+      const { attempts, ...route } = event.route;
+      const routeJson = JSON.stringify(route);
+      const eventKey = atFreeKey(reservationKey, (key) => insertEventAt(key, event, routeJson));
       for (let at = 0; at < attempts.length; at += 1) {
         const attempt = attempts[at]!;
         insertAttempt.run(
           eventKey,
           at + 1,
           attempt.target,
+          attempt.credential,
           attempt.class,
           attempt.status,
           Math.round(attempt.ms),
           rounded(attempt.firstTokenMs),
+          attempt.bytes,
           attempt.usage === null ? null : attempt.usage.inputTokens,
           attempt.usage === null ? null : attempt.usage.outputTokens,
+          attempt.usage === null ? null : usageJson(attempt.usage),
           attempt.usageSource,
           attempt.costUsd,
+          attempt.message,
         );
       }
       return true;
@@ -157,6 +160,12 @@ const takenKeyCodes: readonly unknown[] = [1_555, 2_579];
 
 function isTakenKey(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && takenKeyCodes.includes(error.errcode);
+}
+
+/** Null when the two columns say it all. */
+function usageJson(usage: NonNullable<UsageAttempt['usage']>): string | null {
+  for (const kind in usage) if (kind !== 'inputTokens' && kind !== 'outputTokens') return JSON.stringify(usage);
+  return null;
 }
 
 function rounded(value: number | null): number | null {

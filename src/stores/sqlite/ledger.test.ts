@@ -136,13 +136,18 @@ test('retention removes what came before, in batches, and nothing else', async (
   for (const one of [...old, ...young]) {
     const attempt = {
       target: 'a/b',
+      provider: 'a',
+      model: 'b',
+      credential: 'a#0',
       class: 'ok',
       status: 200,
       ms: 1,
       firstTokenMs: null,
+      bytes: 0,
       usage: null,
       usageSource: 'none',
       costUsd: null,
+      message: null,
     };
     ledger.close({ ...crashedEvent(one), route: { attempts: [attempt, attempt] } });
   }
