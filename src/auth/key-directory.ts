@@ -22,6 +22,7 @@ export interface Declared {
   defaultPlan: string;
 }
 
+/** What a key store holds. */
 export interface Stored {
   accounts: readonly AccountRow[];
   keys: readonly KeyRow[];

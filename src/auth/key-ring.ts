@@ -44,6 +44,7 @@ const adminOnV1: Failure = {
 };
 const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key; an API key does not open it.' };
 
+/** Knows the file's keys at once; the store's from the first `restock` on. */
 export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let declared = first;
   let stored: Stored = { accounts: [], keys: [] };

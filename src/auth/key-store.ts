@@ -12,6 +12,7 @@ export interface KeyStore {
   close(): Promise<void>;
 }
 
+/** Who pays. Times in wall-clock ms, here and in `KeyRow`. */
 export interface AccountRow {
   id: string;
   name: string;
@@ -20,6 +21,7 @@ export interface AccountRow {
   createdMs: number;
 }
 
+/** One key; the secret itself is kept nowhere. */
 export interface KeyRow {
   id: string;
   account: string;

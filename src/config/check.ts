@@ -11,6 +11,7 @@ import { readYaml } from './yaml-source.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
+/** A checked configuration, or why there is none; never both. */
 export type ConfigResult =
   | {
       ok: true;

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { type Failure, factsOf } from '../kernel/failure.ts';
+import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /** A longer Retry-After hangs Codex, opencode and Anthropic's SDK silently (clients.md §15). */
@@ -25,7 +25,7 @@ export function writeFailure(
     'application/json',
     'content-length',
     String(body.length),
-    ...retryHeaders(facts.status, facts.retryable, facts.retryAfterMs, nowMs, failure.kind === 'no-target'),
+    ...retryHeaders(failure, facts, nowMs),
     ...extraHeaders,
   ];
   if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
@@ -43,13 +43,7 @@ export function identityHeaders(exchange: Exchange): string[] {
   return ['x-culvert-request-id', exchange.requestId, 'x-request-id', shown, 'request-id', shown];
 }
 
-function retryHeaders(
-  status: number,
-  retryable: boolean,
-  retryAfterMs: number | null,
-  nowMs: number,
-  exactWait: boolean,
-): string[] {
+function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: FailureFacts, nowMs: number): string[] {
   if (retryable) {
     const waitMs = retryAfterMs ?? 1_000;
     return [
@@ -57,7 +51,8 @@ function retryHeaders(
       'true',
       'retry-after',
       String(Math.max(1, Math.ceil(waitMs / 1_000))),
-      ...(exactWait ? ['retry-after-ms', String(Math.ceil(waitMs))] : []),
+      // The others' wait is a guess, which a number of ms would pretend not to be.
+      ...(failure.kind === 'no-target' ? ['retry-after-ms', String(Math.ceil(waitMs))] : []),
     ];
   }
   if (status === 429 && retryAfterMs !== null) {

@@ -6,6 +6,7 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+/** The machine's own time. */
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -100,6 +100,7 @@ export interface FailureFacts {
   quota: QuotaExceeded | null;
 }
 
+/** HTTP status of the answer; `upstream-refused` passes the upstream's on. */
 export function statusOf(failure: Failure): number {
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
 }
@@ -180,6 +181,7 @@ export class FailureError extends Error {
   }
 }
 
+/** A 400; `param` is the field's path as the caller wrote it, null for the request as a whole. */
 export function invalid(param: string | null, message: string): Failure {
   return { kind: 'invalid-request', param, message };
 }

@@ -4,6 +4,7 @@ export interface Random {
   next(): number;
 }
 
+/** The engine's generator: to choose by, never to make secrets of. */
 export const systemRandom: Random = { next: () => Math.random() };
 
 /** Mulberry32 (Tommy Ettinger, public domain): small, fast, good enough to choose among targets in tests. */

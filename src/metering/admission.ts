@@ -15,6 +15,7 @@ export interface Admission {
 /** How much of requests-per-minute a call takes; `exempt` also skips concurrency. */
 export type AdmitWeight = 'one' | 'vector' | 'exempt';
 
+/** Let in: holds a place among the key's running requests. */
 export interface Admitted {
   kind: 'admitted';
   /** Limit headers for the answer, written at commit: flat name, value… */
@@ -23,6 +24,7 @@ export interface Admitted {
   release(): void;
 }
 
+/** What a request asks of its plan. `atMs` is wall-clock time of arrival. */
 export interface Claim {
   requestId: string;
   principal: Principal;
@@ -34,6 +36,7 @@ export interface Claim {
   atMs: number;
 }
 
+/** Quota held for a running request; settlement ends it. */
 export interface Reservation {
   kind: 'reserved';
   requestId: string;

@@ -21,6 +21,7 @@ export interface Ledger {
   shutdown(): Promise<void>;
 }
 
+/** A running request in the books. `atMs` is wall-clock time of arrival. */
 export interface ReservationRow {
   requestId: string;
   bootId: string;

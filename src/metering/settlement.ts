@@ -32,6 +32,7 @@ export interface RequestFacts {
 /** Called once per settled reservation, before the books are closed: part 2 gives quota back here. */
 export type Settled = (reservation: Reservation, charge: Charge, claim: Claim) => void;
 
+/** Where every reservation ends. */
 export interface Settlement {
   /**
    * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
@@ -40,6 +41,7 @@ export interface Settlement {
   settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
 }
 
+/** `settled` hears of each before the books are closed. */
 export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled): Settlement {
   return {
     settle(reservation, facts) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
@@ -66,9 +66,12 @@ for (const [mode, name] of [
       others.push(ms);
       await after(20);
     }
-    others.sort((a, b) => a - b);
-    assert.ok(others.length > 20);
-    assert.ok(others[Math.floor(others.length * 0.95)]! < 150, `p95 ${others[Math.floor(others.length * 0.95)]} ms`);
+    const usedMs = mainThreadMs(gateway.pid!) - usedBeforeMs;
+    t.diagnostic(
+      `${others.length} others, the slowest ${Math.round(Math.max(...others))} ms; ${usedMs} ms of the main thread; answered ${printed}`,
+    );
+    // CPU time, which the machine's other work leaves alone: read on the loop, each of these costs far more.
+    assert.ok(usedMs < loopMsMax + others.length * pingCpuMs, `${usedMs} ms of the main thread`);
     assert.ok(lives());
   });
 }
@@ -95,6 +98,16 @@ test('F22 out of file descriptors: no crash, and it serves again as soon as ther
   assert.ok(lives());
 });
 
+/** CPU that the main thread may take for one large body: its bytes pass through it, nothing else does. */
+const loopMsMax = 150;
+const pingCpuMs = 1;
+
+/** CPU time of a process's main thread, ms. */
+function mainThreadMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 for (const [number, what, body] of [
   ['F23', 'a body of 30 MB', () => JSON.stringify({ model: 'chat', messages: many(300, 'x'.repeat(100_000)) })],
   [
@@ -110,9 +123,14 @@ for (const [number, what, body] of [
     const upstream = spawn(process.execPath, ['-e', discardAndAnswer], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => upstream.kill('SIGKILL'));
     const [port] = await once(upstream.stdout, 'data');
-    const { url, lives } = await startProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
+    const {
+      url,
+      lives,
+      process: gateway,
+    } = await startProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
     for (let round = 0; round < 20; round++) await chatOnce(url);
     const payload = Buffer.from(body());
+    const usedBeforeMs = mainThreadMs(gateway.pid!);
     // A process of its own sends it, so that what is measured is the gateway.
     const sender = spawn(process.execPath, ['-e', sendStdin, `${url}/v1/chat/completions`, testKey], {
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -7,8 +7,10 @@ import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { Usage } from '../neutral/usage.ts';
 
+/** A wire format by its name in configuration and explanations. */
 export type DialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
 
+/** What a step gives that can refuse its input; a refusal is no exception. */
 export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failure: F };
 
 /** The side that callers speak to. Pure: no I/O, no clock. */
@@ -68,11 +70,13 @@ export interface AnswerHead {
   includeUsage: boolean;
 }
 
+/** One answer's events as frames of the wire, in order; state of one stream. */
 export interface StreamEncoder {
   /** The frames for one event, concatenated; '' when the event shows nothing. */
   step(event: NeutralEvent): string;
 }
 
+/** One whole answer made of the same events. */
 export interface AnswerFold {
   add(event: NeutralEvent): void;
   /** The whole answer in this dialect. Valid once `end` or the last `finish` was added. */
@@ -115,11 +119,13 @@ export interface EncodedRequest {
   decode?: DecodeOptions;
 }
 
+/** What an encoder did that only the decoder of its answer can undo. */
 export interface DecodeOptions {
   /** Structured output was asked for as a forced call of this tool: its arguments are the answer's text. */
   unwrapTool?: string;
 }
 
+/** One server-sent event, as transport/sse-reader gives it too. */
 export interface SseEvent {
   /** The `event:` field, '' when absent. */
   event: string;
@@ -127,6 +133,7 @@ export interface SseEvent {
   data: string;
 }
 
+/** One stream's events in neutral form; state of one answer. Nothing comes after `end` or `failed`. */
 export interface StreamDecoder {
   step(event: SseEvent): NeutralEvent[];
   /** At the end of the bytes: `[]` if the terminal event was seen, else a `failed` with class `truncated`. */
@@ -143,24 +150,26 @@ export interface UpstreamError {
   param: string | null;
 }
 
+/** Watches one answer that is forwarded as bytes. */
 export interface PassingReader {
-  /**
-   * Looks at one event of a stream, of which `data` is the payload. Says what to do with its bytes: `hide` is for a
-   * usage chunk that the caller did not ask for.
-   */
+  /** Looks at one event of a stream. The verdict may be one object for all of its kind: read it, keep nothing of it. */
   step(event: SseEvent): PassingVerdict;
   /** Looks at a whole JSON answer. A fault means that it is an error or no answer at all. */
   whole(body: unknown): Fault | null;
   readonly seen: PassingFacts;
 }
 
+/** What an event that passes by is. */
 export interface PassingVerdict {
+  /** It shows something of the answer: commits headers, feeds timers. */
   content: boolean;
+  /** It is no part of an answer; nothing after it counts. */
   fault: Fault | null;
   /** The chunk exists only because we asked for usage. */
   usageOnly: boolean;
 }
 
+/** What has passed so far. */
 export interface PassingFacts {
   usage: Usage | null;
   /** The upstream's terminal event ([DONE], message_stop) has passed. */

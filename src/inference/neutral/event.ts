@@ -31,6 +31,7 @@ export type NeutralEvent =
   /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */
   | { type: 'failed'; fault: Fault };
 
+/** Why a choice ended: a superset of the dialects' words. */
 export type FinishReason =
   | 'stop'
   | 'stop-sequence'

@@ -11,6 +11,7 @@ export interface Fault {
   retryAfterMs?: number | null;
 }
 
+/** The taxonomy of design §8: what routing, breakers and cooldowns act on. */
 export type FaultClass =
   | 'caller_fault'
   | 'rate_limited'
@@ -33,6 +34,7 @@ export type FaultClass =
 
 export type OutcomeClass = 'ok' | FaultClass;
 
+/** A fault of ours to tell of; `status` is the upstream's, null when none came. */
 export function fault(faultClass: FaultClass, message: string, status: number | null = null): Fault {
   return { class: faultClass, status, message };
 }

@@ -40,6 +40,7 @@ export interface NeutralRequest {
 
 export type NeutralRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';
 
+/** One turn, in parts. */
 export interface NeutralMessage {
   role: NeutralRole;
   /** Never a bare string here: a string is one text part. */
@@ -47,6 +48,7 @@ export interface NeutralMessage {
   name?: string;
 }
 
+/** A piece of a message; `cache` is cache_control as the caller wrote it. */
 export type NeutralPart =
   | { type: 'text'; text: string; cache?: JsonObject }
   | { type: 'image'; source: MediaSource; detail?: string; cache?: JsonObject }
@@ -62,6 +64,7 @@ export type NeutralPart =
   /** A block that only `vendor`'s dialect knows, kept whole. */
   | { type: 'vendor'; vendor: string; block: JsonObject };
 
+/** Where bytes of a picture or document are. */
 export type MediaSource =
   | { kind: 'base64'; mediaType: string; base64: string }
   | { kind: 'url'; url: string }

@@ -11,6 +11,7 @@ import { prepareWith } from './prepare.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
 import type { Snapshot } from './services.ts';
 
+/** What would happen to a chat body. */
 export interface ExplainedChat {
   kind: 'explained';
   alias: string;
@@ -28,6 +29,7 @@ export interface ExplainedChat {
   unmet: readonly string[];
 }
 
+/** One candidate, and what it would be sent. */
 export interface ExplainedTarget {
   target: string;
   rank: number;

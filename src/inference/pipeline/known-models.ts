@@ -34,6 +34,7 @@ export interface KnownModelParts {
   keep(text: string): void;
 }
 
+/** Starts from what was kept; what cannot be read is forgotten. */
 export function createKnownModels(parts: KnownModelParts): KnownModelStore {
   const byPlace = readKept(parts.recall());
   const lastLook = new Map<string, Discovery>();

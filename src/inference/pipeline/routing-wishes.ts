@@ -21,6 +21,7 @@ const sessionHeaders = [
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
+/** Reads them; a Failure (400) names the header that is wrong. */
 export function readWishes(headers: Headers): RoutingWishes | Failure {
   const timeout = headers['x-culvert-timeout-ms'];
   const timeoutMs = timeout === undefined ? null : decimal(timeout);

@@ -41,6 +41,7 @@ export interface ProviderPaths {
 
 export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'none';
 
+/** Where a service differs from OpenAI's API; see `openAiQuirks` for one that does not. */
 export interface ProviderQuirks {
   /** Top-level request fields it answers 400 to: dropped and listed. */
   omit: readonly string[];
@@ -64,6 +65,7 @@ export interface ErrorRule {
   class: FaultClass;
 }
 
+/** A model as a list names it; what is absent was not told. Sizes in tokens. */
 export interface DiscoveredModel {
   id: string;
   type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'rerank';

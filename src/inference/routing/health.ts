@@ -58,6 +58,7 @@ export interface LaneEnd {
   content: 'seen' | 'none';
 }
 
+/** Knows nothing yet: every target counts as healthy until an attempt says otherwise. */
 export function createHealth(options: { clock: Clock }): Health {
   const { clock } = options;
   const states = new Map<string, LaneState>();

@@ -22,6 +22,7 @@ interface AliasCounts {
   retries: RollingCount;
 }
 
+/** One budget an alias, counted over the last 10 s. */
 export function createRetryBudget(): RetryBudget {
   const aliases = new Map<string, AliasCounts>();
 

@@ -18,6 +18,7 @@ export interface RouteQuery {
   callerDialect: string;
 }
 
+/** A target that may answer this request. */
 export interface RouteCandidate {
   target: Target;
   /** 0 = the alias asked for; 1… = its fallbacks, tried after all targets before them. */
@@ -34,6 +35,7 @@ export interface Route {
   verdicts(): readonly Verdict[];
 }
 
+/** What to do next. */
 export type RouteStep =
   | {
       kind: 'attempt';
@@ -63,6 +65,7 @@ export type ExhaustedReason =
   | 'caller-fault'
   | 'retry-budget';
 
+/** One try, as the route has decided it. */
 export interface RouteAttempt {
   number: number;
   target: Target;
