@@ -6,7 +6,7 @@ import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
 import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import { createRoute } from '../routing/create-route.ts';
-import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { RouteCandidate, RouteQuery, RouteRecord } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
 import type { Caller } from './caller.ts';
 import { runChoices } from './choices.ts';
@@ -224,7 +224,7 @@ function settle(services: Services, call: ChatCall, claim: Claim, reserved: Rese
       attempts: progress.attempts,
       losses: progress.losses,
       passThrough: progress.passThrough,
-    },
+    } satisfies RouteRecord,
   });
   if (event !== null) services.finished(event);
 }
