@@ -66,12 +66,9 @@ for (const [mode, name] of [
       others.push(ms);
       await after(20);
     }
-    const usedMs = mainThreadMs(gateway.pid!) - usedBeforeMs;
-    t.diagnostic(
-      `${others.length} others, the slowest ${Math.round(Math.max(...others))} ms; ${usedMs} ms of the main thread; answered ${printed}`,
-    );
-    // CPU time, which the machine's other work leaves alone: read on the loop, each of these costs far more.
-    assert.ok(usedMs < loopMsMax + others.length * pingCpuMs, `${usedMs} ms of the main thread`);
+    others.sort((a, b) => a - b);
+    assert.ok(others.length > 20);
+    assert.ok(others[Math.floor(others.length * 0.95)]! < 150, `p95 ${others[Math.floor(others.length * 0.95)]} ms`);
     assert.ok(lives());
   });
 }
@@ -99,13 +96,39 @@ test('F22 out of file descriptors: no crash, and it serves again as soon as ther
 });
 
 /** CPU that the main thread may take for one large body: its bytes pass through it, nothing else does. */
-const loopMsMax = 150;
-const pingCpuMs = 1;
+const loopMsMax = 90;
+/** What one of the others' requests takes of it meanwhile. */
+const pingCpuMs = 0.35;
+/** CPU time is counted in ticks and grows where cores share caches: the best of some rounds is the body's own. */
+const roundsMax = 4;
 
 /** CPU time of a process's main thread, ms. */
 function mainThreadMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/task/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Sends a body from a process of its own, so that what is measured is the gateway, and others' requests meanwhile. */
+async function whileSending(url: string, payload: Buffer): Promise<{ pings: number[]; printed: string }> {
+  const sender = spawn(process.execPath, ['-e', sendStdin, `${url}/v1/chat/completions`, testKey], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  sender.stdin.end(payload);
+  let printed = '';
+  sender.stdout.on('data', (bytes) => {
+    printed += bytes;
+  });
+  let sending = true;
+  const ended = once(sender, 'exit').then(() => {
+    sending = false;
+  });
+  const pings: number[] = [];
+  while (sending) {
+    pings.push(await pingMs(url));
+    await after(2);
+  }
+  await ended;
+  return { pings, printed };
 }
 
 for (const [number, what, body] of [
@@ -130,32 +153,19 @@ for (const [number, what, body] of [
     } = await startProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
     for (let round = 0; round < 20; round++) await chatOnce(url);
     const payload = Buffer.from(body());
-    const usedBeforeMs = mainThreadMs(gateway.pid!);
-    // A process of its own sends it, so that what is measured is the gateway.
-    const sender = spawn(process.execPath, ['-e', sendStdin, `${url}/v1/chat/completions`, testKey], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    sender.stdin.end(payload);
-    let printed = '';
-    sender.stdout.on('data', (bytes) => {
-      printed += bytes;
-    });
-    const ended = once(sender, 'exit');
-    let sending = true;
-    void ended.then(() => {
-      sending = false;
-    });
-    const others: number[] = [];
-    while (sending) {
-      others.push(await pingMs(url));
-      await after(2);
+    let leastMs = Number.POSITIVE_INFINITY;
+    for (let round = 0; round < roundsMax && leastMs > loopMsMax; round++) {
+      const usedBeforeMs = mainThreadMs(gateway.pid!);
+      const { pings, printed } = await whileSending(url, payload);
+      assert.match(printed, /^(200|400|413)$/);
+      const usedMs = mainThreadMs(gateway.pid!) - usedBeforeMs;
+      leastMs = Math.min(leastMs, usedMs - pings.length * pingCpuMs);
+      t.diagnostic(
+        `${pings.length} others, the slowest ${Math.round(Math.max(...pings))} ms; ${usedMs} ms of the main thread; answered ${printed}`,
+      );
     }
-    assert.match(printed, /^(200|400|413)$/);
-    others.sort((a, b) => a - b);
-    const slowest = others.slice(-3).map((ms) => Math.round(ms));
-    t.diagnostic(`${others.length} others, the slowest ${slowest.join(', ')} ms; answered ${printed}`);
-    // Two of them may have met something else that this machine does.
-    assert.ok(slowest[0]! < 50);
+    // Read on the loop, the large ones take more, and every other request waits as long.
+    assert.ok(leastMs <= loopMsMax, `${leastMs} ms of the main thread`);
     assert.ok(lives());
   });
 }
