@@ -1,8 +1,10 @@
-// Installs the Debian packages that the full test run uses. Needs root (or sudo). `npm test` works without them and
-// names what it skipped.
+// Installs what the full test run uses: Debian packages (as root, or with sudo) and the Python SDKs. `npm test` works without them and
+// names what it skipped at its end. nginx is what `npm run bench` compares with.
 import { spawnSync } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const packages = ['nginx-light', 'slowhttptest', 'faketime'];
+const packages = ['slowhttptest', 'iproute2', 'nginx-light'];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
 const run = (command, args) =>
@@ -18,3 +20,24 @@ if (
   console.error(`Could not install ${packages.join(', ')}: this needs Debian or Ubuntu, and root or sudo.`);
   process.exit(1);
 }
+
+// The Python SDKs stand beside the repository's packages, where only the tests look; a machine without pip skips them.
+const python = join(dirname(dirname(fileURLToPath(import.meta.url))), '.test-tools', 'python');
+const pip = spawnSync(
+  'python3',
+  [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--root-user-action=ignore',
+    '--upgrade',
+    '--target',
+    python,
+    'openai==3.51.0',
+  ],
+  { stdio: ['ignore', 'inherit', 'ignore'] },
+);
+if (pip.status !== 0)
+  console.error('The Python SDKs could not be installed (python3 -m pip): their tests will be skipped.');

@@ -16,12 +16,6 @@ if (files.length === 0) {
   console.error(`No test file matches ${patterns.join(', ')}.`);
   process.exit(1);
 }
-const tools = { nginx: 'the nginx comparison', slowhttptest: 'F20', faketime: 'clock steps' };
-for (const [tool, what] of Object.entries(tools)) {
-  if (spawnSync('sh', ['-c', `command -v ${tool}`]).status !== 0) {
-    console.log(`skipped for want of ${tool}: ${what} (npm run setup:test-tools installs it)`);
-  }
-}
 const run = spawnSync(
   process.execPath,
   [

@@ -149,11 +149,14 @@ async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): 
   });
 }
 
+/** What is taken once, at the start. */
+const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
+  'server.host': ({ server }) => server.host,
+  'server.port': ({ server }) => server.port,
+  'storage.data_dir': ({ storage }) => storage.data_dir,
+  'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
+};
+
 function needsRestart(before: Config, after: Config): string[] {
-  const changed: string[] = [];
-  for (const key of ['host', 'port'] as const)
-    if (before.server[key] !== after.server[key]) changed.push(`server.${key}`);
-  for (const key of ['data_dir', 'database', 'state'] as const)
-    if (before.storage[key] !== after.storage[key]) changed.push(`storage.${key}`);
-  return changed;
+  return Object.entries(takenAtStart).flatMap(([key, of]) => (of(before) === of(after) ? [] : [key]));
 }
