@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-const hasSdk = spawnSync('python3', ['-c', 'import openai']).status === 0;
+/** Where `npm run setup:test-tools` puts it; one that the machine has by itself will do as well. */
+const env = { ...process.env, PYTHONPATH: fileURLToPath(new URL('../../.test-tools/python', import.meta.url)) };
+const hasSdk = spawnSync('python3', ['-c', 'import openai'], { env }).status === 0;
 
 const script = `
 import json, sys, openai
@@ -22,12 +25,12 @@ print(json.dumps({"whole": whole, "stream": "".join(parts), "refused": refused, 
 `;
 
 test('openai for Python: whole, stream, models, refusal', {
-  skip: hasSdk ? false : "python3 -c 'import openai' fails: the Python SDK is not installed",
+  skip: hasSdk ? false : 'openai for Python is not installed (npm run setup:test-tools)',
 }, async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const gateway = await startGateway(t, overUpstreams(upstream.url));
-  const { stdout } = await promisify(execFile)('python3', ['-c', script, `${gateway.url}/v1`, gateway.key]);
+  const { stdout } = await promisify(execFile)('python3', ['-c', script, `${gateway.url}/v1`, gateway.key], { env });
   const answer = 'Mock answer to: Hello there';
   const seen = JSON.parse(stdout) as { whole: string; stream: string; refused: number; models: string[] };
   assert.deepEqual(
