@@ -8,6 +8,7 @@ export function initialConfigText(): string {
 
 const text = `# yaml-language-server: $schema=./culvert.schema.json
 # Configuration of Culvert. Every key is optional; "culvert check" checks this file with line numbers.
+# For completion in editors: culvert check --schema > culvert.schema.json
 # All keys: docs/configuration.md. \${NAME} is an environment variable, \${NAME:-x} one with a default,
 # \${file:/run/secrets/name} the content of a file. Changes are taken over while running.
 

@@ -51,11 +51,8 @@ export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Bu
 
 function wrongMediaType(contentType: string | undefined, encoding: string | undefined): Failure | null {
   if (encoding !== undefined && encoding !== 'identity') {
-    return {
-      kind: 'unsupported-media-type',
-      received: `content-encoding: ${encoding.slice(0, 40)}`,
-      expected: 'an uncompressed body',
-    };
+    const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported; send the body uncompressed.`;
+    return { kind: 'unsupported-encoding', message };
   }
   if (contentType === 'application/json') return null;
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();

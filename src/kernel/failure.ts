@@ -14,6 +14,7 @@ export type Failure =
   | { kind: 'conflict'; message: string }
   | { kind: 'body-too-large'; limitBytes: number }
   | { kind: 'unsupported-media-type'; received: string | null; expected: string }
+  | { kind: 'unsupported-encoding'; message: string }
   | { kind: 'upgrade-required'; message: string }
   | { kind: 'headers-too-large' }
   | QuotaExceeded
@@ -60,6 +61,7 @@ const failureStatus = {
   conflict: 409,
   'body-too-large': 413,
   'unsupported-media-type': 415,
+  'unsupported-encoding': 415,
   'upgrade-required': 426,
   'headers-too-large': 431,
   'quota-exceeded': 429,

@@ -98,6 +98,22 @@ for (const body of malformed) {
   });
 }
 
+for (const [body, where] of [
+  ['', 'it ends too early'],
+  ['{"model":', 'it ends too early'],
+  ['{"model":"cha', 'it ends inside a string'],
+  ["{'model':'chat'}", 'unexpected character at position 1'],
+  ['{"stream":True}', "unexpected 'T'"],
+  ['{"stream":undefined}', "unexpected 'u'"],
+  ['model=chat', "unexpected 'm'"],
+  ['\ufeff{}', 'unexpected U+FEFF'],
+  ['{"a":é}', 'unexpected U+00E9'],
+] as const) {
+  test(`malformed JSON is told apart: ${JSON.stringify(body)}: ${where}`, async () => {
+    assert.equal((await refused(body)).error.message, `The body is not valid JSON: ${where}.`);
+  });
+}
+
 const types = [
   'text/plain',
   'application/x-www-form-urlencoded',
@@ -118,7 +134,9 @@ for (const type of types) {
 
 for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, gzip', 'made-up']) {
   test(`content-encoding ${encoding} is 415: nothing is unpacked for anybody`, async () => {
-    assert.equal((await refused(JSON.stringify(hello), { 'content-encoding': encoding })).status, 415);
+    const { status, error } = await refused(JSON.stringify(hello), { 'content-encoding': encoding });
+    assert.equal(status, 415);
+    assert.equal(error.message, `Content-Encoding '${encoding}' is not supported; send the body uncompressed.`);
   });
 }
 
