@@ -1,5 +1,5 @@
-// Installs what the full test run uses: Debian packages (as root, or with sudo) and the Python SDKs. `npm test` works without them and
-// names what it skipped at its end. nginx is what `npm run bench` compares with.
+// Installs what the full test run uses: Debian packages (as root, or with sudo) and the Python SDKs. `npm test` works
+// without them and names what it skipped at its end. nginx is what `npm run bench` compares with.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';

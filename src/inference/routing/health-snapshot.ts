@@ -43,7 +43,7 @@ export function snapshotOf(states: Iterable<LaneState>, nowMs: number): HealthSn
   return lanes;
 }
 
-export function statusOf(
+export function modelStatusOf(
   targets: readonly Target[],
   find: (target: Target, credential: Credential) => LaneState | undefined,
   nowMs: number,

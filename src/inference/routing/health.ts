@@ -3,7 +3,7 @@ import type { OutcomeClass } from '../neutral/outcome.ts';
 import { hashText } from './affinity.ts';
 import { afterEvent, type BreakerEvent, type BreakerState, closed } from './breaker.ts';
 import { cooledUntilMs, healthOf, tripOf, trippedForMs } from './cooldown.ts';
-import { type HealthSnapshot, type ModelStatus, snapshotOf, statusOf } from './health-snapshot.ts';
+import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
 import {
   type CredentialState,
   type Lane,
@@ -164,7 +164,7 @@ export function createHealth(options: { clock: Clock }): Health {
       forgetUnused();
     },
     status: (targets, nowMs) =>
-      statusOf(targets, (target, credential) => states.get(laneId(target.id, credential.id)), nowMs),
+      modelStatusOf(targets, (target, credential) => states.get(laneId(target.id, credential.id)), nowMs),
     snapshot: (nowMs) => snapshotOf(states.values(), nowMs),
     wallMs: (monotonicMs) => monotonicMs + clock.wallMs() - clock.monotonicMs(),
   };

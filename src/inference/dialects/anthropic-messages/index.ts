@@ -5,8 +5,6 @@ import { encodeRequest } from './encode-request.ts';
 import { readError } from './errors.ts';
 import { readInPassing } from './read-in-passing.ts';
 
-export { classOfAnthropicError } from './errors.ts';
-
 /** Anthropic's Messages format, as providers speak it. */
 export const anthropicMessages: UpstreamDialect = {
   id: 'anthropic-messages',

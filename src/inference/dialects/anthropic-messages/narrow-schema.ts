@@ -113,7 +113,7 @@ export function isRecursive(schema: JsonObject): boolean {
     const target = definitions.get(reference);
     if (done.has(reference) || target === undefined) return false;
     onTheWay.add(reference);
-    const found = references(target, reference === '#').some(reachesItself);
+    const found = references(target, reference === '#' ? 'root' : 'inner').some(reachesItself);
     onTheWay.delete(reference);
     done.add(reference);
     return found;
@@ -121,15 +121,15 @@ export function isRecursive(schema: JsonObject): boolean {
   return reachesItself('#') || [...definitions.keys()].some(reachesItself);
 }
 
-function references(value: JsonValue, root: boolean): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => references(item, false));
+function references(value: JsonValue, place: 'root' | 'inner'): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => references(item, 'inner'));
   if (!isObject(value)) return [];
   const found: string[] = [];
   for (const [key, inner] of Object.entries(value)) {
     if (key === '$ref' && typeof inner === 'string') found.push(inner);
     // Definitions count where they are used, not where they stand.
-    else if (inner !== undefined && !(root && (key === '$defs' || key === 'definitions')))
-      found.push(...references(inner, false));
+    else if (inner !== undefined && !(place === 'root' && (key === '$defs' || key === 'definitions')))
+      found.push(...references(inner, 'inner'));
   }
   return found;
 }

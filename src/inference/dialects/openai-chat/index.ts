@@ -11,13 +11,6 @@ import { readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
 import { openAiChatId } from './wire.ts';
 
-export { type CheckedChatRequest, checkRequest } from './check-request.ts';
-export { toNeutral, userOf } from './decode-request.ts';
-export { classOfError } from './error-class.ts';
-export { prepareForTarget } from './prepare-for-target.ts';
-export { needsOf } from './request-needs.ts';
-export { doneFrame } from './wire.ts';
-
 /** OpenAI's chat completions, as callers and as providers speak them. */
 export const openAiChat: CallerDialect & UpstreamDialect = {
   id: openAiChatId,
