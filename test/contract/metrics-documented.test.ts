@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { adminKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+test('docs/metrics.md names every metric of ours with its labels, and no other', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const answer = await gateway.fetch('/v1/chat/completions', {
+    json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
+  });
+  assert.equal(answer.status, 200, await answer.text());
+  const scrape = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
+  const shown = new Map<string, string>();
+  for (const line of (await scrape.text()).split('\n')) {
+    const [, name, labels] = /^(culvert_\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /.exec(line) ?? [];
+    if (name !== undefined) {
+      const names = [...(labels ?? '').matchAll(/(\w+)="/g)]
+        .map(([, label]) => label)
+        .filter((label) => label !== 'le');
+      shown.set(name, names.join(', '));
+    }
+  }
+  const rows = [...readFileSync('docs/metrics.md', 'utf8').matchAll(/^\| `(culvert_\w+)` \| (.*?) ?\|/gm)];
+  const documented = new Map(rows.map(([, name, labels]) => [name!, labels!.replaceAll('`', '')]));
+  assert.deepEqual(Object.fromEntries([...documented].sort()), Object.fromEntries([...shown].sort()));
+});
