@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as rest } from 'node:timers/promises';
 import createRouter from 'find-my-way';
 import type { Principal } from '../auth/principal.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
@@ -31,15 +32,18 @@ export interface ServerParts {
 export interface GatewayServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * `draining` at once; while requests run, those of callers who have not noticed are still served for a moment, then
-   * nothing more is accepted. Resolves when the last answer is out, or after `graceMs` with the rest cut.
+   * `draining` at once; callers who have not noticed are still served, until none comes for a moment or 2 s are over;
+   * then nothing more is accepted. Resolves when the last answer is out, or after `graceMs` with the rest cut.
    */
   drain(graceMs: number): Promise<void>;
   readonly draining: boolean;
 }
 
-/** How long a balancer has to see /readyz say no before connections are refused. */
+/** How long a balancer has to see /readyz say no before connections are refused, at most. */
 const unreadyNoticeMs = 2_000;
+/** No request for this long: whoever sends them has noticed, or there is nobody. */
+const quietMs = 250;
+const noticeStepMs = 25;
 /** A kept-alive connection whose last answer is out holds the end up no longer than this. */
 const idleSweepIntervalMs = 50;
 /** How long a request whose caller is gone may take to come to its end. */
@@ -54,6 +58,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
   let draining = false;
   let running = 0;
+  /** Of the last request that needs a key: health checks go on whatever they are told. */
+  let lastCallMs = Number.NEGATIVE_INFINITY;
   let onIdle: (() => void) | null = null;
 
   const server = createServer(
@@ -124,6 +130,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       const failure = parts.authenticateAdmin(exchange.request.headers);
       if (failure !== null) return refuse(failure);
     } else if (route.auth === 'key') {
+      lastCallMs = exchange.startedMs;
       const principal = parts.authenticate(exchange.request.headers);
       if ('kind' in principal) return refuse(principal);
       exchange.principal = principal;
@@ -200,7 +207,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     async drain(graceMs) {
       draining = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-      if (running > 0) await idleWithin(Math.min(unreadyNoticeMs, graceMs / 2));
+      const noticedByMs = clock.monotonicMs() + Math.min(unreadyNoticeMs, graceMs / 2);
+      // Idle connections stay open meanwhile: one that is closed just as it is used again costs a request.
+      while (clock.monotonicMs() < Math.min(noticedByMs, lastCallMs + quietMs)) await rest(noticeStepMs);
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
       await closed;

@@ -29,10 +29,16 @@ export async function startProcess(
     under = [],
     log = '/dev/null',
     graceMs = 1_000,
-  }: { under?: readonly string[]; log?: string; graceMs?: number } = {},
+    at = null,
+  }: {
+    under?: readonly string[];
+    log?: string;
+    graceMs?: number /** Where one listened before. */;
+    at?: string | null;
+  } = {},
 ): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
-  const url = await closedPort();
+  const url = at ?? (await closedPort());
   const file = join(folder, 'culvert.yaml');
   writeFileSync(
     file,
