@@ -10,10 +10,14 @@ export function whyUnusable(error: unknown): string | null {
   if (error instanceof NewerSchema) return `${error.message}.`;
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
   const hint = 'Mend it, or name another data folder (storage.data_dir).';
-  if (sqliteCode(error) !== null) return `The data folder cannot be used: ${error.message}. ${hint}`;
+  const code = sqliteCode(error);
+  if (code !== null && ofTheFile.includes(code)) return `The data folder cannot be used: ${error.message}. ${hint}`;
   if (file === null || !('code' in error)) return null;
   return `The data folder cannot be used: ${file}: ${wordsOf[String(error.code)] ?? String(error.code)}. ${hint}`;
 }
+
+/** PERM, BUSY, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. SQL that does not fit its table is ours to mend. */
+const ofTheFile: readonly number[] = [3, 5, 8, 10, 11, 13, 14, 26];
 
 const wordsOf: Readonly<Record<string, string>> = {
   EACCES: 'this user has no right to it',
