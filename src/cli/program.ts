@@ -83,12 +83,17 @@ Example:
   program
     .command('check')
     .description('check the configuration, every error with file:line:column')
+    .argument('[file]', 'the same as --config')
     .option(...configOption)
     .option('--live', 'ask each provider for its list of models, with each credential; find local servers')
     .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
     .option(...jsonOption)
     .addHelpText('after', example('culvert check --live'))
-    .action((options) => run(import('./commands/check.ts').then(({ check }) => check(options, parts))));
+    .action((file, options) =>
+      run(
+        import('./commands/check.ts').then(({ check }) => check({ ...options, config: file ?? options.config }, parts)),
+      ),
+    );
 
   program
     .command('explain')

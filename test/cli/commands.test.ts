@@ -74,6 +74,8 @@ describe('commands, run as programs', { concurrency: true }, () => {
     assert.equal(check.code, 1);
     assert.match(check.stderr, /^mine\.yaml:5:\d+ providers\.openai\.timeouts\.first_token: expected a duration/m);
     assert.match(check.stderr, /^mine\.yaml:6:1 modls: .*did you mean 'models'/m);
+    const named = await runCommand(['check', 'mine.yaml'], { cwd });
+    assert.deepEqual(named, check, 'as init takes it');
     const json = await runCommand(['check', '--json'], { cwd, env: { CULVERT_CONFIG: 'mine.yaml' } });
     assert.equal(json.code, 1);
     const { ok, errors } = JSON.parse(json.stdout) as { ok: boolean; errors: { line: number; path: string }[] };
