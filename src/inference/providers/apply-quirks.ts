@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import { renameField } from '../dialects/openai-chat/rename-field.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ProviderQuirks } from './provider.ts';
 
@@ -25,13 +26,7 @@ export function applyQuirks(body: JsonObject, quirks: ProviderQuirks): FittedBod
   if (!quirks.streamUsage) delete fitted.stream_options;
   fitResponseFormat(fitted, quirks, losses);
 
-  for (const from in quirks.rename) {
-    const value = fitted[from];
-    if (value === undefined) continue;
-    const to = quirks.rename[from]!;
-    if (fitted[to] === undefined) fitted[to] = value;
-    delete fitted[from];
-  }
+  for (const from in quirks.rename) renameField(fitted, from, quirks.rename[from]!);
   return { body: fitted, losses };
 }
 

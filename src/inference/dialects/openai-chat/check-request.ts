@@ -6,9 +6,6 @@ import { asFailure, type Check, type Complaint, complain, within } from './compl
 import { arrayOf, boolean, integerIn, numberIn, object, oneOf, optional, string, stringOf } from './field-rules.ts';
 import type { ChatRequest } from './wire.ts';
 
-/** What `checkRequest` has passed: the body itself, not a copy, so unknown fields stay. */
-export type CheckedChatRequest = ChatRequest;
-
 const penalty = numberIn(-2, 2);
 const tokenLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
 // The published bounds are those of a 64-bit integer, which a double only comes near to.
@@ -108,13 +105,12 @@ const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
 
 /**
  * Types, bounds and combinations of a chat request, by the published description; the first fault found names its
- * field. Null means absent, as there, except for `model` and `messages`. Nothing is copied.
+ * field. Null means absent, as there, except for `model` and `messages`. The value is the body itself, not a copy, so
+ * unknown fields stay.
  */
-export function checkRequest(body: JsonObject): Result<CheckedChatRequest> {
+export function checkRequest(body: JsonObject): Result<ChatRequest> {
   const complaint = check(body);
-  return complaint === null
-    ? { ok: true, value: body as CheckedChatRequest }
-    : { ok: false, failure: asFailure(complaint) };
+  return complaint === null ? { ok: true, value: body as ChatRequest } : { ok: false, failure: asFailure(complaint) };
 }
 
 function check(body: JsonObject): Complaint | null {

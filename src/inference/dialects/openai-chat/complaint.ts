@@ -31,13 +31,13 @@ export function asFailure({ path, got, send }: Complaint): Failure {
   return invalid(path, message);
 }
 
-const shownCharactersMax = 60;
+const shownCharsMax = 60;
 
 /** A value as an error message may show it: short, and without raw control characters. */
 function shown(value: JsonValue): string {
   if (typeof value === 'string') {
-    return value.length > shownCharactersMax
-      ? `a string of ${value.length} characters (${JSON.stringify(value.slice(0, shownCharactersMax))}…)`
+    return value.length > shownCharsMax
+      ? `a string of ${value.length} characters (${JSON.stringify(value.slice(0, shownCharsMax))}…)`
       : `the string ${JSON.stringify(value)}`;
   }
   if (Array.isArray(value)) return `an array of ${value.length}`;

@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
-import { type CheckedChatRequest, checkRequest } from './check-request.ts';
+import { checkRequest } from './check-request.ts';
 import { decodeMessage } from './decode-messages.ts';
-import { type ChatFunction, type ChatTool, gatewayOnlyFields, openAiChatId } from './wire.ts';
+import { type ChatFunction, type ChatRequest, type ChatTool, gatewayOnlyFields, openAiChatId } from './wire.ts';
 
 export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
   const checked = checkRequest(body);
@@ -52,7 +52,7 @@ const hintFields: ReadonlySet<string> = new Set([
 ]);
 
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
-export function toNeutral(body: CheckedChatRequest): NeutralRequest {
+export function toNeutral(body: ChatRequest): NeutralRequest {
   const request: NeutralRequest = {
     model: body.model,
     messages: body.messages.map(decodeMessage),
@@ -90,7 +90,7 @@ export function toNeutral(body: CheckedChatRequest): NeutralRequest {
 }
 
 /** The caller's `user` as ledger and log may keep it, or null. */
-export function userOf(body: CheckedChatRequest): string | null {
+export function userOf(body: ChatRequest): string | null {
   if (!body.user) return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
   const clean = body.user.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
@@ -106,7 +106,7 @@ function isTopK(value: JsonValue | undefined): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value > 0;
 }
 
-function neutralTools(body: CheckedChatRequest): NeutralTool[] {
+function neutralTools(body: ChatRequest): NeutralTool[] {
   const tools: NeutralTool[] = [];
   for (const tool of body.tools ?? []) {
     if (tool.function !== undefined && tool.type === 'function')
@@ -125,7 +125,7 @@ function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): N
   return tool;
 }
 
-function neutralToolChoice(body: CheckedChatRequest): NeutralToolChoice | null {
+function neutralToolChoice(body: ChatRequest): NeutralToolChoice | null {
   const choice = body.tool_choice ?? body.function_call;
   if (!isGiven(choice)) return null;
   if (typeof choice === 'string') return { type: choice };
@@ -136,7 +136,7 @@ function neutralToolChoice(body: CheckedChatRequest): NeutralToolChoice | null {
   return { type: 'required' };
 }
 
-function neutralFormat({ response_format: format }: CheckedChatRequest): NeutralResponseFormat | null {
+function neutralFormat({ response_format: format }: ChatRequest): NeutralResponseFormat | null {
   switch (format?.type) {
     case 'text':
       return { type: 'text' };
@@ -154,7 +154,7 @@ function neutralFormat({ response_format: format }: CheckedChatRequest): Neutral
   }
 }
 
-function leftOver(body: CheckedChatRequest): { hints: JsonObject | null; extension: JsonObject | null } {
+function leftOver(body: ChatRequest): { hints: JsonObject | null; extension: JsonObject | null } {
   const hints: [string, JsonValue][] = [];
   const extension: [string, JsonValue][] = [];
   for (const name of Object.keys(body)) {

@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { UpstreamError } from '../dialect.ts';
 
-const messageCharactersMax = 2_000;
+const messageCharsMax = 2_000;
 
 /**
  * The error in an answer's body, in any of the shapes that servers of this format use: OpenAI's `{error: {…}}`,
@@ -49,5 +49,5 @@ function textOf(value: JsonValue | undefined): string | null {
 }
 
 function cut(text: string): string {
-  return text.length > messageCharactersMax ? `${text.slice(0, messageCharactersMax)}…` : text;
+  return text.length > messageCharsMax ? `${text.slice(0, messageCharsMax)}…` : text;
 }

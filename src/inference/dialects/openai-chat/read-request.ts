@@ -1,10 +1,11 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
-import { type CheckedChatRequest, checkRequest } from './check-request.ts';
+import { checkRequest } from './check-request.ts';
 import { toNeutral, userOf } from './decode-request.ts';
 import { prepareForTarget } from './prepare-for-target.ts';
 import { needsOf } from './request-needs.ts';
+import type { ChatRequest } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -29,15 +30,15 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   };
 }
 
-const startCharactersMax = 1_024;
+const startCharsMax = 1_024;
 
 /** The messages up to the first of the user, which every later turn of the conversation repeats. */
-function conversationStart({ messages }: CheckedChatRequest): string {
+function conversationStart({ messages }: ChatRequest): string {
   let start = '';
   for (const { role, content } of messages) {
-    if (typeof content === 'string') start += content.slice(0, startCharactersMax);
-    else for (const part of content ?? []) start += part.text?.slice(0, startCharactersMax) ?? '';
-    if (role === 'user' || start.length >= startCharactersMax) break;
+    if (typeof content === 'string') start += content.slice(0, startCharsMax);
+    else for (const part of content ?? []) start += part.text?.slice(0, startCharsMax) ?? '';
+    if (role === 'user' || start.length >= startCharsMax) break;
   }
-  return start.slice(0, startCharactersMax);
+  return start.slice(0, startCharsMax);
 }
