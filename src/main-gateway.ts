@@ -29,8 +29,9 @@ import { systemRandom } from './kernel/random.ts';
 import { crashedEvent } from './metering/crashed.ts';
 import { createSettlement } from './metering/settlement.ts';
 import { createUnlimitedAdmission } from './metering/unlimited-admission.ts';
-import { type Log, lineWriter } from './observe/log.ts';
+import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
+import { requestLog } from './observe/request-line.ts';
 import { ensureAdminKey, openDataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
 import { openSqliteKeyStore } from './stores/sqlite/key-store.ts';
@@ -190,7 +191,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const lookAtModels = () =>
     refreshModels().catch((error: unknown) => log.error({ error: String(error) }, 'models could not be listed'));
 
-  const logRequest = lineWriter(log, 'request');
+  const logRequest = requestLog(log);
   const services: Services = {
     clock,
     random: systemRandom,
@@ -203,33 +204,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     snapshot: () => snapshot,
     finished(event) {
       metrics.finished(event);
-      const { requestId, account, keyId, alias, target, status, stream, ms, firstTokenMs, inputTokens, outputTokens } =
-        event;
       const attempts = event.route.attempts.length;
-      logRequest({
-        requestId,
-        account,
-        keyId,
-        endpoint: event.endpoint,
-        model: alias,
-        target,
-        status,
-        class: event.class,
-        attempts,
-        stream,
-        ms,
-        firstTokenMs,
-        inputTokens,
-        outputTokens,
-        user: event.user ?? undefined,
-      });
+      logRequest(event, attempts);
       if (event.class === 'ok' && attempts === 1) return;
       for (const attempt of event.route.attempts) {
         // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
         if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
           const { provider, credential, status: answered } = attempt;
           log.warn(
-            { requestId, provider, credential, status: answered, class: attempt.class },
+            { requestId: event.requestId, provider, credential, status: answered, class: attempt.class },
             'a credential was refused',
           );
         }

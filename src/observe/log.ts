@@ -37,14 +37,14 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
 const infoLevel = 30;
 
 /**
- * Writes lines at `info` as `log.info(fields, message)` would, at half the cost: one string made in one piece, where
- * pino joins some forty that the destination must flatten.
+ * Writes lines at `info` whose fields are JSON members already, as `log.info` would: one string made in one piece,
+ * where pino joins some forty that the destination must flatten.
  */
-export function lineWriter(log: Log, message: string): (fields: Readonly<Record<string, unknown>>) => void {
+export function lineWriter(log: Log, message: string): (members: string) => void {
   const stream = (log as unknown as Record<symbol, { write(line: string): void }>)[pino.symbols.streamSym]!;
-  return (fields) => {
-    if (!log.isLevelEnabled('info')) return;
-    stream.write(`${JSON.stringify({ level: infoLevel, time: isoNow(), ...fields, msg: message })}\n`);
+  const end = `,"msg":${JSON.stringify(message)}}\n`;
+  return (members) => {
+    if (log.isLevelEnabled('info')) stream.write(`{"level":${infoLevel},"time":"${isoNow()}",${members}${end}`);
   };
 }
 
