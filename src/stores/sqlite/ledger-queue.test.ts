@@ -91,6 +91,23 @@ test('what comes in during one turn is one commit', async (t) => {
   assert.deepEqual(committed, [['open a', 'open b', 'open c']]);
 });
 
+test('few opens wait for those of two more turns, eight for none', async (t) => {
+  const { queue, committed } = setup(t);
+  t.mock.timers.reset();
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const few = [queue.open(row('a'))];
+  for (const id of ['b', 'c']) {
+    await turn();
+    few.push(queue.open(row(id)));
+  }
+  await Promise.all(few);
+  assert.deepEqual(committed, [['open a', 'open b', 'open c']]);
+  const eight = Array.from({ length: 8 }, (_, at) => queue.open(row(`r${at}`)));
+  await turn();
+  assert.equal(committed.length, 2);
+  await Promise.all(eight);
+});
+
 test('a lone close is committed within 20 ms, many at once', async (t) => {
   const { queue, committed, pass } = setup(t);
   const rows = Array.from({ length: 40 }, (_, at) => row(`r${at}`));

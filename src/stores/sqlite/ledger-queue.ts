@@ -20,8 +20,12 @@ const batchRowsMax = 500;
  */
 const closeBatchRows = 32;
 const closeDelayMs = 20;
-/** A commit costs 11 µs whatever it holds, so fewer opens than these wait one more turn of the loop for others. */
+/**
+ * A commit costs 11 µs whatever it holds, so fewer opens than these wait for others. Turns of an idle loop take no
+ * time; on a busy one the third brings most (measured at c=10: 127 µs of CPU a request, 120 with two, 99 with three).
+ */
 const openBatchRows = 8;
+const gatherTurns = 3;
 /** Another connection writes, mostly the checkpoint's last step: it is over in a moment. */
 const busyRetryMs = 2;
 /** The disk is full or failing. */
@@ -64,8 +68,8 @@ interface WaitingClose {
 }
 
 /**
- * Group commit without a thread: what came in during a turn of the loop, or two, is one transaction at its end. A
- * commit that fails leaves everything queued and is tried again; nothing blocks the loop but the commit itself.
+ * Group commit without a thread: what came in during a turn of the loop, or three, is one transaction at its end.
+ * A commit that fails leaves everything queued and is tried again; nothing blocks the loop but the commit itself.
  */
 export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: QueueObserver): LedgerQueue {
   let opens: WaitingOpen[] = [];
@@ -77,6 +81,8 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
   let closeTimer: NodeJS.Timeout | null = null;
   let beat: { bootId: string; nowMs: number } | null = null;
   let scheduled = false;
+  /** Turns of the loop since `schedule`. */
+  let gathered = 0;
   let retrying = false;
   let refusal: string | null = null;
   /** What the disk said to the last commit, the next of which may pass; a heartbeat is the next at the latest. */
@@ -91,10 +97,14 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     setImmediate(gather);
   }
 
-  /** On an idle loop the next turn comes at once; on a busy one it brings company. */
   function gather(): void {
-    if (opens.length < openBatchRows) setImmediate(turn);
-    else turn();
+    gathered += 1;
+    if (gathered < gatherTurns && opens.length < openBatchRows) {
+      setImmediate(gather);
+      return;
+    }
+    gathered = 0;
+    turn();
   }
 
   function retry(afterMs: number): void {
