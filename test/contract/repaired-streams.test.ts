@@ -35,3 +35,22 @@ test('a stream ends with its end mark, though the upstream keeps the connection 
   const response = await gateway.fetch('/v1/chat/completions', { json: body, signal: AbortSignal.timeout(5_000) });
   assert.ok((await response.text()).endsWith('data: [DONE]\n\n'));
 });
+
+test('unreadable lines of a converted stream are skipped, and counted in the explanation', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url: upstream.url, api_key: 'b' } },
+    models: { chat: { targets: ['claude/mock/ok'] } },
+  });
+  upstream.script('/v1/messages', ['malformed']);
+  const body = { model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] };
+  const response = await gateway.fetch('/v1/chat/completions', { json: body });
+  const text = await response.text();
+  const id = response.headers.get('x-culvert-request-id');
+  const { route, class: outcome } = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as {
+    route: { malformedLines?: number };
+    class: string;
+  };
+  assert.deepEqual([outcome, route.malformedLines, text.endsWith('data: [DONE]\n\n')], ['ok', 1, true]);
+});

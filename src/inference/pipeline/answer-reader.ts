@@ -20,6 +20,8 @@ export interface AnswerReader {
   readonly fault: Fault | null;
   /** What the upstream said it used, or null. */
   readonly usage: Usage | null;
+  /** Lines of a converted stream that were skipped as unreadable. */
+  readonly malformedLines: number;
   /** Rough count of output tokens that passed: for when the upstream never says. */
   readonly outputTokensSeen: number;
 }

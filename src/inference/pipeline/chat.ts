@@ -224,6 +224,7 @@ function settle(services: Services, call: ChatCall, claim: Claim, reserved: Rese
       attempts: progress.attempts,
       losses: progress.losses,
       passThrough: progress.passThrough,
+      ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
     } satisfies RouteRecord,
   });
   if (event !== null) services.finished(event);

@@ -48,6 +48,10 @@ export class ConvertedAnswer implements AnswerReader {
     this.#inputTokensEstimate = inputTokensEstimate;
   }
 
+  get malformedLines(): number {
+    return this.#source.malformedLines();
+  }
+
   get outputTokensSeen(): number {
     return estimatedTokens(this.#contentChars);
   }
@@ -103,6 +107,8 @@ function contentLength(event: NeutralEvent): number {
 export interface EventSource {
   push(chunk: Buffer): readonly NeutralEvent[];
   finish(): readonly NeutralEvent[];
+  /** Skipped as unreadable. */
+  malformedLines(): number;
 }
 
 export class StreamedSource implements EventSource {
@@ -111,6 +117,10 @@ export class StreamedSource implements EventSource {
 
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
     this.#decoder = dialect.decodeStream(options);
+  }
+
+  malformedLines(): number {
+    return this.#decoder.malformedLines();
   }
 
   push(chunk: Buffer): readonly NeutralEvent[] {
@@ -135,6 +145,10 @@ export class WholeSource implements EventSource {
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
     this.#dialect = dialect;
     this.#options = options;
+  }
+
+  malformedLines(): number {
+    return 0;
   }
 
   push(chunk: Buffer): readonly NeutralEvent[] {

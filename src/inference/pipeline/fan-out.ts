@@ -263,6 +263,7 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[]): void
   into.attempts.push(...children.flatMap((child) => child.attempts));
   into.verdicts = [...into.verdicts, ...first.verdicts];
   into.losses = first.losses;
+  into.malformedLines = children.reduce((sum, child) => sum + child.malformedLines, 0);
   into.answeredBy = children.find((child) => child.answeredBy !== null)?.answeredBy ?? null;
   into.firstTokenMs = children.reduce<number | null>(
     (least, { firstTokenMs }) => (firstTokenMs === null ? least : Math.min(least ?? firstTokenMs, firstTokenMs)),

@@ -54,6 +54,7 @@ export interface Job {
 export interface JobProgress {
   attempts: AttemptRecord[];
   losses: readonly Loss[];
+  malformedLines: number;
   verdicts: readonly Verdict[];
   passThrough: boolean;
   /** The attempt that reached the caller; null when none did. */
@@ -72,6 +73,7 @@ export function newProgress(): JobProgress {
   return {
     attempts: [],
     losses: [],
+    malformedLines: 0,
     verdicts: [],
     passThrough: false,
     answeredBy: null,

@@ -8,6 +8,8 @@ import type { AnswerReader, Bytes } from './answer-reader.ts';
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
 export class PassedStream implements AnswerReader {
   contentEvents = 0;
+  /** Forwarded as they came, for the caller to judge. */
+  readonly malformedLines = 0;
   done = false;
   fault: Fault | null = null;
   readonly #reader: PassingReader;
@@ -79,6 +81,7 @@ export class PassedStream implements AnswerReader {
 /** A same-dialect whole answer: the bytes are the caller's once they turn out to be one. */
 export class PassedWhole implements AnswerReader {
   contentEvents = 0;
+  readonly malformedLines = 0;
   readonly done = false;
   fault: Fault | null = null;
   readonly #reader: PassingReader;

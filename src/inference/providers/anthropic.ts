@@ -11,6 +11,7 @@ export const anthropic: Provider = {
   dialect: 'anthropic-messages',
   baseUrl: 'https://api.anthropic.com/v1',
   baseSuffixes: ['/messages'],
+  baseEnd: '/v1',
   auth: 'x-api-key',
   envKey: 'ANTHROPIC_API_KEY',
   local: false,

@@ -116,6 +116,27 @@ test('S2 a model name cannot leave the deployments’ path', () => {
   }
 });
 
+test("an Anthropic base URL may be written as Anthropic's own SDK takes it, without /v1", () => {
+  const bases = [
+    'https://gw.example',
+    'https://gw.example/v1',
+    'https://gw.example/anthropic',
+    'https://gw.example/v1/messages',
+  ];
+  const paths = bases.map((baseUrl) => {
+    const made = createConnection({
+      name: 'claude',
+      provider: anthropic,
+      baseUrl,
+      secrets: ['x'],
+      headers: {},
+      apiVersion: null,
+    });
+    return made.ok ? made.connection.chatPath : made.message;
+  });
+  assert.deepEqual(paths, ['/v1/messages', '/v1/messages', '/anthropic/v1/messages', '/v1/messages']);
+});
+
 test('a local server may be written without its /v1, and needs no key', () => {
   const connection = connect({ provider: ollama, baseUrl: 'http://gpu-box:11434', secrets: [''] });
   const address = encodeUpstream(connection, call);

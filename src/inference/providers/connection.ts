@@ -131,6 +131,7 @@ function readBaseUrl(
   if (suffix !== undefined) path = path.slice(0, -suffix.length);
   // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
   if (path === '' && provider.local && provider.baseUrl !== null) path = new URL(provider.baseUrl).pathname;
+  if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
   return { ok: true, origin: url.origin, path };
 }
 

@@ -13,6 +13,8 @@ export interface Provider {
   baseUrl: string | null;
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
   baseSuffixes?: readonly string[];
+  /** How the path of every base URL of this service ends: added where people leave it out, as its own SDK does. */
+  baseEnd?: string;
   auth: ProviderAuth;
   /** Environment variable that holds its key: it configures the provider when there is no file. */
   envKey: string | null;

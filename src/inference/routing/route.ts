@@ -114,4 +114,6 @@ export interface RouteRecord {
   attempts: readonly AttemptRecord[];
   losses: readonly Loss[];
   passThrough: boolean;
+  /** Lines of the upstream's stream that could not be read and were skipped; absent when none. */
+  malformedLines?: number;
 }
