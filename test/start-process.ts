@@ -37,7 +37,8 @@ export interface StartedProcess {
 /** An empty folder, gone after the test. */
 export function temporaryFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  // A process that is still ending may write into it meanwhile.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));
   return folder;
 }
 

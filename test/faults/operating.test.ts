@@ -4,12 +4,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 import { readStream } from './read-answer.ts';
-import { chatOnce, startProcess } from './start-process.ts';
 
 test('F39 SIGTERM under load: running streams finish, nothing is reset, and the process ends well', async (t) => {
   const { upstream, config } = await overOne(t);
-  const { url, process: gateway } = await startProcess(t, config, { graceMs: 10_000 });
+  const { url, process: gateway } = await startGatewayProcess(t, config, { graceMs: 10_000 });
   await chatOnce(url);
   upstream.script('/v1/chat/completions', ['always tokens=60;interval=20ms']);
   const streams = Array.from({ length: 20 }, () => streamOnce(url));
@@ -25,7 +25,7 @@ test('F39 SIGTERM under load: running streams finish, nothing is reset, and the 
 
 test('F40 reloads of a broken file change nothing: no request fails; a good one counts at once', async (t) => {
   const { config } = await overOne(t);
-  const { url, process: gateway, file, lives } = await startProcess(t, config);
+  const { url, process: gateway, file, lives } = await startGatewayProcess(t, config);
   const good = readFileSync(file, 'utf8');
   let loading = true;
   const load = (async () => {

@@ -7,13 +7,13 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { chatOnce, startProcess } from './start-process.ts';
+import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 const has = (command: string) => spawnSync('which', [command]).status === 0;
 const isLinux = process.platform === 'linux';
 
 test('F20 slow headers get 408 at 10 s and a close; meanwhile everyone else is served', async (t) => {
-  const { url } = await startProcess(t, await overOne(t));
+  const { url } = await startGatewayProcess(t, await overOne(t));
   const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
   let received = '';
   socket.on('data', (bytes) => {
@@ -50,7 +50,7 @@ for (const [mode, name] of [
   test(`F20 slowhttptest ${mode} (slow ${name}): others are served all the time`, {
     skip: has('slowhttptest') ? false : 'slowhttptest is not installed (npm run setup:test-tools)',
   }, async (t) => {
-    const { url, lives } = await startProcess(t, await overOne(t));
+    const { url, lives } = await startGatewayProcess(t, await overOne(t));
     await chatOnce(url);
     const args = [mode, '-c', '300', '-r', '300', '-i', '1', '-l', '4', '-u', `${url}/v1/chat/completions`];
     const attack = spawn('slowhttptest', args, { stdio: 'ignore' });
@@ -76,7 +76,7 @@ for (const [mode, name] of [
 test('F22 out of file descriptors: no crash, and it serves again as soon as there are some', {
   skip: isLinux && has('prlimit') ? false : 'prlimit is not there',
 }, async (t) => {
-  const { url, lives } = await startProcess(t, await overOne(t), { under: ['prlimit', '--nofile=128:128'] });
+  const { url, lives } = await startGatewayProcess(t, await overOne(t), { under: ['prlimit', '--nofile=128:128'] });
   assert.equal((await chatOnce(url)).status, 200);
   const sockets: Socket[] = [];
   for (let opened = 0; opened < 300; opened++) {
@@ -150,7 +150,7 @@ for (const [number, what, body] of [
       url,
       lives,
       process: gateway,
-    } = await startProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
+    } = await startGatewayProcess(t, overUpstreams(`http://127.0.0.1:${Number(String(port))}`));
     for (let round = 0; round < 20; round++) await chatOnce(url);
     const payload = Buffer.from(body());
     let leastMs = Number.POSITIVE_INFINITY;
@@ -173,7 +173,7 @@ for (const [number, what, body] of [
 test('F31 the disk of the log is full: requests are served', {
   skip: existsSync('/dev/full') ? false : 'there is no /dev/full',
 }, async (t) => {
-  const { url, lives } = await startProcess(t, await overOne(t), { log: '/dev/full' });
+  const { url, lives } = await startGatewayProcess(t, await overOne(t), { log: '/dev/full' });
   for (let request = 0; request < 200; request++) assert.equal((await chatOnce(url)).status, 200);
   // Longer than a batch of lines waits for its write.
   await after(1_200);
@@ -192,7 +192,7 @@ test('F2 a stopped upstream process, and one whose queue is full: the next provi
     providers: Record<string, { timeouts?: object }>;
   };
   config.providers.up1!.timeouts = { connect: '200ms', first_token: '300ms', total: '300ms' };
-  const { url } = await startProcess(t, config);
+  const { url } = await startGatewayProcess(t, config);
   const answers = await Promise.all(Array.from({ length: 12 }, () => chatOnce(url)));
   for (const { status, ms } of answers) {
     assert.equal(status, 200);
@@ -227,7 +227,7 @@ test('F8 an upstream that vanishes in mid-stream without a word: an error at the
   while ((await fetch(upstreamUrl, { signal: AbortSignal.timeout(500) }).catch(() => null)) === null);
   const config = overUpstreams(upstreamUrl) as { providers: Record<string, { timeouts?: object }> };
   config.providers.up1!.timeouts = { connect: '1s', first_token: '2s', idle: '500ms' };
-  const { url, process: gateway } = await startProcess(t, config);
+  const { url, process: gateway } = await startGatewayProcess(t, config);
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { type GatewayProcess, startProcess } from './start-process.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
 
 const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] });
 const callers = 8;
@@ -16,8 +16,8 @@ test('F39 two replicas behind a balancer are restarted in turn under load: no re
   t.after(() => upstream.close());
   const config = overUpstreams(upstream.url);
   const replicas: GatewayProcess[] = [
-    await startProcess(t, config, { graceMs }),
-    await startProcess(t, config, { graceMs }),
+    await startGatewayProcess(t, config, { graceMs }),
+    await startGatewayProcess(t, config, { graceMs }),
   ];
   const ready = new Set(replicas.map(({ url }) => url));
 
@@ -61,7 +61,7 @@ test('F39 two replicas behind a balancer are restarted in turn under load: no re
     const ended = once(replica.process, 'exit');
     replica.process.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
-    replicas[i] = await startProcess(t, config, { graceMs, at: replica.url });
+    replicas[i] = await startGatewayProcess(t, config, { graceMs, at: replica.url });
     while (!ready.has(replica.url)) await after(20);
   }
   await after(300);

@@ -1,13 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { adminKey, testKey } from '../start-gateway.ts';
+import { culvertBin, temporaryFolder } from '../start-process.ts';
 import { closedPort } from './dead-places.ts';
 
 export interface GatewayProcess {
@@ -19,10 +18,8 @@ export interface GatewayProcess {
   file: string;
 }
 
-const bin = fileURLToPath(new URL('../../bin/culvert.mjs', import.meta.url));
-
 /** `culvert start` as a process of its own, run by `under` (such as prlimit), its log written to the file `log`. */
-export async function startProcess(
+export async function startGatewayProcess(
   t: TestContext,
   config: Record<string, unknown>,
   {
@@ -33,11 +30,12 @@ export async function startProcess(
   }: {
     under?: readonly string[];
     log?: string;
-    graceMs?: number /** Where one listened before. */;
+    graceMs?: number;
+    /** Where one listened before. */
     at?: string | null;
   } = {},
 ): Promise<GatewayProcess> {
-  const folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  const folder = temporaryFolder(t);
   const url = at ?? (await closedPort());
   const file = join(folder, 'culvert.yaml');
   writeFileSync(
@@ -51,7 +49,7 @@ export async function startProcess(
       ...config,
     }),
   );
-  const [command = '', ...args] = [...under, process.execPath, bin, 'start', '--config', file];
+  const [command = '', ...args] = [...under, process.execPath, culvertBin, 'start', '--config', file];
   const sink = openSync(log, 'w');
   const child = spawn(command, args, { stdio: ['ignore', sink, sink], cwd: folder });
   closeSync(sink);
@@ -60,7 +58,6 @@ export async function startProcess(
       child.kill('SIGKILL');
       await once(child, 'exit');
     }
-    rmSync(folder, { recursive: true, force: true });
   });
   const lives = () => child.exitCode === null && child.signalCode === null;
   while (lives()) {
