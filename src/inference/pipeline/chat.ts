@@ -9,6 +9,7 @@ import { createRoute } from '../routing/create-route.ts';
 import type { RouteCandidate, RouteQuery, RouteRecord } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
 import type { Caller } from './caller.ts';
+import { noneCapable } from './capability.ts';
 import { runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
@@ -56,6 +57,8 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
     if ('kind' in alias) return refuse(alias);
     const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
     if ('kind' in candidates) return refuse(candidates);
+    const incapable = noneCapable(alias.id, candidates, facts.needs);
+    if (incapable !== null) return refuse(incapable);
 
     const claim: Claim = {
       requestId: call.requestId,
@@ -150,20 +153,25 @@ function jobOf(
   const { facts } = body;
   const { wishes } = call;
   const query = routeQueryOf(call, facts, alias, candidates);
-  const routeOver: Job['routeOver'] = (targets, n, attemptsMax) =>
-    createRoute(
-      { ...query, targets, needs: { ...facts.needs, n }, attemptsMax: Math.min(attemptsMax, alias.attempts) },
-      { ...services, nowMs: services.clock.monotonicMs() },
-    );
+  const routeFor = (asked: RouteQuery) => {
+    const { health, retryBudget, random, clock } = services;
+    return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
+  };
   const progress = newProgress();
   return {
     requestId: call.requestId,
     alias: alias.id,
     user: facts.user,
     caller: call.caller,
-    newRoute: () => createRoute(query, { ...services, nowMs: services.clock.monotonicMs() }),
+    newRoute: () => routeFor(query),
     candidates,
-    routeOver,
+    routeOver: (targets, n, attemptsMax) =>
+      routeFor({
+        ...query,
+        targets,
+        needs: { ...facts.needs, n },
+        attemptsMax: Math.min(attemptsMax, alias.attempts),
+      }),
     lastResort: null,
     stream: facts.stream,
     includeUsage: facts.includeUsage,

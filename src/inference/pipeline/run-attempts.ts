@@ -3,6 +3,7 @@ import type { Fault } from '../neutral/outcome.ts';
 import type { Route, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
 import { Attempt } from './attempt.ts';
+import { incapable } from './capability.ts';
 import type { AttemptParts, Job } from './job.ts';
 
 /**
@@ -80,7 +81,7 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
 
 /** The caller went before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
 function left(job: Job): void {
-  job.progress.status = 499;
+  job.progress.status = job.caller.committed ? 200 : 499;
   job.progress.class = 'aborted';
 }
 
@@ -99,13 +100,7 @@ function end(job: Job, failure: Failure): void {
 function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, callerFault: Fault | null): Failure {
   const { attempts } = job.progress;
   if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
-  if (step.reason === 'no-capable-target') {
-    return {
-      kind: 'invalid-request',
-      param: paramOfNeed(step.unmet),
-      message: `No target of model '${job.alias}' can do what this request asks (${step.unmet.join(', ')}). Use another model or leave that out.`,
-    };
-  }
+  if (step.reason === 'no-capable-target') return incapable(job.alias, step.unmet);
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job);
   return {
@@ -115,20 +110,6 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
     message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
 }
-
-/** The field to change when one need alone stands in the way and has a field of its own; else the model. */
-function paramOfNeed([need, ...others]: readonly string[]): string {
-  if (need === undefined || others.length > 0) return 'model';
-  return fieldOfNeed[need] ?? 'model';
-}
-
-const fieldOfNeed: Readonly<Record<string, string>> = {
-  logprobs: 'logprobs',
-  tools: 'tools',
-  'JSON schema': 'response_format',
-  vision: 'messages',
-  'audio input': 'messages',
-};
 
 function refusedBy(job: Job, fault: Fault): Failure {
   const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';

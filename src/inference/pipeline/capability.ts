@@ -1,0 +1,38 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
+import { unmetNeed } from '../routing/candidates.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+
+/** The 400 for what no candidate can do; null when one can. Asked before anything is reserved: it is the caller's fault. */
+export function noneCapable(alias: string, candidates: readonly RouteCandidate[], needs: RequestNeeds): Failure | null {
+  const unmet = new Set<string>();
+  for (const { target } of candidates) {
+    const need = unmetNeed(target, needs);
+    if (need === null) return null;
+    unmet.add(need);
+  }
+  return incapable(alias, [...unmet]);
+}
+
+/** `unmet` as routing words it, such as `vision`. */
+export function incapable(alias: string, unmet: readonly string[]): Failure {
+  return {
+    kind: 'invalid-request',
+    param: paramOfNeed(unmet),
+    message: `No target of model '${alias}' can do what this request asks (${unmet.join(', ')}). Use another model or leave that out.`,
+  };
+}
+
+/** The field to change when one need alone stands in the way and has a field of its own; else the model. */
+function paramOfNeed([need, ...others]: readonly string[]): string {
+  if (need === undefined || others.length > 0) return 'model';
+  return fieldOfNeed[need] ?? 'model';
+}
+
+const fieldOfNeed: Readonly<Record<string, string>> = {
+  logprobs: 'logprobs',
+  tools: 'tools',
+  'JSON schema': 'response_format',
+  vision: 'messages',
+  'audio input': 'messages',
+};
