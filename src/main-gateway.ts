@@ -18,7 +18,8 @@ import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapsho
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
-import { createKnownModels, refreshIntervalMs } from './inference/pipeline/known-models.ts';
+import { createKnownModels } from './inference/pipeline/known-models.ts';
+import { createModelRefresh } from './inference/pipeline/model-refresh.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import { createHealth } from './inference/routing/health.ts';
@@ -64,8 +65,8 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
-const unheardPauseMinMs = 5_000;
-const unheardPauseMaxMs = 300_000;
+const firstPruneMs = 60_000;
+const pruneIntervalMs = 3_600_000;
 
 /** A start that cannot go on; its message is a sentence that says what to do. */
 export class StartRefused extends Error {}
@@ -159,37 +160,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     healthChecks.follow(next);
   }
 
-  const toldLooks = new Map<string, string>();
-  async function refreshModels(): Promise<void> {
-    if (await known.refresh(snapshot.providers)) await renew();
-    for (const name of snapshot.providers.keys()) {
-      const look = known.lastLook.get(name);
-      const trouble = look === undefined || look.ok || look.reason === 'not-listed' ? '' : look.message;
-      if (trouble === (toldLooks.get(name) ?? '')) continue;
-      toldLooks.set(name, trouble);
-      // Where no model is configured, a provider that was never heard serves nothing.
-      if (snapshot.models.unheard.includes(name))
-        log.warn(`${trouble}; its models are not known, and it is asked again`);
-      else if (trouble !== '') log.debug({ provider: name }, trouble);
-    }
-    askUnheardLater();
-  }
-
-  let closing = false;
-  let unheardTimer: NodeJS.Timeout | undefined;
-  let unheardPauseMs = unheardPauseMinMs;
-  /** Those that were never heard are asked again soon, ever less often: until then nothing can be called there. */
-  function askUnheardLater(): void {
-    clearTimeout(unheardTimer);
-    if (closing || snapshot.models.unheard.length === 0) {
-      unheardPauseMs = unheardPauseMinMs;
-      return;
-    }
-    unheardTimer = setTimeout(() => void lookAtModels(), unheardPauseMs);
-    unheardPauseMs = Math.min(unheardPauseMs * 2, unheardPauseMaxMs);
-  }
-  const lookAtModels = () =>
-    refreshModels().catch((error: unknown) => log.error({ error: String(error) }, 'models could not be listed'));
+  const modelRefresh = createModelRefresh({
+    known,
+    snapshot: () => snapshot,
+    renew,
+    onTrouble(provider, message, weight) {
+      if (weight === 'unheard') log.warn(`${message}; its models are not known, and it is asked again`);
+      else log.debug({ provider }, message);
+    },
+    onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),
+  });
 
   const logRequest = requestLog(log);
   const services: Services = {
@@ -260,13 +240,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const url = urlOf(config.server.host, address.port);
   lock.announce(url);
 
-  const modelsKnown = lookAtModels();
-  const refreshTimer = setInterval(() => void lookAtModels(), refreshIntervalMs);
-  const pruneTimer = setInterval(() => {
+  const modelsKnown = modelRefresh.look();
+  const prune = () =>
     void ledger
       .prune(clock.wallMs() - snapshot.config.storage.retention)
       .catch((error: unknown) => log.error({ error: String(error) }, 'old requests could not be removed'));
-  }, 3_600_000);
+  // Soon after the start too: a server that is restarted every hour would keep everything for ever.
+  const firstPrune = setTimeout(prune, firstPruneMs);
+  const pruneTimer = setInterval(prune, pruneIntervalMs);
 
   async function closeStores(): Promise<void> {
     keyWatch.stop();
@@ -291,17 +272,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       config = next;
       ring.declare(declared(next));
       await renew();
-      await refreshModels();
+      await modelRefresh.look();
     },
     async useLocals(more) {
       locals = [...locals, ...more];
       await renew();
-      await refreshModels();
+      await modelRefresh.look();
     },
     async close(graceMs) {
-      closing = true;
-      clearTimeout(unheardTimer);
-      clearInterval(refreshTimer);
+      modelRefresh.stop();
+      clearTimeout(firstPrune);
       clearInterval(pruneTimer);
       await server.drain(graceMs);
       await closeStores();

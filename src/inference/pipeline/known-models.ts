@@ -8,7 +8,6 @@ import type { ConfiguredProvider } from './connections.ts';
 import type { KnownModels } from './model-table.ts';
 
 const listTimeoutMs = 10_000;
-export const refreshIntervalMs = 3_600_000;
 
 /** What providers say they serve: remembered over restarts, so that a start waits for nobody. */
 export interface KnownModelStore {
