@@ -1,21 +1,9 @@
-import { newRequestId } from '../../src/kernel/ids.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
+import { reservationRow } from '../../test/stores/rows.ts';
 
 export function reservation(): ReservationRow {
-  const atMs = Date.now();
-  return {
-    requestId: newRequestId(atMs),
-    bootId: 'bench',
-    atMs,
-    account: 'dev',
-    keyId: 'AbCdEf123456',
-    tenant: 'dev/laptop',
-    endpoint: 'chat',
-    alias: 'smart',
-    costMilli: 1_000,
-    inputTokensEstimate: 120,
-  };
+  return reservationRow({ bootId: 'bench' });
 }
 
 export function eventOf(row: ReservationRow): UsageEvent {

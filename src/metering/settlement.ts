@@ -1,32 +1,20 @@
 import type { Claim, Reservation } from './admission.ts';
 import { type Charge, chargeOf, type Delivery, type MeteredUsage, type UsageOrigin } from './charge.ts';
-import type { Ledger, UsageEvent, UsageRoute } from './ledger.ts';
+import type { Ledger, UsageEvent } from './ledger.ts';
 import { type TokenPrice, usdOf } from './price.ts';
 
-/** What the pipeline knows at the end of a request. Nothing here is checked again. */
-export interface RequestFacts {
+/** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
+export interface RequestFacts
+  extends Pick<
+    UsageEvent,
+    'clientRequestId' | 'status' | 'class' | 'stream' | 'aborted' | 'ms' | 'firstTokenMs' | 'target' | 'user' | 'route'
+  > {
   claim: Claim;
-  clientRequestId: string | null;
   delivery: Delivery;
-  /** HTTP status the caller got; 499 when the caller left before one was sent. */
-  status: number;
-  /** `ok` or the failure's class. */
-  class: string;
-  stream: boolean;
-  /** The caller closed the connection before the end. */
-  aborted: boolean;
-  /** From arrival to the end, and to the first content (null: none). */
-  ms: number;
-  firstTokenMs: number | null;
-  /** Target of the attempt that answered; null when none did. */
-  target: string | null;
   price: TokenPrice | null;
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
   usage: MeteredUsage | null;
   usageSource: UsageOrigin;
-  /** End-user id of the request. */
-  user: string | null;
-  route: UsageRoute;
 }
 
 /** Called once per settled reservation, before the books are closed: part 2 gives quota back here. */
