@@ -60,6 +60,14 @@ export const planSchema = z.strictObject({
     .describe('Signed notices when a window fills up.'),
 });
 
+/** A key's own limits beside its plan's (admin API): each counts for this key alone, omitted ones do not exist. */
+export const keyLimitsSchema = z
+  .strictObject({
+    ...planSchema.pick({ windows: true, tpm: true, concurrency: true, tokens: true, budget: true }).shape,
+    rpm: perMinute('Requests in any 60 seconds.').optional(),
+  })
+  .describe("Tighter limits of one key, beside its plan's.");
+
 /** The plan that applies where nothing else was said (design §11). */
 const builtInDefaultPlan: z.output<typeof planSchema> = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },

@@ -27,7 +27,7 @@ export type Failure =
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
 
-/** One of the plan's limits is reached. Amounts are milli-units for windows, plain counts for the others. */
+/** One of the plan's limits is reached. Amounts are what the caller reads: units, calls, tokens or USD, decimals. */
 export interface QuotaExceeded {
   kind: 'quota-exceeded';
   /** `5h|week|month|minute|concurrency|tier:<name>:<limit>|tokens:<window>|budget:<window>` */
@@ -35,8 +35,8 @@ export interface QuotaExceeded {
   window: '5h' | 'week' | 'month' | null;
   used: number;
   allowed: number;
-  /** Wall-clock ms of the first instant at which this very request would pass. */
-  freeAtMs: number;
+  /** Wall-clock ms of the first instant at which this very request would pass; null: it never will, or nobody knows. */
+  freeAtMs: number | null;
   message: string;
 }
 
@@ -124,7 +124,7 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
 function retryAfterOf(failure: Failure, nowMs: number): number | null {
   switch (failure.kind) {
     case 'quota-exceeded':
-      return Math.max(0, failure.freeAtMs - nowMs);
+      return failure.freeAtMs === null ? null : Math.max(0, failure.freeAtMs - nowMs);
     case 'no-target':
       return failure.retryAfterMs;
     case 'upstreams-failed':

@@ -14,6 +14,10 @@ export function crashedEvent(reservation: ReservationRow): UsageEvent {
     tenant: reservation.tenant,
     endpoint: reservation.endpoint,
     alias: reservation.alias,
+    tier: reservation.tier,
+    quotaMs: reservation.quotaMs,
+    // Nobody knows when; its own instant keeps it out of windows it had left.
+    settledMs: reservation.quotaMs,
     target: null,
     status: 500,
     class: 'crashed',

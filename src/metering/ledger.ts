@@ -1,10 +1,12 @@
 import type { MeteredUsage } from './charge.ts';
+import type { QuotaBooks } from './counters.ts';
 
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
- * usage event. Drivers: stores/sqlite (ledger.db), later stores/postgres.
+ * usage event, whose commit also moves the quota buckets (`bucketsOf`) and the hourly roll-up. Drivers: stores/sqlite
+ * (ledger.db), stores/postgres.
  */
-export interface Ledger {
+export interface Ledger extends QuotaBooks {
   /** Resolves once the row is committed; rejects with a FailureError `quota-unavailable` after 250 ms. */
   open(reservation: ReservationRow): Promise<void>;
   /**
@@ -12,10 +14,28 @@ export interface Ledger {
    * retried in memory for 30 s, then stays open and is charged at its estimate by the next start.
    */
   close(event: UsageEvent): void;
-  /** Charges every open reservation of a boot that is over once, as estimated; returns how many. At start. */
+  /**
+   * Charges every open reservation of a boot that is over once, as estimated; returns how many. At start, and where
+   * several servers share the books now and then: a boot is over when it has been silent for 30 s.
+   */
   recover(): Promise<number>;
+  /** Every reservation of this account that is open, whichever process holds it. */
+  openReservations(account: string): Promise<readonly ReservationRow[]>;
+  /** Of these requests, those that are settled, with the milli-units they kept. */
+  settled(requestIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Processes that share these books and beat within 30 s, this one included. */
+  livingBoots(): Promise<number>;
   /** By our id or the caller's, within one account (null = any). A caller's repeated id gives the newest. */
   find(id: string, account: string | null): Promise<UsageEvent | null>;
+  /** Newest first. `next` is the cursor of the next page, null at the end. */
+  list(query: RequestQuery): Promise<{ events: readonly UsageEvent[]; next: string | null }>;
+  /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`. */
+  usage(query: UsageQuery): Promise<readonly UsageRow[]>;
+  /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to how many requests. */
+  prune(beforeMs: number): Promise<number>;
+  /** Why nothing can be booked right now, in words for the operator; null when it can. */
+  trouble(): string | null;
+  gauges(): { queued: number; open: number; dropped: number };
   /** Everything queued is committed and durable. */
   flush(): Promise<void>;
   shutdown(): Promise<void>;
@@ -31,6 +51,9 @@ export interface ReservationRow {
   tenant: string;
   endpoint: string;
   alias: string;
+  tier: string | null;
+  /** The instant whose quota bucket holds the units (Held.quotaMs). */
+  quotaMs: number;
   /** Milli-units held. */
   costMilli: number;
   inputTokensEstimate: number;
@@ -47,6 +70,11 @@ export interface UsageEvent {
   tenant: string;
   endpoint: string;
   alias: string;
+  tier: string | null;
+  /** As in the reservation. */
+  quotaMs: number;
+  /** Wall-clock ms of the settlement. */
+  settledMs: number;
   /** Target of the attempt that answered; null when none did. */
   target: string | null;
   /** HTTP status the caller got; 499 when the caller left before one was sent. */
@@ -93,4 +121,44 @@ export interface UsageAttempt {
   usageSource: string;
   costUsd: number | null;
   message: string | null;
+}
+
+/** Which requests; absent filters let everything through. */
+export interface RequestQuery {
+  account: string | null;
+  alias: string | null;
+  /** HTTP status, or a class such as `5` for 5xx. */
+  status: number | null;
+  sinceMs: number | null;
+  untilMs: number | null;
+  /** 1 to 1,000. */
+  limit: number;
+  /** Of an earlier answer's `next`; null = from the newest. Anything else: FailureError `invalid-request`. */
+  cursor: string | null;
+}
+
+export type UsageGroup = 'day' | 'model' | 'account' | 'endpoint' | 'user' | 'provider' | 'key';
+
+export interface UsageQuery {
+  /** Null = all accounts. */
+  account: string | null;
+  groupBy: UsageGroup;
+  /** Wall-clock ms, whole hours (from is rounded down, to up), except by `user`, which reads single requests. */
+  fromMs: number;
+  toMs: number;
+}
+
+/** More groups than these are cut: the largest are kept. */
+export const usageRowsMax = 10_000;
+
+export interface UsageRow {
+  /** `2026-11-20`, or the model's, account's, … name; '' where there was none. */
+  group: string;
+  requests: number;
+  milliUnits: number;
+  inputTokens: number;
+  outputTokens: number;
+  costUsd: number;
+  /** Requests whose class is not `ok`. */
+  errors: number;
 }

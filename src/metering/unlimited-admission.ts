@@ -24,6 +24,8 @@ export function createUnlimitedAdmission(ledger: Pick<Ledger, 'open'>, bootId: s
           tenant: claim.principal.tenant,
           endpoint: claim.endpoint,
           alias: claim.alias,
+          tier: claim.tier,
+          quotaMs: claim.atMs,
           costMilli: claim.costMilli,
           inputTokensEstimate: claim.inputTokensEstimate,
         });

@@ -13,6 +13,8 @@ export function reservationRow(over: Partial<ReservationRow> = {}): ReservationR
     tenant: 'dev/laptop',
     endpoint: 'chat',
     alias: 'smart',
+    tier: null,
+    quotaMs: atMs,
     costMilli: 1_000,
     inputTokensEstimate: 120,
     ...over,

@@ -24,18 +24,14 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number): 
   return `data: ${JSON.stringify(errorBody(failure, requestId, nowMs))}\n\n`;
 }
 
-const milliPerUnit = 1000;
-
 function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
   if (quota === null) return {};
-  // Windows are counted in milli-units, everything else in plain numbers.
-  const scale = quota.window === null ? 1 : milliPerUnit;
   return {
     limit: quota.limit,
     ...(quota.window !== null && { window: quota.window }),
-    used: quota.used / scale,
-    allowed: quota.allowed / scale,
-    resets_at: new Date(quota.freeAtMs).toISOString(),
+    used: quota.used,
+    allowed: quota.allowed,
+    resets_at: quota.freeAtMs === null ? null : new Date(quota.freeAtMs).toISOString(),
     retry_after_ms: retryAfterMs,
   };
 }

@@ -1,0 +1,29 @@
+/**
+ * The admin API without a wire (design §16): the HTTP routes under /admin/v1 call it, and the CLI calls it in its own
+ * process where no server runs. One table of operations, whose zod schemas are validation and OpenAPI at once.
+ */
+export interface AdminApi {
+  handle(request: AdminRequest): Promise<AdminReply>;
+  /** OpenAPI 3.1 of these operations, paths beginning `/admin/v1`. */
+  openApi(): Record<string, unknown>;
+}
+
+export interface AdminRequest {
+  method: AdminMethod;
+  /** Below `/admin/v1`, percent-encoded as it came: `/accounts/dev`. */
+  path: string;
+  query: URLSearchParams;
+  /** The body as text; '' when there is none. JSON everywhere but `POST /config/check`, which takes YAML. */
+  body: string;
+  /** For the audit trail: `admin` over HTTP, `cli` in the CLI's own process. */
+  actor: string;
+}
+
+export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export interface AdminReply {
+  status: number;
+  contentType: string;
+  /** A text, or pieces of one for what may be long (exports). */
+  body: string | AsyncIterable<string>;
+}

@@ -1,0 +1,149 @@
+import type { SpanName } from './window.ts';
+
+/**
+ * What is counted, always in whole numbers: `calls` in milli-calls (a vector call is 50), `units` in milli-units,
+ * `tokens` in tokens, `usd` in nano-USD.
+ */
+export type Measure = 'calls' | 'units' | 'tokens' | 'usd';
+
+/**
+ * Whose use is counted together: `a:<account>`, `k:<tenant>`, and with a tier `a:<account>#<tier>`, `k:<tenant>#<tier>`
+ * (`scopesOf` in scope.ts makes them). All scopes of one request belong to one account.
+ */
+export type Scope = string;
+
+/** One limit that applies to a request. */
+export interface Limit {
+  /** As a 429 names it: `5h`, `week`, `month`, `minute`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`, `budget:week`… */
+  id: string;
+  scope: Scope;
+  measure: Measure;
+  span: SpanName;
+  /** In the measure's whole numbers; `Infinity` where only the use is asked (GET /v1/usage). */
+  allowed: number;
+  /** `exact`: passes while used + cost ≤ allowed. `post-paid`: while used < allowed (tokens and USD, known afterwards). */
+  rule: 'exact' | 'post-paid';
+}
+
+/** How full a limit is. */
+export interface LimitState {
+  /** In the measure's whole numbers, this request's own cost included once it is let in. */
+  used: number;
+  /** Wall-clock ms at which the oldest counted bucket leaves; null when nothing is counted. */
+  leavesAtMs: number | null;
+}
+
+/** Before the body: one call, against calls a minute and places. */
+export interface Entry {
+  requestId: string;
+  account: string;
+  /** Milli-calls. */
+  callMilli: number;
+  /** All of measure `calls`, span `minute`. */
+  limits: readonly Limit[];
+  /** Requests at one time, by scope. */
+  places: readonly { id: string; scope: Scope; allowed: number }[];
+}
+
+export type EntryAnswer =
+  | { kind: 'entered'; states: readonly LimitState[]; /** Gives the places back. Idempotent, never throws. */ leave(): void }
+  | Full
+  | Unavailable;
+
+/** After the model: what a request will cost, against every limit at once, all or nothing. */
+export interface Hold {
+  requestId: string;
+  account: string;
+  /** Counted here whatever the limits are, so that a plan change finds the windows as they are. */
+  scopes: readonly Scope[];
+  /** Milli-units. */
+  costMilli: number;
+  /** Of any measure. `calls` ones (a tier's rpm) take 1,000 milli-calls. */
+  limits: readonly Limit[];
+}
+
+/** Units held for a running request. */
+export interface Held {
+  kind: 'held';
+  requestId: string;
+  account: string;
+  scopes: readonly Scope[];
+  costMilli: number;
+  /** The instant whose bucket the units stand in, ms since the epoch by the counters' own clock. Goes into the ledger. */
+  quotaMs: number;
+  /** One for each of the hold's limits, in order. */
+  states: readonly LimitState[];
+}
+
+/** A limit is reached: nothing was counted. */
+export interface Full {
+  kind: 'full';
+  /** `id` of the limit that frees last. */
+  limit: string;
+  scope: Scope;
+  used: number;
+  allowed: number;
+  /** Wall-clock ms of the first instant at which all limits would let this request pass; null: never, or unknown. */
+  freeAtMs: number | null;
+}
+
+/** The counters cannot be asked: admission fails closed. */
+export interface Unavailable {
+  kind: 'unavailable';
+  /** For the caller's message: no host names, no secrets. */
+  reason: string;
+}
+
+/** What a request came to. */
+export interface Spent {
+  /** Of the held milli-units, how many are kept; the others go back to the bucket they came from, while it lives. */
+  costMilli: number;
+  tokens: number;
+  usdNano: number;
+}
+
+/**
+ * The port of the counters. Drivers: metering/memory-counters (one process) and stores/redis (many). Answers may come
+ * at once or later; a driver that can, answers at once (no promise), since this stands on every request's way.
+ */
+export interface Counters {
+  enter(entry: Entry): EntryAnswer | Promise<EntryAnswer>;
+  hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable>;
+  /** Ends a hold; only the first call for a request counts. Never throws, never waits. */
+  settle(held: Held, spent: Spent): void;
+  /** How full these are, without counting anything. Rejects with FailureError `quota-unavailable`. */
+  read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]>;
+  /** Running requests of each scope. */
+  running(account: string, scopes: readonly Scope[]): Promise<readonly number[]>;
+  /** Why nothing can be admitted right now, in words for the operator; null when it can. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+/**
+ * What the ledger knows of the past, for counters that start empty: the buckets of settled requests, kept by the ledger
+ * in the same commit as the usage event. Open reservations of other processes come apart, each with its id.
+ */
+export interface QuotaBooks {
+  /** Settled use of these scopes within the longest span. */
+  buckets(scopes: readonly Scope[]): Promise<readonly BucketRow[]> | readonly BucketRow[];
+  /** Calls of the last 60 s as requests that came to a reservation show them; refused ones are not known. */
+  recentCalls(account: string, sinceMs: number): Promise<readonly RecentCall[]> | readonly RecentCall[];
+}
+
+/** One bucket of settled use. `grainMs` is 60,000 (for the 5-hour window) or 3,600,000 (week and month). */
+export interface BucketRow {
+  scope: Scope;
+  grainMs: number;
+  /** floor(ms / grainMs) */
+  bucket: number;
+  units: number;
+  tokens: number;
+  usdNano: number;
+}
+
+export interface RecentCall {
+  atMs: number;
+  tenant: string;
+  tier: string | null;
+}

@@ -1,0 +1,38 @@
+/**
+ * The port of notices (design §11): what has been told of a window, and what is still to be delivered. Drivers:
+ * stores/sqlite (culvert.db), stores/postgres.
+ */
+export interface NoticeStore {
+  /**
+   * Notes that a limit stands above a share, and queues the notice with it, in one commit. False when that crossing is
+   * known already, whichever process noted it.
+   */
+  cross(crossing: Crossing, notice: Notice): Promise<boolean>;
+  /** The limit has fallen back: the next crossing is told again. */
+  rearm(scope: string, limit: string, share: number): Promise<void>;
+  /** Everything noted as above, for a process that starts. */
+  crossed(): Promise<readonly Crossing[]>;
+  /** Notices whose next try is due, leased to this caller until `leaseUntilMs`; oldest first. */
+  due(nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Notice[]>;
+  delivered(id: string): Promise<void>;
+  /** Another try at `nextMs`; null gives up. */
+  failed(id: string, tries: number, nextMs: number | null): Promise<void>;
+}
+
+export interface Crossing {
+  scope: string;
+  limit: string;
+  /** 0 to 1. */
+  share: number;
+  crossedMs: number;
+}
+
+export interface Notice {
+  /** `msg_…`: the webhook-id, the same at every try. */
+  id: string;
+  plan: string;
+  /** JSON text, as it is signed and posted. */
+  body: string;
+  createdMs: number;
+  tries: number;
+}

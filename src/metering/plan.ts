@@ -1,0 +1,34 @@
+import type { WindowName } from './window.ts';
+
+/** A plan as admission needs it: whole numbers, `null` = unlimited, tiers' own limits filled in. */
+export interface Plan {
+  name: string;
+  /** Whether all keys of an account share these limits. */
+  scope: 'account' | 'key';
+  /** Globs over aliases; null = all. */
+  models: readonly string[] | null;
+  /** Requests in any 60 s. */
+  rpm: number | null;
+  /** Tokens in any 60 s, post-paid. */
+  tpm: number | null;
+  /** Requests at one time. */
+  concurrency: number | null;
+  /** Milli-units. */
+  units: Readonly<Record<WindowName, number | null>>;
+  /** Tokens, post-paid. */
+  tokens: Readonly<Record<WindowName, number | null>>;
+  /** Nano-USD, post-paid. */
+  usdNano: Readonly<Record<WindowName, number | null>>;
+  /** Every tier that has a limit under this plan. */
+  tiers: ReadonlyMap<string, TierLimits>;
+  notify: { shares: readonly number[]; webhook: string; secret: string } | null;
+}
+
+export interface TierLimits {
+  rpm: number | null;
+  /** Milli-units. */
+  units: Readonly<Record<WindowName, number | null>>;
+}
+
+/** A key's own, tighter limits: counted by key, beside the plan's. */
+export type KeyLimits = Pick<Plan, 'rpm' | 'tpm' | 'concurrency' | 'units' | 'tokens' | 'usdNano'>;

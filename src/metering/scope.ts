@@ -1,0 +1,67 @@
+import type { BucketRow, Scope } from './counters.ts';
+
+/** Whose counters a request moves, and what is written of it. */
+export interface Counted {
+  account: string;
+  tenant: string;
+  tier: string | null;
+}
+
+export function accountScope(account: string, tier: string | null): Scope {
+  return tier === null ? `a:${account}` : `a:${account}#${tier}`;
+}
+
+export function keyScope(tenant: string, tier: string | null): Scope {
+  return tier === null ? `k:${tenant}` : `k:${tenant}#${tier}`;
+}
+
+/** Every scope a request counts in: its account and its key, each whole and by tier. */
+export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
+  const whole = [accountScope(account, null), keyScope(tenant, null)];
+  return tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
+}
+
+export const bucketGrainsMs: readonly number[] = [60_000, 3_600_000];
+
+const nanoPerUsd = 1e9;
+
+export function nanoUsd(usd: number | null): number {
+  return usd === null ? 0 : Math.round(usd * nanoPerUsd);
+}
+
+/**
+ * What a settled request adds to the quota buckets, for the ledger to write with its event: units in the bucket they
+ * were held in, tokens and USD in that of the settlement, which is when they are known.
+ */
+export function bucketsOf(
+  event: Counted & {
+    quotaMs: number;
+    settledMs: number;
+    costMilli: number;
+    inputTokens: number;
+    outputTokens: number;
+    costUsd: number | null;
+  },
+): BucketRow[] {
+  const tokens = event.inputTokens + event.outputTokens;
+  const usdNano = nanoUsd(event.costUsd);
+  const rows: BucketRow[] = [];
+  for (const scope of scopesOf(event)) {
+    for (const grainMs of bucketGrainsMs) {
+      const bucket = Math.floor(event.quotaMs / grainMs);
+      const settledIn = Math.floor(event.settledMs / grainMs);
+      const late = settledIn !== bucket && (tokens > 0 || usdNano > 0);
+      if (event.costMilli > 0 || (!late && (tokens > 0 || usdNano > 0)))
+        rows.push({
+          scope,
+          grainMs,
+          bucket,
+          units: event.costMilli,
+          tokens: late ? 0 : tokens,
+          usdNano: late ? 0 : usdNano,
+        });
+      if (late) rows.push({ scope, grainMs, bucket: settledIn, units: 0, tokens, usdNano });
+    }
+  }
+  return rows;
+}
