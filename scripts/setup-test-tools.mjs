@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const packages = ['slowhttptest', 'iproute2', 'nginx-light'];
+const packages = ['slowhttptest', 'iproute2', 'nginx-light', 'postgresql', 'redis-server', 'faketime'];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
 const run = (command, args) =>

@@ -32,8 +32,9 @@ export const rooms: readonly Room[] = [
   },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering'] },
+  { path: 'src/admin', mayImport: ['src/inference/pipeline'] },
   { path: 'src/http', mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline'] },
-  { path: 'src/cli', mayImport: ['src/http', 'src/stores'] },
+  { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 
 /** The composition root knows every room; nobody imports it. */
