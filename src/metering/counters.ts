@@ -1,3 +1,4 @@
+import type { ReservationRow } from './ledger.ts';
 import type { SpanName } from './window.ts';
 
 /**
@@ -129,6 +130,20 @@ export interface QuotaBooks {
   buckets(scopes: readonly Scope[]): Promise<readonly BucketRow[]> | readonly BucketRow[];
   /** Calls of the last 60 s as requests that came to a reservation show them; refused ones are not known. */
   recentCalls(account: string, sinceMs: number): Promise<readonly RecentCall[]> | readonly RecentCall[];
+  /**
+   * Everything that counters shared by several processes need to begin an account anew, of one instant: settled
+   * buckets of `scopes`, all open reservations of the account, and of the requests `openIds`, which those counters hold
+   * as running, the ones that are settled (id → milli-units kept). A request is in exactly one of the three, so that
+   * nothing is counted twice and nothing forgotten.
+   */
+  seed(account: string, scopes: readonly Scope[], openIds: readonly string[]): Promise<QuotaSeed>;
+}
+
+/** See `QuotaBooks.seed`. */
+export interface QuotaSeed {
+  buckets: readonly BucketRow[];
+  open: readonly ReservationRow[];
+  settled: ReadonlyMap<string, number>;
 }
 
 /** One bucket of settled use. `grainMs` is 60,000 (for the 5-hour window) or 3,600,000 (week and month). */
