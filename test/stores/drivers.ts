@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { KeyStore } from '../../src/auth/key-store.ts';
+import type { AccountStore } from '../../src/auth/account-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
-import { openSqliteKeyStore } from '../../src/stores/sqlite/key-store.ts';
+import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 
 /**
@@ -15,7 +15,7 @@ import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 export interface StoreUnderTest {
   /** For child processes: what `driverNamed(name).over(place)` opens again. */
   place: string;
-  keys(): KeyStore | Promise<KeyStore>;
+  accounts(): AccountStore | Promise<AccountStore>;
   ledger(bootId: string, clock?: Clock): Ledger | Promise<Ledger>;
   /**
    * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
@@ -39,7 +39,7 @@ const sqlite: StoreDriver = {
   create: () => sqlite.over(mkdtempSync(join(tmpdir(), 'culvert-stores-'))),
   over: (place) => ({
     place,
-    keys: () => openSqliteKeyStore(join(place, 'culvert.db')),
+    accounts: () => openSqliteAccountStore(join(place, 'culvert.db')),
     ledger: (bootId, clock = systemClock) =>
       openSqliteLedger({
         file: join(place, 'ledger.db'),

@@ -1,31 +1,15 @@
-import type { Migration } from './migrations.ts';
+import { type Database, type Durability, openDatabase } from './database.ts';
+import { type Migration, migrate } from './migrations.ts';
 
-/** Tables of culvert.db as Kysely sees them. Times in wall-clock ms, lists as JSON text. */
-export interface CulvertTables {
-  account: AccountTable;
-  api_key: KeyTable;
-  store_version: { one: number; version: number };
-}
+/** Longest wait of a start for another that migrates. */
+const migrationBusyTimeoutMs = 10_000;
 
-export interface AccountTable {
-  id: string;
-  name: string;
-  plan: string;
-  status: 'active' | 'suspended';
-  created_ms: number;
-}
-
-export interface KeyTable {
-  id: string;
-  account: string;
-  name: string;
-  prefix: string;
-  hash: string;
-  kind: 'user' | 'admin';
-  expires_ms: number | null;
-  models: string | null;
-  created_ms: number;
-  revoked_ms: number | null;
+/** Opens or creates `culvert.db`, brought up to date. Who finds it locked tries again by himself (`transaction`). */
+export function openCulvertDatabase(file: string, durability: Durability): Database {
+  const database = openDatabase(file, durability, migrationBusyTimeoutMs);
+  migrate(database, culvertMigrations);
+  database.exec('PRAGMA busy_timeout = 0');
+  return database;
 }
 
 export const culvertMigrations: readonly Migration[] = [
@@ -57,6 +41,81 @@ export const culvertMigrations: readonly Migration[] = [
       -- Raised in every transaction that writes, so that other processes see that something changed.
       CREATE TABLE store_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL) STRICT;
       INSERT INTO store_version VALUES (1, 1);
+    `,
+  },
+  {
+    version: 2,
+    name: 'secrets by key, plans, audit, replies, notices',
+    sql: `
+      ALTER TABLE api_key RENAME TO api_key_1;
+      DROP INDEX api_key_identity;
+      CREATE TABLE api_key (
+        id TEXT PRIMARY KEY,
+        account TEXT NOT NULL REFERENCES account (id),
+        name TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        prefix TEXT NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('user', 'admin')),
+        expires_ms INTEGER,
+        models TEXT,
+        ips TEXT,
+        limits TEXT,
+        created_ms INTEGER NOT NULL,
+        revoked_ms INTEGER
+      ) STRICT;
+      INSERT INTO api_key (id, account, name, tenant, prefix, kind, expires_ms, models, created_ms, revoked_ms)
+        SELECT id, account, name, account || '/' || name, prefix, kind, expires_ms, models, created_ms, revoked_ms
+        FROM api_key_1;
+      CREATE UNIQUE INDEX api_key_identity ON api_key (account, name) WHERE revoked_ms IS NULL;
+      CREATE TABLE api_key_secret (
+        hash TEXT PRIMARY KEY,
+        key_id TEXT NOT NULL REFERENCES api_key (id),
+        until_ms INTEGER
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO api_key_secret (hash, key_id) SELECT hash, id FROM api_key_1;
+      CREATE INDEX api_key_secret_key ON api_key_secret (key_id);
+      DROP TABLE api_key_1;
+      CREATE TABLE plan (name TEXT PRIMARY KEY, definition TEXT NOT NULL, updated_ms INTEGER NOT NULL) STRICT;
+      CREATE TABLE audit (
+        id INTEGER PRIMARY KEY,
+        at_ms INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        action TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        before TEXT,
+        after TEXT
+      ) STRICT;
+      -- Idempotency-Key. Not WITHOUT ROWID: a sealed reply may be a megabyte.
+      CREATE TABLE reply (
+        scope TEXT NOT NULL,
+        key TEXT NOT NULL,
+        body_hash TEXT NOT NULL,
+        request_id TEXT NOT NULL,
+        boot_id TEXT NOT NULL,
+        expires_ms INTEGER NOT NULL,
+        -- Null while the request runs.
+        status INTEGER,
+        sealed BLOB,
+        PRIMARY KEY (scope, key)
+      ) STRICT;
+      CREATE INDEX reply_expiry ON reply (expires_ms);
+      CREATE TABLE crossing (
+        scope TEXT NOT NULL,
+        limit_id TEXT NOT NULL,
+        share REAL NOT NULL,
+        crossed_ms INTEGER NOT NULL,
+        PRIMARY KEY (scope, limit_id, share)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TABLE notice (
+        id TEXT PRIMARY KEY,
+        plan TEXT NOT NULL,
+        body TEXT NOT NULL,
+        created_ms INTEGER NOT NULL,
+        tries INTEGER NOT NULL,
+        -- The next try; while one runs, the end of its lease.
+        next_ms INTEGER NOT NULL
+      ) STRICT;
+      CREATE INDEX notice_due ON notice (next_ms);
     `,
   },
 ];

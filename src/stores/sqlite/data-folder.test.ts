@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ensureAdminKey, openDataFolder } from './data-folder.ts';
+import { ensureAdminKey, ensureSecret, openDataFolder } from './data-folder.ts';
 import { lockDataFolder, lockOwner } from './data-folder-lock.ts';
 
 function place(t: TestContext): string {
@@ -37,6 +37,25 @@ test('S12 the folder is 0700; the admin key is made once, 0600', (t) => {
     { key: 'sk-cv-admin-one', created: false },
   );
   assert.equal(statSync(join(folder.path, 'admin.key')).mode & 0o777, 0o600);
+});
+
+test('the secret is made once, 0600, and a second start finds it', (t) => {
+  const folder = openDataFolder(place(t));
+  const first = ensureSecret(folder, () => 'x'.repeat(43));
+  assert.equal(first, 'x'.repeat(43));
+  assert.equal(
+    ensureSecret(folder, () => 'y'.repeat(43)),
+    first,
+  );
+  assert.equal(statSync(join(folder.path, 'secret')).mode & 0o777, 0o600);
+});
+
+test('S9 a secret file that was cut short stops the start and is left as it is', (t) => {
+  const folder = openDataFolder(place(t));
+  const file = join(folder.path, 'secret');
+  writeFileSync(file, 'x'.repeat(31));
+  assert.throws(() => ensureSecret(folder, () => 'y'.repeat(43)), /fewer than 32 bytes/);
+  assert.equal(readFileSync(file, 'utf8'), 'x'.repeat(31));
 });
 
 test('a second server is refused with pid and URL; a killed one leaves the folder free', async (t) => {

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { secretBytesMin } from '../../kernel/seal.ts';
 
 /** Where one server keeps everything that must survive it. Paths are absolute. */
 export interface DataFolder {
@@ -42,6 +43,27 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
   const key = mint();
   replaceFile(file, `${key}\n`);
   return { key, created: true };
+}
+
+/**
+ * What stored data is encrypted and links are signed with where `storage.secret` is not configured: made by `mint` at
+ * the first start, kept in `secret` which only its owner reads. Without it nothing sealed can be opened again, so a
+ * backup needs it too. Throws for a file that holds less than 32 bytes: to replace it would lose what it opens.
+ */
+export function ensureSecret(folder: DataFolder, mint: () => string): string {
+  const file = join(folder.path, 'secret');
+  const kept = readIfThere(file)?.trim();
+  if (kept === undefined || kept === '') {
+    const secret = mint();
+    replaceFile(file, `${secret}\n`);
+    return secret;
+  }
+  if (Buffer.byteLength(kept) < secretBytesMin) {
+    throw new Error(
+      `${file} holds fewer than ${secretBytesMin} bytes: put back the one that was there, or remove it to begin anew`,
+    );
+  }
+  return kept;
 }
 
 /** Writes a file for its owner's eyes, whole or not at all: a crash must not leave half of one. */

@@ -56,9 +56,21 @@ export function naming<T>(file: string, open: () => T): T {
 
 /** Primary result code (https://www.sqlite.org/rescode.html) of an error thrown by SQLite; null for any other. */
 export function sqliteCode(error: unknown): number | null {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return null;
-  return error.errcode & 0xff;
+  const code = sqliteExtendedCode(error);
+  return code === null ? null : code & 0xff;
+}
+
+/** The same with its subcode in the upper bits. */
+export function sqliteExtendedCode(error: unknown): number | null {
+  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode : null;
 }
 
 export const sqliteBusy = 5;
 export const sqliteLocked = 6;
+
+/** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */
+const passingCodes: readonly number[] = [sqliteBusy, sqliteLocked, 7, 8, 10, 13, 14, 15];
+
+export function isPassing(code: number | null): boolean {
+  return code !== null && passingCodes.includes(code);
+}

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
+import { isPassing, sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 /** A reservation that is not committed by then is refused (design §11). */
@@ -301,13 +301,6 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
 }
 
 const noCloses: WaitingClose[] = [];
-
-/** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */
-const passingCodes: readonly number[] = [sqliteBusy, sqliteLocked, 7, 8, 10, 13, 14, 15];
-
-function isPassing(code: number | null): boolean {
-  return code !== null && passingCodes.includes(code);
-}
 
 function unavailable(reason: string): FailureError {
   return new FailureError({

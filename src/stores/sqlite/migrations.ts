@@ -1,4 +1,5 @@
 import { type Database, naming } from './database.ts';
+import { undo } from './transaction.ts';
 
 /** One step forward; never edited once released. `sql` may hold several statements. */
 export interface Migration {
@@ -50,13 +51,6 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
       throw error;
     });
   }
-}
-
-/** SQLite has ended the transaction itself when the disk was full; what is to be told is why, not that. */
-function undo(database: Database): void {
-  try {
-    database.exec('ROLLBACK');
-  } catch {}
 }
 
 function userVersion(database: Database): number {

@@ -1,0 +1,127 @@
+import type { AccountRow, AuditRow, KeyRow, KeySecret, PlanRow, Stored } from '../auth/account-store.ts';
+
+/**
+ * Tables of accounts, keys, plans and the audit trail, as Kysely sees them; the same names in every driver. Times in
+ * wall-clock ms, lists and objects as JSON text.
+ */
+export interface AccountTables {
+  account: AccountColumns;
+  api_key: KeyColumns;
+  api_key_secret: SecretColumns;
+  plan: PlanColumns;
+  audit: AuditColumns;
+  store_version: { one: number; version: number };
+}
+
+export interface AccountColumns {
+  id: string;
+  name: string;
+  plan: string;
+  status: 'active' | 'suspended';
+  created_ms: number;
+}
+
+export interface KeyColumns {
+  id: string;
+  account: string;
+  name: string;
+  tenant: string;
+  prefix: string;
+  kind: 'user' | 'admin';
+  expires_ms: number | null;
+  models: string | null;
+  ips: string | null;
+  limits: string | null;
+  created_ms: number;
+  revoked_ms: number | null;
+}
+
+export interface SecretColumns {
+  hash: string;
+  key_id: string;
+  until_ms: number | null;
+}
+
+export interface PlanColumns {
+  name: string;
+  definition: string;
+  updated_ms: number;
+}
+
+/** `id` grows; absent in what is inserted. */
+export interface AuditColumns {
+  id?: number;
+  at_ms: number;
+  actor: string;
+  action: string;
+  subject: string;
+  before: string | null;
+  after: string | null;
+}
+
+/** What a store holds, from the rows of its tables; secrets in the order in which the driver read them. */
+export function storedOf(rows: {
+  accounts: readonly AccountColumns[];
+  keys: readonly KeyColumns[];
+  secrets: readonly SecretColumns[];
+  plans: readonly PlanColumns[];
+}): Stored {
+  const secrets = new Map<string, KeySecret[]>();
+  for (const { hash, key_id, until_ms } of rows.secrets) {
+    const secret = { hash, untilMs: until_ms };
+    const known = secrets.get(key_id);
+    if (known === undefined) secrets.set(key_id, [secret]);
+    else known.push(secret);
+  }
+  return {
+    accounts: rows.accounts.map(accountOf),
+    keys: rows.keys.map((key) => keyOf(key, secrets.get(key.id) ?? [])),
+    plans: rows.plans.map(planOf),
+  };
+}
+
+function accountOf(row: AccountColumns): AccountRow {
+  return { id: row.id, name: row.name, plan: row.plan, status: row.status, createdMs: row.created_ms };
+}
+
+function keyOf(row: KeyColumns, secrets: readonly KeySecret[]): KeyRow {
+  return {
+    id: row.id,
+    account: row.account,
+    name: row.name,
+    tenant: row.tenant,
+    prefix: row.prefix,
+    secrets,
+    kind: row.kind,
+    expiresMs: row.expires_ms,
+    models: fromJson(row.models) as KeyRow['models'],
+    ips: fromJson(row.ips) as KeyRow['ips'],
+    limits: fromJson(row.limits) as KeyRow['limits'],
+    createdMs: row.created_ms,
+    revokedMs: row.revoked_ms,
+  };
+}
+
+function planOf(row: PlanColumns): PlanRow {
+  return { name: row.name, definition: fromJson(row.definition) as PlanRow['definition'], updatedMs: row.updated_ms };
+}
+
+export function auditOf(row: AuditColumns & { id: number }): AuditRow {
+  return {
+    id: row.id,
+    atMs: row.at_ms,
+    actor: row.actor,
+    action: row.action,
+    subject: row.subject,
+    before: fromJson(row.before),
+    after: fromJson(row.after),
+  };
+}
+
+export function toJson(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
+}
+
+function fromJson(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}

@@ -1,0 +1,106 @@
+import type { CompiledQuery, Kysely } from 'kysely';
+import type { AuditEntry, Change, KeySecret } from '../auth/account-store.ts';
+import { type AccountTables, toJson } from './account-rows.ts';
+
+/**
+ * One statement of a change. A driver runs all of them in one transaction and gives up at the first that cannot be:
+ * `must` and no row was touched, or a reference to a row that is not there: 'absent'; a unique key taken: 'exists'.
+ */
+export interface Step {
+  query: CompiledQuery;
+  must: boolean;
+}
+
+/**
+ * What `AccountStore.apply` writes, for every driver. The version goes first: its one row is the lock on which writers
+ * wait for each other, before any of them has read anything.
+ */
+export function stepsOf(queries: Kysely<AccountTables>, changes: readonly Change[], audit: AuditEntry): Step[] {
+  const version = queries.updateTable('store_version').set((row) => ({ version: row('version', '+', 1) }));
+  const entry = queries.insertInto('audit').values({
+    at_ms: audit.atMs,
+    actor: audit.actor,
+    action: audit.action,
+    subject: audit.subject,
+    before: toJson(audit.before),
+    after: toJson(audit.after),
+  });
+  return [may(version), ...changes.flatMap((change) => changeSteps(queries, change)), may(entry)];
+}
+
+function changeSteps(queries: Kysely<AccountTables>, change: Change): Step[] {
+  switch (change.kind) {
+    case 'create-account': {
+      const { createdMs, ...rest } = change.account;
+      return [may(queries.insertInto('account').values({ ...rest, created_ms: createdMs }))];
+    }
+    case 'update-account':
+      // With the id there is always something to set.
+      return [
+        must(
+          queries
+            .updateTable('account')
+            .set({ id: change.id, ...change.set })
+            .where('id', '=', change.id),
+        ),
+      ];
+    case 'create-key': {
+      const { key } = change;
+      const row = {
+        id: key.id,
+        account: key.account,
+        name: key.name,
+        tenant: key.tenant,
+        prefix: key.prefix,
+        kind: key.kind,
+        expires_ms: key.expiresMs,
+        models: toJson(key.models),
+        ips: toJson(key.ips),
+        limits: toJson(key.limits),
+        created_ms: key.createdMs,
+        revoked_ms: key.revokedMs,
+      };
+      return [may(queries.insertInto('api_key').values(row)), ...secretSteps(queries, key.id, key.secrets)];
+    }
+    case 'replace-secrets':
+      return [
+        must(living(queries, change.id).set({ id: change.id })),
+        may(queries.deleteFrom('api_key_secret').where('key_id', '=', change.id)),
+        ...secretSteps(queries, change.id, change.secrets),
+      ];
+    case 'revoke-key':
+      return [must(living(queries, change.id).set({ revoked_ms: change.atMs }))];
+    case 'put-plan': {
+      const definition = JSON.stringify(change.plan.definition);
+      const row = { definition, updated_ms: change.plan.updatedMs };
+      return [
+        may(
+          queries
+            .insertInto('plan')
+            .values({ name: change.plan.name, ...row })
+            .onConflict((conflict) => conflict.column('name').doUpdateSet(row)),
+        ),
+      ];
+    }
+    case 'delete-plan':
+      return [must(queries.deleteFrom('plan').where('name', '=', change.name))];
+  }
+}
+
+function living(queries: Kysely<AccountTables>, id: string) {
+  return queries.updateTable('api_key').where('id', '=', id).where('revoked_ms', 'is', null);
+}
+
+function secretSteps(queries: Kysely<AccountTables>, id: string, secrets: readonly KeySecret[]): Step[] {
+  return secrets.map(({ hash, untilMs }) =>
+    may(queries.insertInto('api_key_secret').values({ hash, key_id: id, until_ms: untilMs })),
+  );
+}
+
+function may(query: { compile(): CompiledQuery }): Step {
+  return { query: query.compile(), must: false };
+}
+
+function must(query: { compile(): CompiledQuery }): Step {
+  return { query: query.compile(), must: true };
+}

@@ -1,0 +1,54 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { FailureError } from '../../kernel/failure.ts';
+import { type Database, isPassing, sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
+
+/** Longest wait for another process' write, as for the ledger (design §11). */
+const busyWaitMaxMs = 250;
+const busyRetryMs = 5;
+
+/**
+ * One transaction, begun and ended within one turn of the loop: `work` must not wait for anything. While another
+ * process writes, the loop goes on and this is tried again; then, or when the disk refuses, a FailureError
+ * `quota-unavailable`. Anything else that `work` throws is thrown, with nothing written.
+ */
+export async function transaction<T>(database: Database, work: () => T): Promise<T> {
+  const sinceMs = performance.now();
+  for (;;) {
+    try {
+      return atOnce(database, work);
+    } catch (error) {
+      const code = sqliteCode(error);
+      if (code === null || !isPassing(code)) throw error;
+      const busy = code === sqliteBusy || code === sqliteLocked;
+      if (!busy || performance.now() - sinceMs >= busyWaitMaxMs) throw unavailable(error);
+    }
+    await pause(busyRetryMs);
+  }
+}
+
+function atOnce<T>(database: Database, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    undo(database);
+    throw error;
+  }
+}
+
+/** SQLite has ended the transaction itself when the disk was full; what is to be told is why, not that. */
+export function undo(database: Database): void {
+  try {
+    database.exec('ROLLBACK');
+  } catch {}
+}
+
+function unavailable(error: unknown): FailureError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new FailureError({
+    kind: 'quota-unavailable',
+    message: `The database cannot be written now (${reason}); nothing was changed. Retry it.`,
+  });
+}

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { AccountRow, AccountStore, AuditEntry, Change, KeyRow, PlanRow } from '../../src/auth/account-store.ts';
+import { drivers } from './drivers.ts';
+
+const account: AccountRow = { id: 'dev', name: 'Dev', plan: 'pro', status: 'active', createdMs: 1_750_000_000_000 };
+const key: KeyRow = {
+  id: 'AbCdEf123456',
+  account: 'dev',
+  name: 'laptop',
+  tenant: 'dev/laptop',
+  prefix: 'sk-cv-AbCdEf123456',
+  secrets: [{ hash: 'ab'.repeat(32), untilMs: null }],
+  kind: 'user',
+  expiresMs: 1_760_000_000_000,
+  models: ['small', '*-embedding*'],
+  ips: ['10.0.0.0/8', '::1'],
+  limits: { rpm: 5, windows: { '5h': 10 } },
+  createdMs: 1_750_000_000_001,
+  revokedMs: null,
+};
+const bare = { expiresMs: null, models: null, ips: null, limits: null };
+const plan: PlanRow = { name: 'pro', definition: { rpm: 9, windows: 'off' }, updatedMs: 1_750_000_000_002 };
+
+function entry(over: Partial<AuditEntry> = {}): AuditEntry {
+  return { atMs: 1, actor: 'cli', action: 'a', subject: 's', before: null, after: null, ...over };
+}
+
+function apply(store: AccountStore, ...changes: Change[]): Promise<'done' | 'exists' | 'absent'> {
+  return store.apply(changes, entry());
+}
+
+const createAccount = (row: AccountRow): Change => ({ kind: 'create-account', account: row });
+const createKey = (row: KeyRow): Change => ({ kind: 'create-key', key: row });
+
+for (const driver of drivers) {
+  const { skip } = driver;
+
+  test(`${driver.name}: accounts, keys and plans come back as they were written, after a restart too`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const first = await store.accounts();
+    assert.deepEqual(await first.load(), { accounts: [], keys: [], plans: [] });
+    const other: KeyRow = { ...key, ...bare, id: 'x', name: 'ci', secrets: [{ hash: 'cd', untilMs: null }] };
+    // In one step: a key may come with its account.
+    const done = await apply(first, createAccount(account), createKey(key), createKey(other), {
+      kind: 'put-plan',
+      plan,
+    });
+    assert.equal(done, 'done');
+    await first.close();
+    const again = await store.accounts();
+    const stored = await again.load();
+    assert.deepEqual(stored.accounts, [account]);
+    assert.deepEqual(
+      stored.keys.toSorted((a, b) => a.id.localeCompare(b.id)),
+      [key, other],
+    );
+    assert.deepEqual(stored.plans, [plan]);
+    await again.close();
+  });
+
+  test(`${driver.name}: S22 another process sees by the version that something was written`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const server = await store.accounts();
+    const cli = await store.accounts();
+    const versions = [await server.version()];
+    const steps: Change[] = [
+      createAccount(account),
+      { kind: 'update-account', id: 'dev', set: { status: 'suspended' } },
+      createKey(key),
+      { kind: 'replace-secrets', id: key.id, secrets: [{ hash: 'ff', untilMs: null }] },
+      { kind: 'put-plan', plan },
+      { kind: 'delete-plan', name: 'pro' },
+      { kind: 'revoke-key', id: key.id, atMs: 1_750_000_000_002 },
+    ];
+    for (const change of steps) {
+      assert.equal(await apply(cli, change), 'done', change.kind);
+      versions.push(await server.version());
+    }
+    assert.deepEqual(
+      versions.toSorted((a, b) => a - b),
+      [...new Set(versions)],
+    );
+    const { accounts, keys, plans } = await server.load();
+    assert.equal(keys[0]?.revokedMs, 1_750_000_000_002);
+    assert.deepEqual(accounts, [{ ...account, status: 'suspended' }]);
+    assert.deepEqual(plans, []);
+    await server.close();
+    await cli.close();
+  });
+
+  test(`${driver.name}: what contradicts the store changes nothing, of a step with several changes too`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    assert.equal(await apply(accounts, createKey(key)), 'absent', 'a key of no account');
+    assert.equal(await apply(accounts, createAccount(account), createKey(key)), 'done');
+    const before = await accounts.load();
+    const version = await accounts.version();
+    const other: KeyRow = { ...key, id: 'other', name: 'other', secrets: [{ hash: '00', untilMs: null }] };
+    const refused: [string, 'exists' | 'absent', Change][] = [
+      ['an account twice', 'exists', createAccount(account)],
+      ['one identity twice', 'exists', createKey({ ...other, name: key.name })],
+      ['one secret twice', 'exists', createKey({ ...other, secrets: key.secrets })],
+      ['nobody', 'absent', { kind: 'update-account', id: 'nobody', set: { plan: 'x' } }],
+      ['no such key', 'absent', { kind: 'revoke-key', id: 'nobody', atMs: 3 }],
+      ['no such key', 'absent', { kind: 'replace-secrets', id: 'nobody', secrets: [{ hash: '11', untilMs: null }] }],
+      ['no such plan', 'absent', { kind: 'delete-plan', name: 'nobody' }],
+    ];
+    for (const [why, answer, change] of refused) {
+      assert.equal(await apply(accounts, { kind: 'put-plan', plan }, change), answer, why);
+    }
+    assert.equal(await accounts.version(), version);
+    assert.deepEqual(await accounts.load(), before);
+    assert.equal((await accounts.audit({ limit: 10, before: null })).length, 1);
+    await accounts.close();
+  });
+
+  test(`${driver.name}: a revoked key stays revoked and gives its name free, but not its secret`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    await apply(accounts, createAccount(account), createKey(key));
+    const revoke: Change = { kind: 'revoke-key', id: key.id, atMs: 5 };
+    assert.equal(await apply(accounts, revoke), 'done');
+    assert.equal(await apply(accounts, revoke), 'absent', 'revoked once');
+    const secrets = [{ hash: '22', untilMs: null }];
+    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets }), 'absent');
+    assert.equal(await apply(accounts, createKey({ ...key, id: 'next' })), 'exists');
+    assert.equal(await apply(accounts, createKey({ ...key, id: 'next', secrets })), 'done');
+    await accounts.close();
+  });
+
+  test(`${driver.name}: a rotation leaves the new secret and the old one until the overlap ends`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    await apply(accounts, createAccount(account), createKey(key));
+    const old = key.secrets[0]!.hash;
+    const overlap = [
+      { hash: 'ee'.repeat(32), untilMs: null },
+      { hash: old, untilMs: 1_750_000_100_000 },
+    ];
+    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets: overlap }), 'done');
+    assert.deepEqual((await accounts.load()).keys[0], { ...key, secrets: overlap });
+    const next = [{ hash: 'dd'.repeat(32), untilMs: null }];
+    assert.equal(await apply(accounts, { kind: 'replace-secrets', id: key.id, secrets: next }), 'done');
+    assert.deepEqual((await accounts.load()).keys[0]?.secrets, next);
+    await accounts.close();
+  });
+
+  test(`${driver.name}: a plan written again replaces the one of its name`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const later: PlanRow = { name: 'pro', definition: { tokens: { month: 1e12 } }, updatedMs: 1_750_000_000_009 };
+    assert.equal(await apply(accounts, { kind: 'put-plan', plan }), 'done');
+    assert.equal(await apply(accounts, { kind: 'put-plan', plan: later }), 'done');
+    assert.deepEqual((await accounts.load()).plans, [later]);
+    await accounts.close();
+  });
+
+  test(`${driver.name}: the audit trail is read newest first, page by page`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    for (let at = 1; at <= 5; at += 1) {
+      const written = entry({
+        atMs: at,
+        action: 'plan.put',
+        subject: 'pro',
+        before: at === 1 ? null : { at: at - 1 },
+        after: { at },
+      });
+      await accounts.apply([{ kind: 'put-plan', plan }], written);
+    }
+    const first = await accounts.audit({ limit: 3, before: null });
+    assert.deepEqual(
+      first.map(({ id: _, ...rest }) => rest),
+      [5, 4, 3].map((at) => ({
+        atMs: at,
+        actor: 'cli',
+        action: 'plan.put',
+        subject: 'pro',
+        before: { at: at - 1 },
+        after: { at },
+      })),
+    );
+    const second = await accounts.audit({ limit: 3, before: first[2]!.id });
+    assert.deepEqual(
+      second.map((row) => row.atMs),
+      [2, 1],
+    );
+    assert.equal(second[1]?.before, null);
+    assert.deepEqual(await accounts.audit({ limit: 3, before: second[1]!.id }), []);
+    await accounts.close();
+  });
+
+  test(`${driver.name}: of two that create the same key at one moment one is refused`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const writers = await Promise.all(Array.from({ length: 4 }, () => store.accounts()));
+    await apply(writers[0]!, createAccount(account));
+    const answers = await Promise.all(
+      writers.map((writer, at) =>
+        apply(writer, createKey({ ...key, id: `k${at}`, secrets: [{ hash: `${at}`, untilMs: null }] })),
+      ),
+    );
+    assert.deepEqual(answers.toSorted(), ['done', 'exists', 'exists', 'exists']);
+    assert.equal((await writers[0]!.load()).keys.length, 1);
+    for (const writer of writers) await writer.close();
+  });
+
+  test(`${driver.name}: S4 hostile text is data`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const accounts = await store.accounts();
+    const hostile = `'); DROP TABLE api_key; --"$1%_?\\`;
+    await apply(accounts, createAccount({ ...account, id: hostile, name: hostile }));
+    await accounts.apply(
+      [{ kind: 'put-plan', plan: { ...plan, name: hostile } }],
+      entry({ subject: hostile, after: hostile }),
+    );
+    const stored = await accounts.load();
+    assert.equal(stored.accounts[0]?.name, hostile);
+    assert.equal(stored.plans[0]?.name, hostile);
+    assert.equal((await accounts.audit({ limit: 1, before: null }))[0]?.after, hostile);
+    assert.equal(await apply(accounts, { kind: 'update-account', id: `' OR '1'='1`, set: { plan: 'x' } }), 'absent');
+    await accounts.close();
+  });
+}
