@@ -1,0 +1,56 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomFillSync } from 'node:crypto';
+
+/** Below this a secret could be guessed: whoever signs or encrypts with one refuses to begin (faults.md S9). */
+export const secretBytesMin = 32;
+
+/** Encrypts what a store keeps, so that a copy of the database alone tells nothing. */
+export interface Sealer {
+  /** `context` says where the sealed bytes belong, and must be given again to open them: rows cannot be swapped. */
+  seal(plain: Uint8Array, context: string): Buffer;
+  /** Null when they were sealed with another secret or context, or were changed. */
+  open(sealed: Uint8Array, context: string): Buffer | null;
+}
+
+/** First byte of everything sealed: AES-256-GCM, nonce of 12 bytes, tag of 16 at the end. */
+const form = 1;
+const nonceBytes = 12;
+const tagBytes = 16;
+const keyBytes = 32;
+
+/**
+ * AES-256-GCM under a key derived from `secret` for one purpose alone, such as `replies`: what is sealed for one
+ * purpose opens for no other. Nonces are random, which is safe up to 2^32 sealings a purpose. Throws for a short secret.
+ */
+export function createSealer(secret: string, purpose: string): Sealer {
+  checkSecret(secret);
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes));
+  return {
+    seal(plain, context) {
+      const head = Buffer.alloc(1 + nonceBytes);
+      head[0] = form;
+      const nonce = randomFillSync(head.subarray(1));
+      const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+      cipher.setAAD(Buffer.from(context));
+      return Buffer.concat([head, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+    },
+    open(sealed, context) {
+      if (sealed.length < 1 + nonceBytes + tagBytes || sealed[0] !== form) return null;
+      const nonce = sealed.subarray(1, 1 + nonceBytes);
+      const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes });
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
+      try {
+        const plain = decipher.update(sealed.subarray(1 + nonceBytes, sealed.length - tagBytes));
+        return Buffer.concat([plain, decipher.final()]);
+      } catch {
+        return null;
+      }
+    },
+  };
+}
+
+/** Throws for a secret that is empty or shorter than `secretBytesMin`. */
+export function checkSecret(secret: string | Uint8Array): void {
+  const bytes = typeof secret === 'string' ? Buffer.byteLength(secret) : secret.length;
+  if (bytes < secretBytesMin) throw new Error(`a secret of ${bytes} bytes is too short: ${secretBytesMin} at least`);
+}
