@@ -95,6 +95,82 @@ keys: [ { key: sk-cv-12345678, plan: nothing } ]`),
   );
 });
 
+test('plans that contradict themselves are refused', () => {
+  const order = (longer: string) =>
+    `is more than ${longer} allows: a shorter window cannot allow more than a longer one`;
+  for (const [plan, errors] of [
+    ['windows: { 5h: 51, week: 50 }', [`plans.a.windows.5h: ${order('week')}`]],
+    ['windows: { week: 51, month: 50 }', [`plans.a.windows.week: ${order('month')}`]],
+    ['windows: { 5h: 51, week: off, month: 50 }', [`plans.a.windows.5h: ${order('month')}`]],
+    ['windows: { 5h: 50, week: 50, month: 50 }', []],
+    ['windows: { 5h: off, month: 50 }', []],
+    ['tokens: { 5h: 2, month: 1 }', [`plans.a.tokens.5h: ${order('month')}`]],
+    ['budget: { week: 0.2, month: 0.1 }', [`plans.a.budget.week: ${order('month')}`]],
+    ['tier_limits: { t: { 5h: 2, week: 1 } }', [`plans.a.tier_limits.t.5h: ${order('week')}`]],
+    ['models: []', ['plans.a.models: expected at least one model; off allows all']],
+    [
+      'windows: { 5h: 5 }, notify: { at: [0.5, 1, 0.5], webhook: https://h.example/x, secret: a-secret-of-more-than-thirty-two-bytes }',
+      ['plans.a.notify.at: holds a share twice'],
+    ],
+    [
+      'notify: { webhook: https://h.example/x, secret: a-secret-of-more-than-thirty-two-bytes }',
+      ['plans.a.notify: has nothing to tell: the plan limits no window'],
+    ],
+  ] as const) {
+    assert.deepEqual(errorsOf(`tiers: { t: {} }\nplans: { a: { ${plan} } }`), errors, plan);
+  }
+});
+
+test('amounts are bounded, and no finer than what is counted', () => {
+  for (const [text, error] of [
+    ['plans: { a: { windows: { 5h: 0.0005 } } }', 'plans.a.windows.5h: expected a multiple of 0.001'],
+    ['plans: { a: { windows: { 5h: -1 } } }', 'plans.a.windows.5h: expected a number of at least 0'],
+    ['plans: { a: { windows: { 5h: 2e12 } } }', 'plans.a.windows.5h: expected a number of at most 1000000000000'],
+    ['plans: { a: { tokens: { 5h: 1.5 } } }', 'plans.a.tokens.5h: expected off or a whole number'],
+    ['plans: { a: { budget: { month: 5000001 } } }', 'plans.a.budget.month: expected a number of at most 5000000'],
+    ['plans: { a: { rpm: 1.5 } }', 'plans.a.rpm: expected off or a whole number of at least 1'],
+    ['costs: { chat: 0.0001 }', 'costs.chat: expected a multiple of 0.001'],
+    ['costs: { chat: 10001 }', 'costs.chat: expected a number of at most 10000'],
+    [`${providers}models: { a: { targets: [local/q], cost: 0.0015 } }`, 'models.a.cost: expected a multiple of 0.001'],
+    [
+      'keys: [{ key: sk-cv-12345678, ips: [10.0.0.0/33] }]',
+      'keys[0].ips[0]: expected an address or network such as 10.0.0.0/8',
+    ],
+    [
+      'server: { trusted_proxies: [300.0.0.1] }',
+      'server.trusted_proxies[0]: expected an address or network such as 10.0.0.0/8',
+    ],
+  ] as const) {
+    assert.deepEqual(errorsOf(text), [error], text);
+  }
+  for (const units of [0, 0.001, 0.05, 0.29, 1.005, 999_999_999_999.999]) {
+    assert.deepEqual(errorsOf(`plans: { a: { windows: { 5h: ${units} } } }`), [], String(units));
+  }
+});
+
+test("a plan's tier limits speak of tiers that exist, and fit those of the tier itself", () => {
+  const text = (plan: string) => `${providers}models: { m: { tier: premium, targets: [local/q] } }
+tiers: { basic: { 5h: 10, week: 100 } }
+plans: { a: { tier_limits: { ${plan} } } }`;
+  assert.deepEqual(errorsOf(text('premium: { rpm: 1 }, basic: off')), []);
+  assert.deepEqual(errorsOf(text('premum: { rpm: 1 }')), [
+    "plans.a.tier_limits.premum: no model has this tier, and tiers does not define it (did you mean 'premium'?)",
+  ]);
+  assert.deepEqual(errorsOf(text('basic: { 5h: 101 }')), [
+    'plans.a.tier_limits.basic.5h: is more than the week of tiers.basic allows: a shorter window cannot allow more than a longer one',
+  ]);
+  assert.deepEqual(errorsOf(text('basic: { week: 9 }')), [
+    'plans.a.tier_limits.basic.week: is less than the 5h of tiers.basic allows',
+  ]);
+  assert.deepEqual(errorsOf(text('basic: { 5h: 101, week: off }')), []);
+});
+
+test('a contradiction is said with its line and column', () => {
+  const result = checkConfigText('plans:\n  free:\n    windows:\n      week: 5\n      5h: 50\n', 'c.yaml', {});
+  assert.ok(!result.ok);
+  assert.deepEqual([result.errors[0]?.line, result.errors[0]?.column], [5, 7]);
+});
+
 test('two keys never share identity or secret, and a plan belongs to the account', () => {
   assert.deepEqual(
     errorsOf(`plans: { free: {}, pro: {} }
@@ -141,8 +217,9 @@ test('providers, stores and tools that lack what they need are refused', () => {
 test('S9: secrets that sign are refused when they are short', () => {
   const message = 'expected a secret of at least 32 bytes (openssl rand -base64 32 makes one)';
   assert.deepEqual(errorsOf('storage: { secret: short }'), [`storage.secret: ${message}`]);
-  assert.deepEqual(errorsOf('plans: { a: { notify: { webhook: https://h.example/x, secret: "" } } }'), [
-    `plans.a.notify.secret: ${message}`,
-  ]);
+  assert.deepEqual(
+    errorsOf('plans: { a: { windows: { 5h: 1 }, notify: { webhook: https://h.example/x, secret: "" } } }'),
+    [`plans.a.notify.secret: ${message}`],
+  );
   assert.deepEqual(errorsOf('admin: { key: short }'), ['admin.key: expected a secret of at least 16 characters']);
 });

@@ -1,6 +1,6 @@
 import { checkModels } from './cross-check-models.ts';
-import { didYouMean } from './nearest.ts';
-import type { ConfigPath, PathProblem } from './problem.ts';
+import { checkPlans } from './cross-check-plans.ts';
+import type { PathProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 
 export interface CrossCheckOptions {
@@ -38,20 +38,6 @@ function checkProviders({ providers }: Config): PathProblem[] {
       problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
     }
   }
-  return problems;
-}
-
-function checkPlans(config: Config): PathProblem[] {
-  const problems: PathProblem[] = [];
-  const check = (plan: string | undefined, path: ConfigPath) => {
-    if (plan === undefined || Object.hasOwn(config.plans, plan)) return;
-    problems.push({ path, message: `there is no such plan${didYouMean(plan, Object.keys(config.plans))}` });
-  };
-  check(config.default_plan, ['default_plan']);
-  for (const [name, account] of Object.entries(config.accounts)) check(account.plan, ['accounts', name, 'plan']);
-  config.keys.forEach((key, index) => {
-    check(key.plan, ['keys', index, 'plan']);
-  });
   return problems;
 }
 

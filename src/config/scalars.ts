@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
@@ -86,7 +87,8 @@ export function instant() {
 
 const instantForm = /^(\d{4}-\d{2}-(\d{2}))(?:[Tt ](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)([Zz]|[+-]\d{2}:\d{2}))?$/;
 
-function parseInstantMs(text: string): number | undefined {
+/** Undefined when it is neither a date nor an RFC 3339 time. */
+export function parseInstantMs(text: string): number | undefined {
   const match = instantForm.exec(text);
   if (match === null) return undefined;
   const ms = Date.parse(match[3] === undefined ? match[1]! : `${match[1]}T${match[3]}${match[4]!.toUpperCase()}`);
@@ -150,4 +152,22 @@ export function positiveInt(max = 1_000_000_000) {
 /** A list of model names in which `*` stands for any characters. */
 export function globs() {
   return z.array(z.string().min(1).max(256)).max(1_000);
+}
+
+/** Most units that an endpoint or a model may cost: the product of both, ten images at once, stays a safe integer. */
+export const costUnitsMax = 10_000;
+
+/** Quota is counted in thousandths of a unit; a finer amount could not be kept. */
+export function milliMultiple<T extends z.ZodType<number>>(schema: T): T {
+  return schema.refine((units) => Math.round(units * 1_000) / 1_000 === units, 'expected a multiple of 0.001');
+}
+
+/** An IPv4 or IPv6 address, alone or with a prefix length. */
+export function network() {
+  const example = 'expected an address or network such as 10.0.0.0/8';
+  return z.string({ error: example }).refine((text) => {
+    const [, address = '', bits] = /^([0-9a-fA-F:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+    const version = isIP(address);
+    return version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
+  }, example);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { name, percentage, positiveInt } from './scalars.ts';
+import { costUnitsMax, milliMultiple, name, percentage, positiveInt } from './scalars.ts';
 import { timeoutsSchema } from './schema-providers.ts';
 
 const modelTypes = ['chat', 'embedding', 'speech', 'transcription', 'image', 'rerank'] as const;
@@ -98,7 +98,9 @@ export const modelSchema = z.strictObject({
     })
     .optional()
     .describe('A second attempt elsewhere when the first is slow.'),
-  cost: z.number().min(0).max(1_000_000).default(1).describe("Units a request costs, times the endpoint's cost."),
+  cost: milliMultiple(z.number().min(0).max(costUnitsMax))
+    .default(1)
+    .describe("Units a request costs, times the endpoint's cost."),
   dimensions: z.int().min(1).max(65_536).optional().describe('Length of its embedding vectors.'),
   space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings; a fallback never leaves it.'),
   voices: z

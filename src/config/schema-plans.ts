@@ -1,35 +1,84 @@
 import { z } from 'zod';
-import { globs, httpUrl, instant, name, orOff, positiveInt, secret, signingSecret } from './scalars.ts';
+import {
+  costUnitsMax,
+  globs,
+  httpUrl,
+  instant,
+  milliMultiple,
+  name,
+  network,
+  orOff,
+  positiveInt,
+  secret,
+  signingSecret,
+} from './scalars.ts';
 
-const amount = (description: string) =>
-  orOff(z.number().min(0).max(1_000_000_000_000), 'a number').optional().describe(description);
+/**
+ * The bounds keep every amount a whole number of milli-units, tokens or nano-USD that JavaScript and Lua hold exactly,
+ * with room for what runs above a limit.
+ */
+const unitsMax = 1_000_000_000_000;
+const tokensMax = 1_000_000_000_000;
+const budgetUsdMax = 5_000_000;
 
-const windows = (what: string, omitted: string) => ({
-  '5h': amount(`${what} in any 5 hours. ${omitted}`),
-  week: amount(`${what} in any 7 days. ${omitted}`),
-  month: amount(`${what} in any 30 days. ${omitted}`),
-});
+const amounts = {
+  units: () => orOff(milliMultiple(z.number().min(0).max(unitsMax)), 'a number'),
+  tokens: () => orOff(z.int().min(0).max(tokensMax), 'a whole number'),
+  usd: () => orOff(z.number().min(0).max(budgetUsdMax), 'a number'),
+};
+
+const windows = (measure: keyof typeof amounts, what: string, omitted: string) => {
+  const amount = (span: string) => amounts[measure]().optional().describe(`${what} in any ${span}. ${omitted}`);
+  return { '5h': amount('5 hours'), week: amount('7 days'), month: amount('30 days') };
+};
+
+type WindowAmounts = Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>>;
+
+/** What a shorter window allows beyond a longer one could never be used: whoever wrote it meant something else. */
+function inOrder<T extends z.ZodType<WindowAmounts>>(schema: T): T {
+  return schema.superRefine((value, context) => {
+    for (const { shorter, longer } of windowPairs) {
+      const [short, long] = [value[shorter], value[longer]];
+      if (typeof short === 'number' && typeof long === 'number' && short > long) {
+        context.addIssue({ code: 'custom', path: [shorter], message: contradiction(longer) });
+      }
+    }
+  });
+}
+
+export const windowPairs = [
+  { shorter: '5h', longer: 'week' },
+  { shorter: '5h', longer: 'month' },
+  { shorter: 'week', longer: 'month' },
+] as const;
+
+export function contradiction(longer: string): string {
+  return `is more than ${longer} allows: a shorter window cannot allow more than a longer one`;
+}
+
 const unlimited = 'Omitted or off: unlimited.';
 
 const perMinute = (what: string) => orOff(positiveInt(), 'a whole number of at least 1').describe(what);
 
 const tierLimit = (omitted: string) =>
   orOff(
-    z.strictObject({
-      rpm: perMinute(`Requests in any 60 seconds. ${omitted}`).optional(),
-      ...windows('Units', omitted),
-    }),
+    inOrder(
+      z.strictObject({
+        rpm: perMinute(`Requests in any 60 seconds. ${omitted}`).optional(),
+        ...windows('units', 'Units', omitted),
+      }),
+    ),
     'an object with rpm, 5h, week, month',
   );
 
 export const planSchema = z.strictObject({
-  windows: orOff(z.strictObject(windows('Units', unlimited)), 'an object with 5h, week, month')
+  windows: orOff(inOrder(z.strictObject(windows('units', 'Units', unlimited))), 'an object with 5h, week, month')
     .optional()
     .describe('Units (a request is one) in rolling windows. Omitted or off: unlimited.'),
   rpm: perMinute('Requests in any 60 seconds. Omitted: 60; only off disables it.').default(60),
   tpm: perMinute('Tokens in any 60 seconds. Omitted or off: unlimited.').optional(),
   concurrency: perMinute('Requests at one time. Omitted or off: unlimited.').optional(),
-  models: orOff(globs(), 'a list of model names')
+  models: orOff(globs().min(1, 'expected at least one model; off allows all'), 'a list of model names')
     .optional()
     .describe('Models it may use; * stands for any characters. Omitted or off: all.'),
   tier_limits: orOff(
@@ -38,10 +87,10 @@ export const planSchema = z.strictObject({
   )
     .optional()
     .describe('Limits by tier. An omitted tier has the limits of tiers; only off disables them.'),
-  tokens: orOff(z.strictObject(windows('Tokens', unlimited)), 'an object with 5h, week, month')
+  tokens: orOff(inOrder(z.strictObject(windows('tokens', 'Tokens', unlimited))), 'an object with 5h, week, month')
     .optional()
     .describe('Tokens in rolling windows.'),
-  budget: orOff(z.strictObject(windows('USD', unlimited)), 'an object with 5h, week, month')
+  budget: orOff(inOrder(z.strictObject(windows('usd', 'USD', unlimited))), 'an object with 5h, week, month')
     .optional()
     .describe('USD in rolling windows.'),
   scope: z.enum(['account', 'key']).default('account').describe('Whether all keys of an account share these limits.'),
@@ -51,6 +100,7 @@ export const planSchema = z.strictObject({
         .array(z.number().gt(0).max(1))
         .min(1)
         .max(20)
+        .refine((shares) => new Set(shares).size === shares.length, 'holds a share twice')
         .default([0.8, 0.95, 1])
         .describe('Shares of a window at which a notice is sent.'),
       webhook: httpUrl().describe('Where notices are posted.'),
@@ -111,11 +161,7 @@ export const declaredKeySchema = z.strictObject({
   plan: name("a plan's name").optional().describe("Shorthand for the account's plan."),
   expires: instant().optional().describe('When it stops working: a date (its first instant, UTC) or a time.'),
   models: globs().optional().describe('Models it may use; * stands for any characters. Default: all of the plan.'),
-  ips: z
-    .array(z.string().regex(/^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/, 'expected an address or network such as 10.0.0.0/8'))
-    .max(1_000)
-    .default([])
-    .describe('Addresses it may be used from. Empty: any.'),
+  ips: z.array(network()).max(1_000).default([]).describe('Addresses it may be used from. Empty: any.'),
 });
 
 export const keysSchema = z
@@ -125,7 +171,7 @@ export const keysSchema = z
   .describe('Declared keys, for tests and GitOps.');
 
 const cost = (units: number, what: string) =>
-  z.number().min(0).max(1_000_000).default(units).describe(`Units ${what} costs.`);
+  milliMultiple(z.number().min(0).max(costUnitsMax)).default(units).describe(`Units ${what} costs.`);
 
 export const costsSchema = z
   .strictObject({

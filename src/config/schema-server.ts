@@ -1,13 +1,9 @@
 import { z } from 'zod';
-import { duration, httpUrl, secret, signingSecret, size } from './scalars.ts';
+import { duration, httpUrl, network, secret, signingSecret, size } from './scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
   .regex(/^(\*|https?:\/\/[^/\s]+)$/i, 'expected an origin such as https://app.example.org, without a path, or "*"');
-
-const network = z
-  .string({ error: 'expected an address or network such as 10.0.0.0/8' })
-  .regex(/^[0-9a-fA-F:.]{2,45}(\/\d{1,3})?$/, 'expected an address or network such as 10.0.0.0/8');
 
 /** Where Culvert listens and what it takes from callers. */
 export const serverSchema = z
@@ -31,7 +27,7 @@ export const serverSchema = z
       .max(1_000)
       .default([])
       .describe('Web origins that may call from a browser. Empty: CORS is off.'),
-    trusted_proxies: z.array(network).max(1_000).default([]).describe('Proxies whose X-Forwarded-For is believed.'),
+    trusted_proxies: z.array(network()).max(1_000).default([]).describe('Proxies whose X-Forwarded-For is believed.'),
     shutdown_grace: duration({ max: '1h' })
       .prefault('30s')
       .describe('How long running streams may go on after SIGTERM.'),

@@ -29,19 +29,13 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
   when,
 });
 
-const limits = 'limits come with part 2; until then only off is accepted, or nothing';
 const saysSomething = (value: unknown) => value !== 'off' && !isEmpty(value);
 
 export const unbuilt: readonly Unbuilt[] = [
   warn('server.public_url', 'part 5 (images)'),
   warn('server.upload_limit', 'part 5 (audio and images)'),
-  warn('server.trusted_proxies', 'part 2 (keys by address)', saysSomething),
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
-  refuse('storage.database', 'PostgreSQL comes with part 2; until then only sqlite is accepted', isNot('sqlite')),
-  refuse('storage.state', 'Redis comes with part 2; until then only memory is accepted', isNot('memory')),
   refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
-  warn('storage.on_state_loss', 'part 2 (Redis)'),
-  warn('storage.secret', 'part 2 (Idempotency-Key)'),
   warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
   warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
   warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'openai-responses' || value === 'gemini'),
@@ -69,23 +63,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('models.*.targets.*.price.image', 'part 5 (images)'),
   warn('models.*.targets.*.price.minute', 'part 5 (audio)'),
   warn('models.*.targets.*.price.million_chars', 'part 5 (audio)'),
-  refuse('tiers.*', limits, limitsSomething),
-  refuse('plans.*.windows', limits, limitsSomething),
-  refuse('plans.*.rpm', limits, saysSomething),
-  refuse('plans.*.tpm', limits, saysSomething),
-  refuse('plans.*.concurrency', limits, saysSomething),
-  refuse('plans.*.models', limits, saysSomething),
-  refuse('plans.*.tier_limits', limits, limitsSomething),
-  refuse('plans.*.tokens', limits, limitsSomething),
-  refuse('plans.*.budget', limits, limitsSomething),
-  warn('accounts.*.name', 'a later part (the admin API)'),
-  warn('plans.*.scope', 'part 2 (limits)'),
-  warn('plans.*.notify', 'part 2 (notices)'),
-  refuse(
-    'keys.*.ips',
-    'addresses of keys are checked from part 2 on; until then only an empty list is accepted',
-    saysSomething,
-  ),
   warn('costs.messages', 'part 3 (messages)'),
   warn('costs.responses', 'part 3 (responses)'),
   warn('costs.embeddings', 'part 4 (embeddings)'),
@@ -101,7 +78,7 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('vectors', 'part 4 (vectors)'),
   warn('tools', 'part 6 (web tools)'),
   warn('fetch', 'part 3 (fetching of URLs that callers give)'),
-  warn('telemetry.log.bodies', 'part 2 (logging of bodies)', (value) => value !== false),
+  warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];
 
@@ -130,12 +107,6 @@ function matches(value: unknown, pattern: readonly string[], path: ConfigPath): 
   return Object.entries(value)
     .filter(([key]) => step === '*' || step === key)
     .flatMap(([key, child]) => matches(child, rest, [...path, key]));
-}
-
-/** False for off, for nothing, and for objects in which everything is off or nothing. */
-function limitsSomething(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.values(value).some(limitsSomething);
-  return value !== 'off';
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,0 +1,72 @@
+import { didYouMean } from './nearest.ts';
+import type { ConfigPath, PathProblem } from './problem.ts';
+import type { Config, PlanConfig } from './schema.ts';
+import { contradiction, windowPairs } from './schema-plans.ts';
+
+/** Plans that are named exist, and plans fit the tiers and windows that they speak of. */
+export function checkPlans(config: Config): PathProblem[] {
+  const problems: PathProblem[] = [];
+  const check = (plan: string | undefined, path: ConfigPath) => {
+    if (plan === undefined || Object.hasOwn(config.plans, plan)) return;
+    problems.push({ path, message: `there is no such plan${didYouMean(plan, Object.keys(config.plans))}` });
+  };
+  check(config.default_plan, ['default_plan']);
+  for (const [name, account] of Object.entries(config.accounts)) check(account.plan, ['accounts', name, 'plan']);
+  config.keys.forEach((key, index) => {
+    check(key.plan, ['keys', index, 'plan']);
+  });
+  for (const [name, plan] of Object.entries(config.plans)) {
+    for (const { path, message } of checkPlan(plan, config)) problems.push({ path: ['plans', name, ...path], message });
+  }
+  return problems;
+}
+
+/** What one plan says that its own schema cannot judge; paths begin in the plan. For the admin API's plans too. */
+export function checkPlan(plan: PlanConfig, config: Pick<Config, 'tiers' | 'models'>): PathProblem[] {
+  return [...checkTiers(plan, config), ...checkNotify(plan, config.tiers)];
+}
+
+function checkTiers(plan: PlanConfig, { tiers, models }: Pick<Config, 'tiers' | 'models'>): PathProblem[] {
+  if (plan.tier_limits === undefined || plan.tier_limits === 'off') return [];
+  const known = new Set(Object.keys(tiers));
+  for (const { tier } of Object.values(models)) if (tier !== undefined) known.add(tier);
+  const problems: PathProblem[] = [];
+  for (const [tier, own] of Object.entries(plan.tier_limits)) {
+    const path = ['tier_limits', tier];
+    if (!known.has(tier)) {
+      const message = `no model has this tier, and tiers does not define it${didYouMean(tier, [...known])}`;
+      problems.push({ path, message });
+      continue;
+    }
+    const shared = Object.hasOwn(tiers, tier) ? tiers[tier] : 'off';
+    if (own === 'off' || shared === undefined || shared === 'off') continue;
+    for (const { shorter, longer } of windowPairs) {
+      // Where the plan says both, the schema has seen them; here one of the two is the tier's own.
+      if ((own[shorter] === undefined) === (own[longer] === undefined)) continue;
+      const [short, long] = [own[shorter] ?? shared[shorter], own[longer] ?? shared[longer]];
+      if (typeof short !== 'number' || typeof long !== 'number' || short <= long) continue;
+      if (own[shorter] === undefined) {
+        problems.push({ path: [...path, longer], message: `is less than the ${shorter} of tiers.${tier} allows` });
+      } else {
+        problems.push({ path: [...path, shorter], message: contradiction(`the ${longer} of tiers.${tier}`) });
+      }
+    }
+  }
+  return problems;
+}
+
+/** Notices tell of windows that fill up: without any, none would ever be sent. */
+function checkNotify(plan: PlanConfig, tiers: Config['tiers']): PathProblem[] {
+  if (plan.notify === undefined) return [];
+  const tierLimits =
+    plan.tier_limits === 'off' ? [] : [...Object.values(plan.tier_limits ?? {}), ...Object.values(tiers)];
+  const windowed = [plan.windows, plan.tokens, plan.budget, ...tierLimits].some(hasWindow);
+  return windowed ? [] : [{ path: ['notify'], message: 'has nothing to tell: the plan limits no window' }];
+}
+
+function hasWindow(
+  limits: Partial<Record<'5h' | 'week' | 'month', number | 'off' | undefined>> | 'off' | undefined,
+): boolean {
+  if (limits === undefined || limits === 'off') return false;
+  return (['5h', 'week', 'month'] as const).some((window) => typeof limits[window] === 'number');
+}
