@@ -11,7 +11,8 @@ export type Failure =
   | { kind: 'not-found'; message: string }
   | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
   | { kind: 'request-timeout'; message: string }
-  | { kind: 'conflict'; message: string }
+  /** With `retryAfterMs` the same request may pass then. */
+  | { kind: 'conflict'; message: string; retryAfterMs?: number }
   | { kind: 'body-too-large'; limitBytes: number }
   | { kind: 'unsupported-media-type'; received: string | null; expected: string }
   | { kind: 'unsupported-encoding'; message: string }
@@ -115,7 +116,7 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
     type: typeByStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
     message: messageOf(failure),
     param: 'param' in failure ? failure.param : failure.kind.startsWith('model-') ? 'model' : null,
-    retryable: status === 502 || status === 503,
+    retryable: status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined),
     retryAfterMs: retryAfterOf(failure, nowMs),
     quota: failure.kind === 'quota-exceeded' ? failure : null,
   };
@@ -131,6 +132,8 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
     case 'quota-unavailable':
     case 'overloaded':
       return 1_000;
+    case 'conflict':
+      return failure.retryAfterMs ?? null;
     default:
       return null;
   }

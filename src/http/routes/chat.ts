@@ -1,5 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { runChat } from '../../inference/pipeline/chat.ts';
+import { readIdempotencyKey } from '../../inference/pipeline/idempotency.ts';
 import { readWishes } from '../../inference/pipeline/routing-wishes.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Route } from '../exchange.ts';
@@ -20,6 +21,9 @@ export function chatRoute(services: Services): Route {
       const admitted = exchange.admitted!;
       const wishes = readWishes(exchange.request.headers);
       if ('kind' in wishes) return caller.refuse(wishes, admitted.headers);
+      const idempotencyKey = readIdempotencyKey(exchange.request.headers);
+      if (idempotencyKey !== null && typeof idempotencyKey === 'object')
+        return caller.refuse(idempotencyKey, admitted.headers);
       const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
       if (body === null) return;
       if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
@@ -34,6 +38,7 @@ export function chatRoute(services: Services): Route {
         caller,
         callerHeaders: exchange.request.headers,
         wishes,
+        idempotencyKey,
         atMs: exchange.atMs,
         startedMs: exchange.startedMs,
       });

@@ -34,6 +34,8 @@ export interface ChatCall {
   caller: Caller;
   callerHeaders: Job['callerHeaders'];
   wishes: RoutingWishes;
+  /** Of `Idempotency-Key`; a stream is run whatever it says. */
+  idempotencyKey: string | null;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
@@ -44,48 +46,58 @@ export interface ChatCall {
  * caller's answer in every case.
  */
 export async function runChat(services: Services, call: ChatCall): Promise<void> {
-  const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
-
   const reading = services.conversations.read(call.body, call.dialect);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(read.failure);
+  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   const body = read.value;
+  const { idempotencyKey: key, caller, endpoint, requestId } = call;
   try {
-    const { facts } = body;
-    const alias = snapshot.models.resolve(facts.model, call.principal);
-    if ('kind' in alias) return refuse(alias);
-    const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
-    if ('kind' in candidates) return refuse(candidates);
-    const incapable = noneCapable(alias.id, candidates, facts.needs);
-    if (incapable !== null) return refuse(incapable);
-
-    const claim: Claim = {
-      requestId: call.requestId,
-      principal: call.principal,
-      endpoint: call.endpoint,
-      alias: alias.id,
-      tier: alias.tier,
-      costMilli: costMilliOf(snapshot, alias, call.endpoint),
-      inputTokensEstimate: facts.needs.inputTokensEstimate,
-      atMs: call.atMs,
-    };
-    const reserved = await services.admission.reserve(claim);
-    if (reserved.kind !== 'reserved') return refuse(reserved);
-
-    const dialect = callerDialectOf(call.dialect);
-    const head = headOf(call, alias, facts.includeUsage);
-    const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
-    const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
-    try {
-      if (facts.stream) call.caller.expectStream(costHeaders(job));
-      if (facts.n === 1) await runAttempts(services, job);
-      else await runChoices(services, job, body, { dialect, head });
-    } finally {
-      settle(services, call, claim, reserved, job);
+    if (key === null || body.facts.stream) await runRead(services, call, body);
+    else {
+      const { tenant } = call.principal;
+      const keyed = { key, tenant, endpoint, requestId, body: call.body, caller, headers: call.admitted.headers };
+      await services.idempotency.once(keyed, (patient) => runRead(services, { ...call, caller: patient }, body));
     }
   } finally {
     body.release();
+  }
+}
+
+/** From the model on. */
+async function runRead(services: Services, call: ChatCall, body: ConversationBody): Promise<void> {
+  const snapshot = services.snapshot();
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const { facts } = body;
+  const alias = snapshot.models.resolve(facts.model, call.principal);
+  if ('kind' in alias) return refuse(alias);
+  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
+  if ('kind' in candidates) return refuse(candidates);
+  const incapable = noneCapable(alias.id, candidates, facts.needs);
+  if (incapable !== null) return refuse(incapable);
+
+  const claim: Claim = {
+    requestId: call.requestId,
+    principal: call.principal,
+    endpoint: call.endpoint,
+    alias: alias.id,
+    tier: alias.tier,
+    costMilli: costMilliOf(snapshot, alias, call.endpoint),
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    atMs: call.atMs,
+  };
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return refuse(reserved);
+
+  const dialect = callerDialectOf(call.dialect);
+  const head = headOf(call, alias, facts.includeUsage);
+  const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
+  const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
+  try {
+    if (facts.stream) call.caller.expectStream(costHeaders(job));
+    if (facts.n === 1) await runAttempts(services, job);
+    else await runChoices(services, job, body, { dialect, head });
+  } finally {
+    settle(services, call, claim, reserved, job);
   }
 }
 

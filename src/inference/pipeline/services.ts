@@ -9,6 +9,7 @@ import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
+import type { Idempotency } from './idempotency.ts';
 import type { ModelTable } from './model-table.ts';
 
 /** What every request of every endpoint needs; lives as long as the process. */
@@ -21,6 +22,7 @@ export interface Services {
   admission: Admission;
   settlement: Settlement;
   conversations: ConversationReader;
+  idempotency: Idempotency;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

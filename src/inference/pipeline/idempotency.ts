@@ -1,0 +1,198 @@
+import { createHash, webcrypto } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as rest } from 'node:timers/promises';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import type { Sealer } from '../../kernel/seal.ts';
+import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
+import type { Caller, HeaderList } from './caller.ts';
+import { PatientCaller, type WholeOutcome } from './idempotency-caller.ts';
+import { packReply, unpackReply } from './idempotency-reply.ts';
+
+/**
+ * `Idempotency-Key` (design §11), around anything that ends in a whole answer: the same key and body gets the stored
+ * reply, so that a retry after a timeout costs neither a second run nor a second charge.
+ */
+export interface Idempotency {
+  /**
+   * Runs `run` unless an earlier request of this key did, and ends the caller's answer in every case. Only what
+   * delivered something (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
+   */
+  once(request: KeyedRequest, run: (caller: Caller) => Promise<void>): Promise<void>;
+}
+
+export interface KeyedRequest {
+  /** From `readIdempotencyKey`. */
+  key: string;
+  tenant: string;
+  /** As in config's `costs`: the same key on another endpoint is another one. */
+  endpoint: string;
+  requestId: string;
+  /** As received. */
+  body: Buffer;
+  caller: Caller;
+  /** Limits as they stand for this caller now, sent with a repeat. */
+  headers: HeaderList;
+}
+
+export interface IdempotencyParts {
+  store: ReplyStore;
+  /** Of a purpose of its own. */
+  sealer: Sealer;
+  bootId: string;
+  clock: Clock;
+  /** Told when a reply could not be kept or a key not be freed; repeats are answered 409 from then on. */
+  onTrouble(message: string): void;
+  /** For tests: ms of real time otherwise. */
+  pause?: (ms: number) => Promise<void>;
+}
+
+const keepForMs = 24 * 3_600_000;
+/** Of a reply's body. Larger ones are not kept, and a repeat is told so. */
+const replyBytesMax = 1024 * 1024;
+/** What cannot be asked within this fails; what cannot be kept within it is kept while the caller has the answer. */
+const storeWaitMs = 250;
+const retryIntervalMs = 1_000;
+const retriesMax = 30;
+/** Replies and keys that wait to be written at one time; at 1 MB each this is the most memory they take. */
+const waitingMax = 64;
+
+/** The request's key; null without one. Costs one look at the headers for everybody else. */
+export function readIdempotencyKey(headers: IncomingHttpHeaders): string | null | Failure {
+  const given = headers['idempotency-key'];
+  if (given === undefined) return null;
+  if (typeof given === 'string' && /^[\x20-\x7e]{1,255}$/.test(given)) return given;
+  return invalid(null, "'Idempotency-Key' must be 1 to 255 printable ASCII characters.");
+}
+
+export function createIdempotency(parts: IdempotencyParts): Idempotency {
+  const { store, sealer, bootId, clock, onTrouble } = parts;
+  const pause = parts.pause ?? ((ms: number) => rest(ms, undefined, { ref: false }));
+  let waiting = 0;
+
+  async function take(request: KeyedRequest, scope: string): Promise<ReplyTaken | Failure> {
+    const { key, requestId } = request;
+    const nowMs = clock.wallMs();
+    const bodyHash = await hashOf(request.body);
+    const asked = store.take({ scope, key, bodyHash, requestId, bootId, nowMs, expiresMs: nowMs + keepForMs });
+    try {
+      const taken = await Promise.race([asked, pause(storeWaitMs).then(() => null)]);
+      if (taken !== null) return taken;
+    } catch (error) {
+      // Whether the key was taken is not known: a commit may have been made before its connection broke.
+      write(() => store.release(scope, key, requestId), requestId);
+      return error instanceof FailureError ? error.failure : unavailable;
+    }
+    const giveBack = () => write(() => store.release(scope, key, requestId), requestId);
+    asked.then((taken) => taken.kind === 'taken' && giveBack(), giveBack);
+    return unavailable;
+  }
+
+  /** Resolves once written, or after `storeWaitMs`; goes on trying for a while in any case. Never rejects. */
+  function write(step: () => Promise<void>, requestId: string): Promise<unknown> {
+    return Promise.race([writeAtLast(step, requestId), pause(storeWaitMs)]);
+  }
+
+  async function writeAtLast(step: () => Promise<void>, requestId: string): Promise<void> {
+    waiting++;
+    try {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await step();
+        } catch (error) {
+          if (tries < retriesMax && waiting <= waitingMax) {
+            await pause(retryIntervalMs);
+            continue;
+          }
+          onTrouble(`the Idempotency-Key of ${requestId} could not be written: ${String(error)}`);
+          return;
+        }
+      }
+    } finally {
+      waiting--;
+    }
+  }
+
+  async function keep(request: KeyedRequest, scope: string, outcome: WholeOutcome | null): Promise<void> {
+    const { key, requestId } = request;
+    if (outcome?.kind !== 'answered' || outcome.status < 200 || outcome.status > 299) {
+      await write(() => store.release(scope, key, requestId), requestId);
+      return;
+    }
+    const { status, body } = outcome;
+    const sealed = body.length > replyBytesMax ? null : sealer.seal(packReply(outcome), contextOf(scope, requestId));
+    await write(() => store.keep(scope, key, requestId, { status, sealed }), requestId);
+  }
+
+  function repeat(request: KeyedRequest, scope: string, taken: Exclude<ReplyTaken, { kind: 'taken' }>): void {
+    const { caller, headers } = request;
+    const first = taken.requestId;
+    const conflict = (message: string) => caller.refuse({ kind: 'conflict', message }, headers);
+    switch (taken.kind) {
+      case 'in-flight': {
+        const message = `The first request with this Idempotency-Key, ${first}, is still running. Retry in a second.`;
+        return caller.refuse({ kind: 'conflict', message, retryAfterMs: inFlightRetryMs }, headers);
+      }
+      case 'other-body':
+        return conflict(
+          `This Idempotency-Key was used with another request body, by ${first}. Use a new key for a new request.`,
+        );
+      case 'kept': {
+        if (taken.sealed === null) {
+          return conflict(
+            `The reply to the first request with this Idempotency-Key, ${first}, is over 1 MB and was not kept. It was not run again.`,
+          );
+        }
+        const packed = sealer.open(taken.sealed, contextOf(scope, first));
+        if (packed === null) {
+          return conflict(
+            `The reply to the first request with this Idempotency-Key, ${first}, can no longer be read. It was not run again.`,
+          );
+        }
+        const reply = unpackReply(packed);
+        const replay = [...reply.headers, 'x-culvert-idempotent-replay', first, ...headers];
+        return caller.answer(taken.status, replay, reply.body);
+      }
+    }
+  }
+
+  return {
+    async once(request, run) {
+      const { caller } = request;
+      const scope = `${request.endpoint}:${request.tenant}`;
+      const taken = await take(request, scope);
+      if (!('requestId' in taken) && taken.kind !== 'taken') return caller.refuse(taken, request.headers);
+      if (taken.kind !== 'taken') return repeat(request, scope, taken);
+
+      const patient = new PatientCaller();
+      try {
+        await run(patient);
+      } finally {
+        // Before the answer: whoever has seen one finds it again, and whoever was refused finds the key free.
+        await keep(request, scope, patient.outcome);
+      }
+      const { outcome } = patient;
+      if (outcome === null) throw new Error('a request ended without an answer');
+      if (outcome.kind === 'answered') caller.answer(outcome.status, outcome.headers, outcome.body);
+      else caller.refuse(outcome.failure, outcome.headers);
+    },
+  };
+}
+
+const inFlightRetryMs = 1_000;
+
+const unavailable: Failure = {
+  kind: 'quota-unavailable',
+  message: 'The Idempotency-Key cannot be checked right now, so the request was not run. Retry shortly.',
+};
+
+function contextOf(scope: string, requestId: string): string {
+  return `${scope} ${requestId}`;
+}
+
+/** SHA-256, hex; of large bodies off the loop. */
+async function hashOf(body: Buffer): Promise<string> {
+  if (body.length <= offLoopBodyBytes) return createHash('sha256').update(body).digest('hex');
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', body as Buffer<ArrayBuffer>)).toString('hex');
+}
