@@ -2,8 +2,7 @@ import type { Migration } from './migrations.ts';
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-key.ts), so that a lookup by id, a
- * range of time and retention all go by the rowid without an index. Roll-ups and quota buckets come as further
- * migrations.
+ * range of time and retention all go by the rowid without an index.
  */
 export const ledgerMigrations: readonly Migration[] = [
   {
@@ -75,6 +74,73 @@ export const ledgerMigrations: readonly Migration[] = [
         PRIMARY KEY (event, number)
       ) STRICT, WITHOUT ROWID;
       CREATE TABLE boot (id TEXT PRIMARY KEY, seen_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    `,
+  },
+  {
+    version: 2,
+    name: 'quota buckets, roll-ups, attempts with their event',
+    sql: `
+      ALTER TABLE reservation ADD COLUMN tier TEXT;
+      ALTER TABLE reservation ADD COLUMN quota_ms INTEGER NOT NULL DEFAULT 0;
+      UPDATE reservation SET quota_ms = at_ms;
+      ALTER TABLE usage_event ADD COLUMN tier TEXT;
+      ALTER TABLE usage_event ADD COLUMN quota_ms INTEGER NOT NULL DEFAULT 0;
+      ALTER TABLE usage_event ADD COLUMN settled_ms INTEGER NOT NULL DEFAULT 0;
+      -- JSON, one array an attempt (attempt-json.ts): a row of its own cost 3 µs a request.
+      ALTER TABLE usage_event ADD COLUMN attempts TEXT NOT NULL DEFAULT '[]';
+      UPDATE usage_event SET quota_ms = at_ms, settled_ms = at_ms + ms, attempts = (
+        SELECT json_group_array(json_array(target, credential, class, status, ms, first_token_ms, bytes,
+          CASE WHEN usage IS NOT NULL THEN json(usage)
+            WHEN input_tokens IS NOT NULL THEN json_object('inputTokens', input_tokens, 'outputTokens', output_tokens)
+          END, usage_source, cost_usd, message) ORDER BY number)
+        FROM attempt WHERE event = usage_event.key);
+      DROP TABLE attempt;
+      -- Settled use as the rolling windows count it (metering/scope.ts bucketsOf). Minutes live 5 hours, hours 30 days.
+      CREATE TABLE quota_bucket (
+        scope TEXT NOT NULL,
+        grain_ms INTEGER NOT NULL,
+        bucket INTEGER NOT NULL,
+        units INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        usd_nano INTEGER NOT NULL,
+        PRIMARY KEY (scope, grain_ms, bucket)
+      ) STRICT, WITHOUT ROWID;
+      -- Kept for ever, so everything is summed that an event counts. The hour is that of arrival.
+      CREATE TABLE rollup (
+        hour INTEGER NOT NULL,
+        account TEXT NOT NULL,
+        key_id TEXT NOT NULL,
+        endpoint TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        -- Of the attempt that answered; '' when none did.
+        provider TEXT NOT NULL,
+        requests INTEGER NOT NULL,
+        errors INTEGER NOT NULL,
+        cost_milli INTEGER NOT NULL,
+        input_tokens INTEGER NOT NULL,
+        output_tokens INTEGER NOT NULL,
+        cached_input_tokens INTEGER NOT NULL,
+        reasoning_tokens INTEGER NOT NULL,
+        characters INTEGER NOT NULL,
+        audio_ms INTEGER NOT NULL,
+        images INTEGER NOT NULL,
+        usd_nano INTEGER NOT NULL,
+        PRIMARY KEY (hour, account, key_id, endpoint, alias, provider)
+      ) STRICT, WITHOUT ROWID;
+      INSERT INTO quota_bucket
+        SELECT scope, grain_ms, at_ms / grain_ms, sum(cost_milli), sum(input_tokens + output_tokens),
+          sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER))
+        FROM (SELECT 'a:' || account AS scope, * FROM usage_event UNION ALL SELECT 'k:' || tenant, * FROM usage_event),
+          (SELECT 60000 AS grain_ms UNION ALL SELECT 3600000)
+        WHERE at_ms > unixepoch() * 1000 - 2595600000
+        GROUP BY 1, 2, 3;
+      INSERT INTO rollup
+        SELECT at_ms / 3600000, account, key_id, endpoint, alias,
+          coalesce(substr(target, 1, instr(target, '/') - 1), ''), count(*), sum(class <> 'ok'), sum(cost_milli),
+          sum(input_tokens), sum(output_tokens), sum(cached_input_tokens), sum(reasoning_tokens), sum(characters),
+          sum(audio_ms), sum(images), sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER))
+        FROM usage_event
+        GROUP BY 1, 2, 3, 4, 5, 6;
     `,
   },
 ];
