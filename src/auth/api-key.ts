@@ -20,7 +20,11 @@ export interface MintedKey {
 }
 
 export function mintKey(): MintedKey {
-  const id = randomBase62(publicIdLength);
+  return mintSecret(randomBase62(publicIdLength));
+}
+
+/** Another secret of the key that has this id. */
+export function mintSecret(id: string): MintedKey {
   const prefix = `${keyPrefix}${id}`;
   const secret = `${prefix}-${randomBase62(secretLength)}`;
   return { id, prefix, secret, hash: hashKey(secret) };

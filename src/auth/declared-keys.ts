@@ -12,6 +12,7 @@ export function declaredKeys(config: Config, generatedAdminKey: string | null): 
       name: key.name,
       expiresMs: key.expires ?? null,
       models: key.models ?? null,
+      ips: key.ips.length === 0 ? null : key.ips,
     })),
     adminKey: config.admin.key ?? generatedAdminKey,
     defaultPlan: config.default_plan,

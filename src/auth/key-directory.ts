@@ -1,6 +1,8 @@
 import type { DeclaredAccount } from '../config/declared.ts';
+import type { KeyLimitsConfig } from '../config/schema.ts';
+import type { KeyRow, Stored } from './account-store.ts';
+import { type AddressGate, createAddressGate } from './address-gate.ts';
 import { hashKey, keyPrefix } from './api-key.ts';
-import type { AccountRow, KeyRow } from './key-store.ts';
 import type { Principal } from './principal.ts';
 
 /** A key written in the configuration file. */
@@ -11,6 +13,8 @@ export interface DeclaredKey {
   /** Wall-clock ms; null = never. */
   expiresMs: number | null;
   models: readonly string[] | null;
+  /** Addresses and networks; null = any. */
+  ips: readonly string[] | null;
 }
 
 /** What the configuration file states; it wins over what is stored under the same name. */
@@ -22,69 +26,89 @@ export interface Declared {
   defaultPlan: string;
 }
 
-/** What a key store holds. */
-export interface Stored {
-  accounts: readonly AccountRow[];
-  keys: readonly KeyRow[];
-}
-
 /** What a presented secret stands for, found by its hash. */
 export interface KeyEntry {
   /** The stored digest, for the constant-time comparison. */
   digest: Buffer;
   kind: 'user' | 'admin';
   suspended: boolean;
+  /** Of the key. */
   expiresMs: number;
+  /** Of this secret: the end of a rotation's overlap. */
+  untilMs: number;
+  /** Null: from anywhere. */
+  addresses: AddressGate | null;
   principal: Principal;
 }
 
-/** All keys that open anything, by the hex SHA-256 of the secret. Revoked ones are not in it. */
+/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
 export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
   const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
   for (const account of stored.accounts) accounts.set(account.id, account);
   for (const account of declared.accounts) accounts.set(account.id, account);
   const entries = new Map<string, KeyEntry>();
 
-  const put = (hash: string, kind: KeyEntry['kind'], expiresMs: number | null, key: Identity) => {
+  const entryOf = (kind: KeyEntry['kind'], key: Identity): Omit<KeyEntry, 'digest' | 'untilMs'> => {
     const account = accounts.get(key.account);
-    entries.set(hash, {
-      digest: Buffer.from(hash, 'hex'),
+    return {
       kind,
       suspended: account?.status === 'suspended',
-      expiresMs: expiresMs ?? Number.POSITIVE_INFINITY,
+      expiresMs: key.expiresMs ?? Number.POSITIVE_INFINITY,
+      addresses: key.ips === null ? null : createAddressGate(key.ips),
       principal: {
         keyId: key.id,
         keyName: key.name,
-        tenant: `${key.account}/${key.name}`,
+        tenant: key.tenant,
         account: key.account,
         plan: account?.plan ?? declared.defaultPlan,
         allowedModels: key.models,
+        limits: key.limits,
       },
-    });
+    };
+  };
+  const put = (hash: string, untilMs: number | null, entry: Omit<KeyEntry, 'digest' | 'untilMs'>) => {
+    entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? Number.POSITIVE_INFINITY });
   };
 
   for (const key of stored.keys) {
-    if (key.revokedMs === null) put(key.hash, key.kind, key.expiresMs, key);
+    if (key.revokedMs !== null) continue;
+    // One principal for all secrets of a key: what is kept for a caller is kept through its rotation.
+    const entry = entryOf(key.kind, storedIdentity(key));
+    for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
   }
   // After the stored ones: the file is what the operator sees, so it decides.
-  for (const key of declared.keys) {
-    put(hashKey(key.key), 'user', key.expiresMs, { ...key, id: declaredKeyId(key) });
-  }
+  for (const key of declared.keys) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
   // Last: a secret that is both must not open /v1.
-  if (declared.adminKey !== null) {
-    put(hashKey(declared.adminKey), 'admin', null, { id: 'admin', account: 'admin', name: 'admin', models: [] });
-  }
+  if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
   return entries;
 }
 
-interface Identity {
-  id: string;
-  account: string;
-  name: string;
-  models: readonly string[] | null;
+/** What a key is, wherever it was written. */
+type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
+  limits: KeyLimitsConfig | null;
+};
+
+function storedIdentity(key: KeyRow): Identity {
+  // Checked by keyLimitsSchema before it was stored.
+  return { ...key, limits: key.limits as KeyLimitsConfig | null };
 }
 
+function declaredIdentity(key: DeclaredKey): Identity {
+  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}`, limits: null };
+}
+
+const adminIdentity: Identity = {
+  id: 'admin',
+  account: 'admin',
+  name: 'admin',
+  tenant: 'admin/admin',
+  models: [],
+  ips: null,
+  limits: null,
+  expiresMs: null,
+};
+
 /** A declared secret has no public part of its own: its identity is what the ledger names. */
-function declaredKeyId(key: DeclaredKey): string {
+export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
   return `${keyPrefix}declared:${key.account}/${key.name}`;
 }

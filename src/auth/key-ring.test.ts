@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
 import { statusOf } from '../kernel/failure.ts';
+import type { KeyRow } from './account-store.ts';
 import { hashKey, mintAdminKey, mintKey } from './api-key.ts';
-import type { Declared } from './key-directory.ts';
+import type { Declared, DeclaredKey } from './key-directory.ts';
 import { createKeyRing, isFailure, type KeyRing } from './key-ring.ts';
-import type { KeyRow } from './key-store.ts';
 import type { KeyHeaders } from './presented-key.ts';
 
 const devKey = 'sk-cv-devdevdev1';
@@ -17,10 +17,11 @@ const declared: Declared = {
     { id: 'late', plan: 'pro', status: 'suspended' },
   ],
   keys: [
-    { key: devKey, account: 'dev', name: 'laptop', expiresMs: null, models: ['small'] },
-    { key: otherKey, account: 'elsewhere', name: 'ci', expiresMs: null, models: null },
-    { key: 'sk-cv-suspended', account: 'late', name: 'a', expiresMs: null, models: null },
-    { key: 'sk-cv-expiring', account: 'dev', name: 'b', expiresMs: 1_750_000_010_000, models: null },
+    declaredKey({ key: devKey, account: 'dev', name: 'laptop', models: ['small'] }),
+    declaredKey({ key: otherKey, account: 'elsewhere', name: 'ci' }),
+    declaredKey({ key: 'sk-cv-suspended', account: 'late', name: 'a' }),
+    declaredKey({ key: 'sk-cv-expiring', account: 'dev', name: 'b', expiresMs: 1_750_000_010_000 }),
+    declaredKey({ key: 'sk-cv-office-1', account: 'dev', name: 'office', ips: ['10.0.0.0/8', '2001:db8::/32'] }),
   ],
   adminKey,
   defaultPlan: 'free',
@@ -28,9 +29,18 @@ const declared: Declared = {
 
 const clock = fakeClock();
 const ring = createKeyRing(clock, declared);
+const nowhere = () => assert.fail('the address of a key that is bound to none is asked');
 
-function refusal(headers: KeyHeaders, of: KeyRing = ring): [number, string] {
-  const result = of.authenticate(headers);
+function declaredKey(over: Partial<DeclaredKey>): DeclaredKey {
+  return { key: '', account: 'dev', name: 'laptop', expiresMs: null, models: null, ips: null, ...over };
+}
+
+function enter(headers: KeyHeaders, of: KeyRing = ring) {
+  return of.authenticate(headers, nowhere);
+}
+
+function refusal(headers: KeyHeaders, of: KeyRing = ring, address: () => string | null = nowhere): [number, string] {
+  const result = of.authenticate(headers, address);
   assert.ok(isFailure(result), 'expected a refusal');
   return [statusOf(result), 'message' in result ? result.message : ''];
 }
@@ -40,11 +50,14 @@ function storedKey(over: Partial<KeyRow>): KeyRow {
     id: 'k',
     account: 'dev',
     name: 'stored',
+    tenant: 'dev/stored',
     prefix: 'sk-cv-k',
-    hash: '',
+    secrets: [],
     kind: 'user',
     expiresMs: null,
     models: null,
+    ips: null,
+    limits: null,
     createdMs: 0,
     revokedMs: null,
     ...over,
@@ -58,25 +71,26 @@ for (const headers of [
   { 'api-key': devKey },
 ]) {
   test(`a key opens by ${JSON.stringify(headers)}`, () => {
-    assert.deepEqual(ring.authenticate(headers), {
+    assert.deepEqual(enter(headers), {
       keyId: 'sk-cv-declared:dev/laptop',
       keyName: 'laptop',
       tenant: 'dev/laptop',
       account: 'dev',
       plan: 'pro',
       allowedModels: ['small'],
+      limits: null,
     });
   });
 }
 
 test('an account that is declared nowhere has the default plan', () => {
-  const caller = ring.authenticate({ 'x-api-key': otherKey });
+  const caller = enter({ 'x-api-key': otherKey });
   assert.ok(!isFailure(caller));
   assert.equal(caller.plan, 'free');
 });
 
 test('a vendor key beside ours is ignored, the same key twice is one key', () => {
-  const caller = ring.authenticate({ authorization: 'Bearer sk-proj-vendor', 'x-api-key': devKey, 'api-key': devKey });
+  const caller = enter({ authorization: 'Bearer sk-proj-vendor', 'x-api-key': devKey, 'api-key': devKey });
   assert.ok(!isFailure(caller));
 });
 
@@ -108,7 +122,7 @@ test('S4 whatever is sent as a key, one constant 401', () => {
 test('an expired key is 401 from the very ms on', () => {
   const time = fakeClock(1_750_000_009_999);
   const aging = createKeyRing(time, declared);
-  assert.ok(!isFailure(aging.authenticate({ 'x-api-key': 'sk-cv-expiring' })));
+  assert.ok(!isFailure(enter({ 'x-api-key': 'sk-cv-expiring' }, aging)));
   time.advance(1);
   const [status, message] = refusal({ 'x-api-key': 'sk-cv-expiring' }, aging);
   assert.equal(status, 401);
@@ -149,22 +163,66 @@ test('S12 without a configured admin key nothing opens the admin API', () => {
 test('S22 a stored key opens until it is revoked, then reads like one that never was', () => {
   const mutable = createKeyRing(clock, declared);
   const key = mintKey();
-  const row = storedKey({ id: key.id, hash: key.hash });
+  const row = storedKey({ id: key.id, secrets: [{ hash: key.hash, untilMs: null }] });
   const headers = { 'x-api-key': key.secret };
-  mutable.restock({ accounts: [], keys: [row] });
-  assert.ok(!isFailure(mutable.authenticate(headers)));
-  mutable.restock({ accounts: [], keys: [{ ...row, revokedMs: 1 }] });
+  mutable.restock({ accounts: [], keys: [row], plans: [] });
+  assert.ok(!isFailure(enter(headers, mutable)));
+  mutable.restock({ accounts: [], keys: [{ ...row, revokedMs: 1 }], plans: [] });
   assert.deepEqual(refusal(headers, mutable), refusal({ 'x-api-key': mintKey().secret }, mutable));
 });
 
 test('a reload of the file takes its keys away and leaves stored ones', () => {
   const mutable = createKeyRing(clock, declared);
   const key = mintKey();
-  mutable.restock({ accounts: [], keys: [storedKey({ hash: key.hash })] });
+  mutable.restock({ accounts: [], keys: [storedKey({ secrets: [{ hash: key.hash, untilMs: null }] })], plans: [] });
   mutable.declare({ ...declared, keys: [] });
   assert.equal(refusal({ 'x-api-key': devKey }, mutable)[0], 401);
-  assert.ok(!isFailure(mutable.authenticate({ 'x-api-key': key.secret })));
+  assert.ok(!isFailure(enter({ 'x-api-key': key.secret }, mutable)));
   assert.equal(mutable.userKeys(), 1);
+});
+
+test('a key that is rotated opens with both secrets, as one caller, until the overlap is over', () => {
+  const time = fakeClock();
+  const rotating = createKeyRing(time, declared);
+  const [old, fresh] = [mintKey(), mintKey()];
+  const secrets = [
+    { hash: fresh.hash, untilMs: null },
+    { hash: old.hash, untilMs: time.wallMs() + 5_000 },
+  ];
+  rotating.restock({ accounts: [], keys: [storedKey({ tenant: 'dev/first', secrets })], plans: [] });
+  const caller = enter({ 'x-api-key': old.secret }, rotating);
+  assert.ok(!isFailure(caller));
+  assert.equal(caller.tenant, 'dev/first');
+  assert.equal(enter({ 'x-api-key': fresh.secret }, rotating), caller);
+  assert.equal(rotating.userKeys(), declared.keys.length + 1, 'one key, however many secrets');
+  time.advance(5_000);
+  assert.deepEqual(
+    refusal({ 'x-api-key': old.secret }, rotating),
+    refusal({ 'x-api-key': mintKey().secret }, rotating),
+  );
+  assert.equal(enter({ 'x-api-key': fresh.secret }, rotating), caller);
+});
+
+test('a key bound to addresses opens from them alone, however IPv4 is written', () => {
+  const headers = { 'x-api-key': 'sk-cv-office-1' };
+  for (const inside of ['10.1.2.3', '::ffff:10.1.2.3', '2001:db8::7']) {
+    assert.ok(!isFailure(ring.authenticate(headers, () => inside)), inside);
+  }
+  for (const outside of ['11.1.2.3', '::ffff:11.1.2.3', '::1', null]) {
+    const [status, message] = refusal(headers, ring, () => outside);
+    assert.equal(status, 403);
+    assert.ok(message.includes(`address ${outside ?? '(unknown)'}`), message);
+  }
+});
+
+test("a key's own limits come with the caller", () => {
+  const own = createKeyRing(clock, declared);
+  const key = mintKey();
+  const row = storedKey({ secrets: [{ hash: key.hash, untilMs: null }], limits: { rpm: 5, windows: { '5h': 10 } } });
+  own.restock({ accounts: [], keys: [row], plans: [] });
+  const caller = enter({ 'x-api-key': key.secret }, own);
+  assert.ok(!isFailure(caller));
+  assert.deepEqual(caller.limits, { rpm: 5, windows: { '5h': 10 } });
 });
 
 test('minted keys have the documented form and differ', () => {

@@ -1,15 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { Stored } from './account-store.ts';
 import { hashKey } from './api-key.ts';
-import { buildDirectory, type Declared, type KeyEntry, type Stored } from './key-directory.ts';
+import { buildDirectory, type Declared, type KeyEntry } from './key-directory.ts';
 import { type KeyHeaders, presentedKey } from './presented-key.ts';
 import type { Principal } from './principal.ts';
 
 /** Everybody who may enter, in memory. Synchronous: no request waits for a database here. */
 export interface KeyRing {
-  /** For /v1: the caller, or 401 (key) before 403 (account, or an admin key in the wrong place). */
-  authenticate(headers: KeyHeaders): Principal | Failure;
+  /**
+   * For /v1: the caller, or 401 (key) before 403 (an admin key in the wrong place, account, address). `addressOf` gives
+   * the caller's address, null where it is not known; asked only for keys that are bound to some.
+   */
+  authenticate(headers: KeyHeaders, addressOf: () => string | null): Principal | Failure;
   /** For /admin/v1 and /metrics: `admin`, or 401, or 403 for a user's key. */
   authenticateAdmin(headers: KeyHeaders): 'admin' | Failure;
   /** At start and at each configuration reload. */
@@ -42,12 +46,16 @@ const adminOnV1: Failure = {
   message:
     'The admin key opens /admin/v1 and /metrics only. Create a key for /v1 with: culvert keys create --account A --name N',
 };
+const elsewhere = (address: string | null): Failure => ({
+  kind: 'forbidden',
+  message: `This API key may not be used from the address ${address ?? '(unknown)'}.`,
+});
 const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key; an API key does not open it.' };
 
 /** Knows the file's keys at once; the store's from the first `restock` on. */
 export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let declared = first;
-  let stored: Stored = { accounts: [], keys: [] };
+  let stored: Stored = { accounts: [], keys: [], plans: [] };
   let entries = new Map<string, KeyEntry>();
   let adminHash: string | null = null;
   let userKeys = 0;
@@ -56,8 +64,9 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   function rebuild(): void {
     entries = buildDirectory(declared, stored);
     adminHash = declared.adminKey === null ? null : hashKey(declared.adminKey);
-    userKeys = 0;
-    for (const entry of entries.values()) if (entry.kind === 'user') userKeys += 1;
+    const users = new Set<Principal>();
+    for (const entry of entries.values()) if (entry.kind === 'user') users.add(entry.principal);
+    userKeys = users.size;
   }
 
   /** Measured 0.7 µs with the hash; a cache of presented secrets would save 0.4 and keep secrets in memory. */
@@ -68,16 +77,22 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     if (presented.kind === 'foreign') return invalid;
     const entry = entries.get(presented.hash);
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(presented.hash, 'hex'))) return invalid;
+    // A secret that was rotated out is as if it had never been, like a revoked one.
+    if (entry.untilMs <= clock.wallMs()) return invalid;
     return entry;
   }
 
   return {
-    authenticate(headers) {
+    authenticate(headers, addressOf) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
       if (entry.expiresMs <= clock.wallMs()) return expired;
       if (entry.kind === 'admin') return adminOnV1;
       if (entry.suspended) return suspended;
+      if (entry.addresses !== null) {
+        const address = addressOf();
+        if (!entry.addresses.lets(address)) return elsewhere(address);
+      }
       return entry.principal;
     },
     authenticateAdmin(headers) {

@@ -1,11 +1,13 @@
-import type { KeyRing } from './key-ring.ts';
-import type { KeyStore } from './key-store.ts';
+import type { AccountStore, Stored } from './account-store.ts';
 
 /** Within this time every server sees what the CLI or another server wrote (design §17). */
 export const keyPollIntervalMs = 1_000;
 
 export interface KeyWatch {
-  /** Looks once; true when the ring was reloaded. Rejects when the store cannot be read. */
+  /**
+   * Looks once, after looks that are under way; true when something had changed. Rejects when the store cannot be
+   * read. Called after a change of one's own, so that it counts here at once.
+   */
   poll(): Promise<boolean>;
   /** Why the store could not be read at the last look, in words; null when it could. */
   trouble(): string | null;
@@ -13,19 +15,32 @@ export interface KeyWatch {
 }
 
 /**
- * Keeps the ring as the store is. While the store cannot be read the ring stays as it was: refusing everybody would
- * turn a passing fault of the store into an outage. `onError` hears of the first failed look of a row.
+ * Gives `take` what the store holds whenever it has changed: for the key ring and the plan book. While the store
+ * cannot be read nothing is given, so that both stay as they were: refusing everybody would turn a passing fault of
+ * the store into an outage. `onError` hears of the first failed look of a row.
  */
-export function watchKeys(ring: KeyRing, store: KeyStore, onError: (error: unknown) => void): KeyWatch {
+export function watchKeys(
+  store: AccountStore,
+  take: (stored: Stored) => void,
+  onError: (error: unknown) => void,
+): KeyWatch {
   let seen = -1;
   let trouble: string | null = null;
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
+  let lastLook: Promise<unknown> = Promise.resolve();
 
-  async function poll(): Promise<boolean> {
+  /** One look at a time: of two, the one that read first could give last, and bring back what was just revoked. */
+  function poll(): Promise<boolean> {
+    const next = lastLook.then(look, look);
+    lastLook = next;
+    return next;
+  }
+
+  async function look(): Promise<boolean> {
     const version = await store.version();
     if (version === seen) return false;
-    ring.restock(await store.load());
+    take(await store.load());
     // The version read first: a change between the two reads is loaded again, never missed.
     seen = version;
     return true;

@@ -27,15 +27,15 @@ export interface Exchange {
 
 /** One row of the route table: everything the server must enforce before a handler runs, in one place. */
 export interface Route {
-  method: 'GET' | 'POST' | 'HEAD';
+  method: 'GET' | 'POST' | 'HEAD' | 'PUT' | 'PATCH' | 'DELETE';
   /** find-my-way's pattern. */
   path: string;
   /** `admin`: the admin key alone. `none` needs a reason: see test/contract. */
   auth: 'key' | 'admin' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: AdmitWeight | 'none';
-  /** Which schema checks its body; `none` for routes without one. */
-  validator: 'chat' | 'none';
+  /** Which schema checks its body (`admin`: the operation's own); `none` for routes without one. */
+  validator: 'chat' | 'admin' | 'none';
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   handle(exchange: Exchange): Promise<void> | void;

@@ -10,6 +10,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import type { Admission } from '../metering/admission.ts';
+import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { preflight, saneRequestId } from './preflight.ts';
@@ -19,12 +20,14 @@ export interface ServerParts {
   clock: Clock;
   admission: Admission;
   routes: readonly Route[];
-  /** Who presents these headers; a Failure (401, 403) otherwise. */
-  authenticate(headers: IncomingMessage['headers']): Principal | Failure;
+  /** Who presents these headers; a Failure (401, 403) otherwise. `addressOf` is asked where a key is bound to some. */
+  authenticate(headers: IncomingMessage['headers'], addressOf: () => string | null): Principal | Failure;
   /** Null when the admin key is presented. */
   authenticateAdmin(headers: IncomingMessage['headers']): Failure | null;
   /** Origins that browsers may call from, as configured right now. */
   corsOrigins(): readonly string[];
+  /** Networks of proxies whose X-Forwarded-For is believed, as configured right now. */
+  trustedProxies(): readonly string[];
   /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
   onUnexpected(error: unknown, requestId: string): void;
 }
@@ -56,6 +59,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   const { clock } = parts;
   const router = createRouter({ maxParamLength: 512 });
   for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
+  const clientAddress = createClientAddress(parts.trustedProxies);
   let draining = false;
   let running = 0;
   /** Of the last request that needs a key: health checks go on whatever they are told. */
@@ -131,7 +135,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       if (failure !== null) return refuse(failure);
     } else if (route.auth === 'key') {
       lastCallMs = exchange.startedMs;
-      const principal = parts.authenticate(exchange.request.headers);
+      const principal = parts.authenticate(exchange.request.headers, () => clientAddress(exchange.request));
       if ('kind' in principal) return refuse(principal);
       exchange.principal = principal;
       if (route.quota !== 'none') {

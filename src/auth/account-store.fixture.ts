@@ -1,0 +1,92 @@
+import type { AccountRow, AccountStore, AuditRow, Change, KeyRow, PlanRow, Stored } from './account-store.ts';
+
+/** As a driver behaves, without a disk: other processes write by the same object. Set `fail` and nothing works. */
+export function memoryAccountStore(): AccountStore & { fail: Error | null } {
+  let version = 1;
+  let held: Stored = { accounts: [], keys: [], plans: [] };
+  const trail: AuditRow[] = [];
+  const store = {
+    fail: null as Error | null,
+    async load() {
+      check();
+      return structuredClone(held);
+    },
+    async version() {
+      check();
+      return version;
+    },
+    async apply(changes: readonly Change[], entry: Omit<AuditRow, 'id'>) {
+      check();
+      let next = held;
+      for (const change of changes) {
+        const after = applied(next, change);
+        if (typeof after === 'string') return after;
+        next = after;
+      }
+      held = structuredClone(next);
+      version += 1;
+      trail.push({ ...structuredClone(entry), id: trail.length + 1 });
+      return 'done' as const;
+    },
+    async audit({ limit, before }: { limit: number; before: number | null }) {
+      check();
+      return trail
+        .filter(({ id }) => before === null || id < before)
+        .reverse()
+        .slice(0, limit);
+    },
+    async close() {},
+  };
+  function check(): void {
+    if (store.fail !== null) throw store.fail;
+  }
+  return store;
+}
+
+function applied(held: Stored, change: Change): Stored | 'exists' | 'absent' {
+  switch (change.kind) {
+    case 'create-account':
+      if (held.accounts.some(({ id }) => id === change.account.id)) return 'exists';
+      return { ...held, accounts: [...held.accounts, change.account] };
+    case 'update-account':
+      return replaced<AccountRow>(held, 'accounts', ({ id }) => id === change.id, change.set);
+    case 'create-key':
+      return keyTaken(held.keys, change.key) ? 'exists' : { ...held, keys: [...held.keys, change.key] };
+    case 'replace-secrets':
+      return replaced<KeyRow>(held, 'keys', isLiving(change.id), { secrets: change.secrets });
+    case 'revoke-key':
+      return replaced<KeyRow>(held, 'keys', isLiving(change.id), { revokedMs: change.atMs });
+    case 'put-plan':
+      return { ...held, plans: [...without(held.plans, change.plan.name), change.plan] };
+    case 'delete-plan':
+      if (!held.plans.some(({ name }) => name === change.name)) return 'absent';
+      return { ...held, plans: without(held.plans, change.name) };
+  }
+}
+
+function isLiving(id: string): (key: KeyRow) => boolean {
+  return (key) => key.id === id && key.revokedMs === null;
+}
+
+function keyTaken(keys: readonly KeyRow[], { account, name, secrets }: KeyRow): boolean {
+  return keys.some(
+    (key) =>
+      (key.account === account && key.name === name && key.revokedMs === null) ||
+      key.secrets.some(({ hash }) => secrets.some((other) => other.hash === hash)),
+  );
+}
+
+function without(plans: readonly PlanRow[], name: string): PlanRow[] {
+  return plans.filter((plan) => plan.name !== name);
+}
+
+function replaced<Row extends AccountRow | KeyRow>(
+  held: Stored,
+  list: 'accounts' | 'keys',
+  which: (row: Row) => boolean,
+  set: Partial<Row>,
+): Stored | 'absent' {
+  const rows = held[list] as readonly AccountRow[] & readonly KeyRow[] as unknown as readonly Row[];
+  if (!rows.some(which)) return 'absent';
+  return { ...held, [list]: rows.map((row) => (which(row) ? { ...row, ...set } : row)) };
+}

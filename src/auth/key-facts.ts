@@ -1,0 +1,21 @@
+import type { KeyRow } from './account-store.ts';
+
+/** A key for the audit trail: no secret, no hash of one. */
+export function keyFacts(key: KeyRow): Record<string, unknown> {
+  return {
+    id: key.id,
+    account: key.account,
+    name: key.name,
+    tenant: key.tenant,
+    expires: isoOrNull(key.expiresMs),
+    models: key.models,
+    ips: key.ips,
+    limits: key.limits,
+    secrets: key.secrets.map(({ untilMs }) => ({ until: isoOrNull(untilMs) })),
+    revoked_at: isoOrNull(key.revokedMs),
+  };
+}
+
+export function isoOrNull(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
+}

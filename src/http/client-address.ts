@@ -1,0 +1,41 @@
+import type { IncomingMessage } from 'node:http';
+import { createNetworkSet, plainAddress } from '../kernel/network.ts';
+
+/** Hops of X-Forwarded-For that are looked at; what stands further left is not believed. */
+const hopsMax = 32;
+
+type Addressed = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: string | undefined } };
+
+/**
+ * Whose request it is: the socket's other end or, while that is one of `trusted` (server.trusted_proxies), whom it
+ * names in X-Forwarded-For, read from the right. Null when nobody can tell, such as for a name that is no address.
+ */
+export function createClientAddress(trusted: () => readonly string[]): (request: Addressed) => string | null {
+  let networks: readonly string[] | null = null;
+  let proxies = createNetworkSet([]);
+
+  return (request) => {
+    const peer = plainAddress(request.socket.remoteAddress ?? '');
+    const configured = trusted();
+    if (configured.length === 0) return peer;
+    if (configured !== networks) {
+      networks = configured;
+      proxies = createNetworkSet(configured);
+    }
+    const header = request.headers['x-forwarded-for'];
+    const hops = (typeof header === 'string' ? header : (header?.join(',') ?? '')).split(',');
+    let address = peer;
+    for (let seen = 0; seen < hopsMax && proxies.has(address); seen += 1) {
+      const hop = hops.pop()?.trim();
+      // Nobody stands behind this proxy: it called itself.
+      if (hop === undefined || hop === '') return address;
+      address = plainAddress(withoutPort(hop));
+    }
+    return address;
+  };
+}
+
+/** Some proxies write `192.0.2.7:1234` and `[2001:db8::1]:1234`. */
+function withoutPort(hop: string): string {
+  return /^(\[[^\]]*\]|[^:]*):\d{1,5}$/.exec(hop)?.[1] ?? hop;
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createNetworkSet, parseNetwork, plainAddress } from './network.ts';
+
+test('an address or network is read; IPv4 wrapped in IPv6 is IPv4', () => {
+  assert.deepEqual(parseNetwork('10.0.0.0/8'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
+  assert.deepEqual(parseNetwork('192.0.2.7'), { address: '192.0.2.7', family: 'ipv4', prefixBits: 32 });
+  assert.deepEqual(parseNetwork('2001:db8::/32'), { address: '2001:db8::', family: 'ipv6', prefixBits: 32 });
+  assert.deepEqual(parseNetwork('::ffff:10.0.0.0/104'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
+});
+
+for (const text of [
+  '',
+  '10.0.0.0/33',
+  '10.0.0/8',
+  '::1/129',
+  '::ffff:10.0.0.0/8',
+  'example.org',
+  '10.0.0.0/',
+  '/8',
+  '1.2.3.4/-1',
+  '1.2.3.4/8/8',
+]) {
+  test(`'${text}' is no network`, () => assert.equal(parseNetwork(text), null));
+}
+
+test('addresses are compared in one form', () => {
+  assert.equal(plainAddress('::ffff:192.0.2.7'), '192.0.2.7');
+  assert.equal(plainAddress('::FFFF:c000:0207'), '192.0.2.7');
+  assert.equal(plainAddress('0:0:0:0:0:ffff:c000:207'), '192.0.2.7');
+  assert.equal(plainAddress('[2001:db8::1]'), '2001:db8::1');
+  assert.equal(plainAddress('fe80::1%eth0'), 'fe80::1');
+  assert.equal(plainAddress('unknown'), null);
+});
+
+test('a set holds what lies in its networks, however it is written', () => {
+  const set = createNetworkSet(['10.0.0.0/8', '2001:db8::/32', '192.0.2.7', 'nonsense']);
+  for (const inside of ['10.255.0.1', '::ffff:10.1.2.3', '::ffff:a01:203', '2001:db8:1::2', '192.0.2.7'])
+    assert.ok(set.has(inside), inside);
+  for (const outside of ['11.0.0.1', '::ffff:11.0.0.1', '2001:db9::1', '192.0.2.8', '::1', 'nonsense', '', null])
+    assert.ok(!set.has(outside), String(outside));
+});
+
+test('an empty set, or one of nonsense alone, holds nobody', () => {
+  assert.ok(!createNetworkSet([]).has('127.0.0.1'));
+  assert.ok(!createNetworkSet(['10.0.0.0/99']).has('10.0.0.1'));
+});

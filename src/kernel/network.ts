@@ -1,0 +1,61 @@
+import { BlockList, isIP } from 'node:net';
+
+/** An address or a network: `10.0.0.0/8`, `192.0.2.7`, `2001:db8::/32`. */
+export interface Network {
+  address: string;
+  family: 'ipv4' | 'ipv6';
+  prefixBits: number;
+}
+
+/**
+ * Reads an address or CIDR; null when it is neither. IPv4-mapped IPv6 is the IPv4 that it stands for, on both sides
+ * of a comparison, since which of the two a socket shows depends on how the server listens.
+ */
+export function parseNetwork(text: string): Network | null {
+  const slash = text.indexOf('/');
+  const address = plainAddress(slash === -1 ? text : text.slice(0, slash));
+  if (address === null) return null;
+  const family = isIP(address) === 4 ? 'ipv4' : 'ipv6';
+  const widthBits = family === 'ipv4' ? 32 : 128;
+  if (slash === -1) return { address, family, prefixBits: widthBits };
+  const said = text.slice(slash + 1);
+  if (!/^\d{1,3}$/.test(said)) return null;
+  const mapped = family === 'ipv4' && text.includes(':');
+  const prefixBits = Number(said) - (mapped ? 96 : 0);
+  return prefixBits < 0 || prefixBits > widthBits ? null : { address, family, prefixBits };
+}
+
+/** An address as it is compared: no zone, no brackets, IPv4 where IPv6 only wraps it. Null when it is none. */
+export function plainAddress(text: string): string | null {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const zone = bare.indexOf('%');
+  const address = zone === -1 ? bare : bare.slice(0, zone);
+  const version = isIP(address);
+  if (version === 0) return null;
+  return version === 6 ? (mappedIpv4(address) ?? address) : address;
+}
+
+/** Written `::ffff:1.2.3.4`, `::ffff:102:304` or with its zeros. */
+function mappedIpv4(address: string): string | null {
+  // The URL parser writes every IPv6 address in one way only: `[::ffff:102:304]`.
+  const match = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/.exec(new URL(`http://[${address}]/`).hostname);
+  if (match === null) return null;
+  const high = Number.parseInt(match[1]!, 16);
+  const low = Number.parseInt(match[2]!, 16);
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}
+
+/** Whether an address lies in one of these networks. Those that are none hold nobody, so that the answer is no. */
+export function createNetworkSet(networks: readonly string[]): { has(address: string | null): boolean } {
+  const list = new BlockList();
+  for (const text of networks) {
+    const network = parseNetwork(text);
+    if (network !== null) list.addSubnet(network.address, network.prefixBits, network.family);
+  }
+  return {
+    has(address) {
+      const plain = address === null ? null : plainAddress(address);
+      return plain !== null && list.check(plain, isIP(plain) === 4 ? 'ipv4' : 'ipv6');
+    },
+  };
+}
