@@ -1,0 +1,160 @@
+import { bucketAt, bucketLeavesAtMs, type Span } from './window.ts';
+
+/** Dead places at the front of the arrays before they are closed up; with fewer it is not worth the copying. */
+const deadPlacesMin = 32;
+
+/**
+ * What was counted over one rolling span, or over two that have buckets of the same size (week and month): only
+ * buckets in which something was counted, oldest first, and a running total for each span. Amounts are whole numbers;
+ * `nowMs` must never run back (QuotaClock). An addition costs O(1) amortised and never allocates but to grow.
+ */
+export class RollingSum {
+  readonly #long: Span;
+  readonly #longBuckets: number;
+  readonly #shortBuckets: number;
+  /** Bucket numbers, ascending; those before `#longFirst` are dead. */
+  readonly #buckets: number[] = [];
+  readonly #amounts: number[] = [];
+  /** First place of each span; what stands there is not zero, so that it tells when the oldest leaves. */
+  #longFirst = 0;
+  #shortFirst = 0;
+  #longTotal = 0;
+  #shortTotal = 0;
+  /** The bucket that `nowMs` was in last: nothing expires while it is the same. */
+  #bucketNow = -1;
+
+  constructor(long: Span, short: Span = long) {
+    this.#long = long;
+    this.#longBuckets = long.spanMs / long.bucketMs;
+    this.#shortBuckets = short.spanMs / short.bucketMs;
+  }
+
+  /** Counts in the bucket of now; nothing when the amount is none. */
+  add(nowMs: number, amount: number): void {
+    // In these words NaN is none as well: it would stand in the totals for ever.
+    if (!(amount > 0)) return;
+    this.#expire(nowMs);
+    this.#append(this.#bucketNow, amount);
+  }
+
+  /**
+   * What an earlier run counted, in ascending order of buckets and before anything else is added. Dead ones and those
+   * of the future are ignored.
+   */
+  seed(nowMs: number, bucket: number, amount: number): void {
+    this.#expire(nowMs);
+    const age = this.#bucketNow - bucket;
+    if (amount > 0 && age >= 0 && age <= this.#longBuckets) {
+      this.#append(bucket, amount);
+      this.#skip();
+    }
+  }
+
+  /** Takes back what was counted at that instant; nothing, once its bucket is gone. */
+  remove(nowMs: number, countedMs: number, amount: number): void {
+    this.#expire(nowMs);
+    const i = this.#find(bucketAt(this.#long, countedMs));
+    if (i === -1) return;
+    const taken = Math.min(amount, this.#amounts[i]!);
+    this.#amounts[i]! -= taken;
+    this.#longTotal -= taken;
+    if (i >= this.#shortFirst) this.#shortTotal -= taken;
+    this.#dropEmptyTail();
+    this.#skip();
+  }
+
+  usedAt(nowMs: number, span: Span): number {
+    this.#expire(nowMs);
+    return span === this.#long ? this.#longTotal : this.#shortTotal;
+  }
+
+  /** When the oldest bucket that counts in this span leaves it; null when nothing counts. */
+  leavesAtMs(nowMs: number, span: Span): number | null {
+    this.#expire(nowMs);
+    const bucket = this.#buckets[span === this.#long ? this.#longFirst : this.#shortFirst];
+    return bucket === undefined ? null : bucketLeavesAtMs(span, bucket);
+  }
+
+  /** The first instant at which at least `amount` has left this span; null when it does not hold so much. */
+  freeAtMs(nowMs: number, span: Span, amount: number): number | null {
+    this.#expire(nowMs);
+    if (amount <= 0) return nowMs;
+    let left = 0;
+    for (let i = span === this.#long ? this.#longFirst : this.#shortFirst; i < this.#buckets.length; i++) {
+      left += this.#amounts[i]!;
+      if (left >= amount) return bucketLeavesAtMs(span, this.#buckets[i]!);
+    }
+    return null;
+  }
+
+  #append(bucket: number, amount: number): void {
+    const last = this.#buckets.length - 1;
+    this.#longTotal += amount;
+    if (last >= this.#longFirst && this.#buckets[last] === bucket) {
+      this.#amounts[last]! += amount;
+      if (last >= this.#shortFirst) this.#shortTotal += amount;
+    } else {
+      this.#buckets.push(bucket);
+      this.#amounts.push(amount);
+      this.#shortTotal += amount;
+    }
+  }
+
+  /** An empty last bucket would be skipped, and then counted in again behind the pointers. */
+  #dropEmptyTail(): void {
+    let end = this.#buckets.length;
+    while (end > this.#longFirst && this.#amounts[end - 1] === 0) end--;
+    this.#buckets.length = end;
+    this.#amounts.length = end;
+    this.#shortFirst = Math.min(this.#shortFirst, end);
+  }
+
+  #expire(nowMs: number): void {
+    const bucketNow = bucketAt(this.#long, nowMs);
+    if (bucketNow === this.#bucketNow) return;
+    this.#bucketNow = bucketNow;
+    this.#skip();
+  }
+
+  /** Moves both pointers over buckets that have left or are empty. */
+  #skip(): void {
+    const buckets = this.#buckets;
+    const amounts = this.#amounts;
+    const end = buckets.length;
+    const shortLive = this.#bucketNow - this.#shortBuckets;
+    let i = this.#shortFirst;
+    for (; i < end && (buckets[i]! < shortLive || amounts[i] === 0); i++) this.#shortTotal -= amounts[i]!;
+    this.#shortFirst = i;
+    const longLive = this.#bucketNow - this.#longBuckets;
+    i = this.#longFirst;
+    for (; i < end && (buckets[i]! < longLive || amounts[i] === 0); i++) this.#longTotal -= amounts[i]!;
+    this.#longFirst = i;
+    if (i === end || (i >= deadPlacesMin && i * 2 >= end)) this.#closeUp();
+  }
+
+  #closeUp(): void {
+    const dead = this.#longFirst;
+    if (dead === 0) return;
+    const live = this.#buckets.length - dead;
+    this.#buckets.copyWithin(0, dead);
+    this.#amounts.copyWithin(0, dead);
+    this.#buckets.length = live;
+    this.#amounts.length = live;
+    this.#shortFirst -= dead;
+    this.#longFirst = 0;
+  }
+
+  /** The live place of a bucket, or -1. */
+  #find(bucket: number): number {
+    let low = this.#longFirst;
+    let high = this.#buckets.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = this.#buckets[middle]!;
+      if (found === bucket) return middle;
+      if (found < bucket) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+}
