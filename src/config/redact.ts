@@ -1,6 +1,7 @@
 import type { Config } from './schema.ts';
 
-const mark = '(secret)';
+/** Stands where a secret was. */
+export const secretMark = '(secret)';
 
 /** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
 export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret']);
@@ -21,20 +22,25 @@ const urlKeys: ReadonlySet<string> = new Set([
  * `body` are secret as a whole, since anything may be in them; URLs lose user, password and query, a webhook its path.
  */
 export function redact(config: Config): unknown {
-  return redactValue(config, '');
+  return redactPart(config);
+}
+
+/** The same for a part of a configuration, such as one plan. */
+export function redactPart(part: object): unknown {
+  return redactValue(part, '');
 }
 
 function redactValue(value: unknown, key: string): unknown {
   if (value === undefined || value === null) return value;
   if ((key === 'headers' || key === 'body') && typeof value === 'object') {
-    return Object.fromEntries(Object.keys(value).map((name) => [name, mark]));
+    return Object.fromEntries(Object.keys(value).map((name) => [name, secretMark]));
   }
   if (Array.isArray(value)) return value.map((item) => redactValue(item, ''));
   if (typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, redactValue(child, name)]));
   }
   if (typeof value !== 'string') return value;
-  if (secretKeys.has(key)) return mark;
+  if (secretKeys.has(key)) return secretMark;
   return urlKeys.has(key) ? redactUrl(value, key) : value;
 }
 

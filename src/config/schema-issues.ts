@@ -10,9 +10,18 @@ type Issue = z.core.$ZodIssue;
 export function checkSchema(
   value: unknown,
 ): { ok: true; config: z.output<typeof configSchema> } | { ok: false; problems: PathProblem[] } {
-  const result = configSchema.safeParse(value, { error: wording });
-  if (result.success) return { ok: true, config: result.data };
-  const problems = result.error.issues.flatMap((issue) => problemsOf(issue, []));
+  const checked = checkAgainst(configSchema, value);
+  return checked.ok ? { ok: true, config: checked.value } : checked;
+}
+
+/** The same for any schema, with the same words. */
+export function checkAgainst<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): { ok: true; value: z.output<Schema> } | { ok: false; problems: PathProblem[] } {
+  const result = schema.safeParse(value, { error: wording });
+  if (result.success) return { ok: true, value: result.data };
+  const problems = result.error.issues.flatMap((issue) => problemsOf(schema, issue, []));
   return {
     ok: false,
     problems: problems.map((problem) =>
@@ -30,28 +39,32 @@ function isMissing(value: unknown, path: ConfigPath): boolean {
   return at === undefined;
 }
 
-function problemsOf(issue: Issue, above: ConfigPath): PathProblem[] {
+function problemsOf(schema: z.ZodType, issue: Issue, above: ConfigPath): PathProblem[] {
   const path = [...above, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))];
   switch (issue.code) {
     case 'unrecognized_keys':
       return issue.keys.map((key) => ({
         path: [...path, key],
-        message: `unknown key${didYouMean(key, knownKeys(configSchema, path))}`,
+        message: `unknown key${didYouMean(key, knownKeys(schema, path))}`,
       }));
     case 'invalid_key':
       return issue.issues.map((inner) => ({ path, message: inner.message }));
     case 'invalid_union':
-      return unionProblems(issue, path);
+      return unionProblems(schema, issue, path);
     default:
       return [{ path, message: issue.message }];
   }
 }
 
 /** Of a union's branches, the one that was meant is the one whose kind of value was given. */
-function unionProblems(issue: Extract<Issue, { code: 'invalid_union' }>, path: ConfigPath): PathProblem[] {
+function unionProblems(
+  schema: z.ZodType,
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  path: ConfigPath,
+): PathProblem[] {
   const meant = issue.errors.find((issues) => issues.length > 0 && !issues.some((inner) => isOfAnotherKind(inner)));
   if (meant === undefined) return [{ path, message: issue.message }];
-  return meant.flatMap((inner) => problemsOf(inner, path));
+  return meant.flatMap((inner) => problemsOf(schema, inner, path));
 }
 
 function isOfAnotherKind(issue: Issue): boolean {

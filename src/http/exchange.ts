@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../auth/principal.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
-import type { Admitted, AdmitWeight } from '../metering/admission.ts';
+import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {
@@ -34,6 +34,10 @@ export interface Route {
   auth: 'key' | 'admin' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: AdmitWeight | 'none';
+  /** Whose limit headers its answers carry beside the IETF's. Default: openai. */
+  limitForm?: LimitHeaderForm;
+  /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
+  limitHeaders?: LimitHeaderForm;
   /** Which schema checks its body (`admin`: the operation's own); `none` for routes without one. */
   validator: 'chat' | 'admin' | 'none';
   /** Whose error bodies it speaks. */

@@ -109,7 +109,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       admitted: null,
     };
     const dialect = route?.dialect ?? defaultDialect;
-    const refuse = (failure: Failure) => writeFailure(exchange, failure, dialect, clock.wallMs());
+    const refuse = (failure: Failure) =>
+      writeFailure(exchange, failure, dialect, clock.wallMs(), exchange.admitted?.headers);
 
     const unfit = preflight(request);
     if (unfit !== null) {
@@ -139,7 +140,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       if ('kind' in principal) return refuse(principal);
       exchange.principal = principal;
       if (route.quota !== 'none') {
-        const granted = parts.admission.admit(principal, route.quota);
+        const granted = parts.admission.admit(principal, route.quota, {
+          requestId: exchange.requestId,
+          form: route.limitForm ?? 'openai',
+        });
         const admitted = granted instanceof Promise ? await granted : granted;
         if (admitted.kind !== 'admitted') return refuse(admitted);
         exchange.admitted = admitted;
