@@ -26,7 +26,7 @@ export function writeFailure(
     'content-length',
     String(body.length),
     ...retryHeaders(failure, facts, nowMs),
-    ...extraHeaders,
+    ...(facts.quota?.headers ?? extraHeaders),
   ];
   if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
   if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
@@ -59,6 +59,10 @@ function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: Fai
     return retryAfterMs <= retryAfterMaxMs
       ? ['retry-after', String(Math.ceil(retryAfterMs / 1_000)), 'retry-after-ms', String(Math.ceil(retryAfterMs))]
       : ['x-should-retry', 'false', 'x-culvert-retry-at', new Date(nowMs + retryAfterMs).toISOString()];
+  }
+  // A place is free as soon as another request ends: no instant is known, and the next try may well pass.
+  if (failure.kind === 'quota-exceeded' && failure.limit === 'concurrency') {
+    return ['x-should-retry', 'true', 'retry-after', '1'];
   }
   return status < 500 ? ['x-should-retry', 'false'] : [];
 }

@@ -1,13 +1,14 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Failure } from '../kernel/failure.ts';
+import type { Held, LimitState } from './counters.ts';
 
 /**
- * The port between requests and plans. Part 1 grants everything and keeps the books; limits (part 2) change what
- * stands behind it, not who calls it.
+ * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
+ * way.
  */
 export interface Admission {
   /** Before the body is read: requests per minute and concurrency. */
-  admit(principal: Principal, weight: AdmitWeight): Promise<Admitted | Failure> | Admitted | Failure;
+  admit(principal: Principal, weight: AdmitWeight, arrival: Arrival): Promise<Admitted | Failure> | Admitted | Failure;
   /** After the model is known and before routing: tier limits and windows, all or nothing. */
   reserve(claim: Claim): Promise<Reservation | Failure>;
 }
@@ -15,11 +16,22 @@ export interface Admission {
 /** How much of requests-per-minute a call takes; `exempt` also skips concurrency. */
 export type AdmitWeight = 'one' | 'vector' | 'exempt';
 
+/** Whose own limit headers an answer carries beside the IETF's. */
+export type LimitHeaderForm = 'openai' | 'anthropic';
+
+export interface Arrival {
+  requestId: string;
+  form: LimitHeaderForm;
+}
+
 /** Let in: holds a place among the key's running requests. */
 export interface Admitted {
   kind: 'admitted';
-  /** Limit headers for the answer, written at commit: flat name, value… */
-  headers: readonly string[];
+  /** Limit headers for an answer that comes before any reservation: flat name, value… */
+  readonly headers: readonly string[];
+  /** How full the limits of calls a minute were on entry, for the headers of the reservation. */
+  readonly calls: readonly LimitState[];
+  readonly form: LimitHeaderForm;
   /** Gives concurrency back. Idempotent; must be called in `finally`. */
   release(): void;
 }
@@ -28,6 +40,7 @@ export interface Admitted {
 export interface Claim {
   requestId: string;
   principal: Principal;
+  admitted: Admitted;
   endpoint: string;
   alias: string;
   tier: string | null;
@@ -41,7 +54,9 @@ export interface Reservation {
   kind: 'reserved';
   requestId: string;
   costMilli: number;
-  /** Limit headers as they stand after this reservation: flat name, value… */
+  /** What the counters hold for it. */
+  held: Held;
+  /** All limit headers of the answer, those of its admission included: flat name, value… */
   headers: readonly string[];
   /** `open` when granted; settlement alone moves it, once. */
   state: 'open' | 'settled';

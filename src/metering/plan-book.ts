@@ -1,5 +1,5 @@
 import type { Principal } from '../auth/principal.ts';
-import type { Limit } from './counters.ts';
+import type { Limit, Scope } from './counters.ts';
 import type { Plan } from './plan.ts';
 
 /** The plans in force: those of the configuration and those made through the admin API, the file's first. */
@@ -20,4 +20,6 @@ export interface LimitSet {
   places: readonly { id: string; scope: string; allowed: number }[];
   /** After the model: a tier's rpm, units, tokens, USD. */
   windows: readonly Limit[];
+  /** Where a request counts whatever its limits are (`scopesOf`). */
+  scopes: readonly Scope[];
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FailureError } from '../kernel/failure.ts';
 import type { Claim, Reservation } from './admission.ts';
-import type { Charge, Delivery } from './charge.ts';
-import type { ReservationRow, UsageEvent } from './ledger.ts';
+import type { Delivery } from './charge.ts';
+import type { Spent } from './counters.ts';
+import type { UsageEvent } from './ledger.ts';
 import { usdOf } from './price.ts';
 import { createSettlement, type RequestFacts } from './settlement.ts';
-import { createUnlimitedAdmission } from './unlimited-admission.ts';
 
 const claim: Claim = {
   requestId: 'req_1',
@@ -17,7 +16,9 @@ const claim: Claim = {
     account: 'dev',
     plan: 'pro',
     allowedModels: null,
+    limits: null,
   },
+  admitted: { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} },
   endpoint: 'chat',
   alias: 'smart',
   tier: null,
@@ -45,16 +46,25 @@ const finished: RequestFacts = {
 };
 
 function reservation(): Reservation {
-  return { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [], state: 'open' };
+  const held = { kind: 'held', requestId: 'req_1', account: 'dev', scopes: [], costMilli: 2_000, states: [] } as const;
+  return {
+    kind: 'reserved',
+    requestId: 'req_1',
+    costMilli: 2_000,
+    held: { ...held, quotaMs: heldMs },
+    headers: [],
+    state: 'open',
+  };
 }
+
+/** The counters' own clock says when units were held. */
+const heldMs = claim.atMs + 40;
 
 function books() {
   const events: UsageEvent[] = [];
-  const refunds: Charge[] = [];
-  const settlement = createSettlement({ close: (event) => void events.push(event) }, (_, charge) =>
-    refunds.push(charge),
-  );
-  return { events, refunds, settlement };
+  const spent: Spent[] = [];
+  const settlement = createSettlement({ close: (event) => void events.push(event) }, (_, each) => spent.push(each));
+  return { events, spent, settlement };
 }
 
 const rules: [Delivery, Partial<RequestFacts>, Partial<UsageEvent>][] = [
@@ -80,12 +90,25 @@ for (const [delivery, facts, expected] of rules) {
 }
 
 test('settled twice is settled once', () => {
-  const { settlement, events, refunds } = books();
+  const { settlement, events, spent } = books();
   const held = reservation();
   assert.ok(settlement.settle(held, finished) !== null);
   assert.equal(settlement.settle(held, { ...finished, delivery: 'nothing' }), null);
   assert.equal(events.length, 1);
-  assert.equal(refunds.length, 1);
+  assert.equal(spent.length, 1);
+});
+
+test('the counters are told what is kept, tokens and USD, in the whole numbers of the books', () => {
+  const { settlement, events, spent } = books();
+  settlement.settle(reservation(), finished);
+  settlement.settle(reservation(), { ...finished, delivery: 'abandoned' });
+  settlement.settle(reservation(), { ...finished, delivery: 'nothing' });
+  assert.deepEqual(spent, [
+    { costMilli: 2_000, tokens: 150, usdNano: 660_000 },
+    { costMilli: 0, tokens: 100, usdNano: 160_000 },
+    { costMilli: 0, tokens: 0, usdNano: 0 },
+  ]);
+  assert.deepEqual([events[0]?.quotaMs, events[0]?.settledMs], [heldMs, claim.atMs + 812]);
 });
 
 test('the event carries the claim, whole ms and other kinds of usage', () => {
@@ -108,19 +131,4 @@ test('USD: cached input at its own price, unknown price null, no binary dust', (
     0.00025,
   );
   assert.equal(usdOf({ inputTokens: 5, outputTokens: 5 }, null), null);
-});
-
-test('admission writes the reservation before it grants', async () => {
-  const rows: ReservationRow[] = [];
-  const admission = createUnlimitedAdmission({ open: async (row) => void rows.push(row) }, 'boot-1');
-  const granted = await admission.reserve(claim);
-  assert.deepEqual(granted, { kind: 'reserved', requestId: 'req_1', costMilli: 2_000, headers: [], state: 'open' });
-  assert.equal(rows[0]?.bootId, 'boot-1');
-  assert.equal(rows[0]?.costMilli, 2_000);
-});
-
-test('a ledger that cannot record is 503 quota_unavailable, never a grant', async () => {
-  const failure = { kind: 'quota-unavailable', message: 'no' } as const;
-  const admission = createUnlimitedAdmission({ open: () => Promise.reject(new FailureError(failure)) }, 'b');
-  assert.deepEqual(await admission.reserve(claim), failure);
 });

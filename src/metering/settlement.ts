@@ -1,7 +1,9 @@
 import type { Claim, Reservation } from './admission.ts';
 import { type Charge, chargeOf, type Delivery, type MeteredUsage, type UsageOrigin } from './charge.ts';
+import type { Spent } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
 import { type TokenPrice, usdOf } from './price.ts';
+import { nanoUsd } from './scope.ts';
 
 /** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
 export interface RequestFacts
@@ -17,8 +19,8 @@ export interface RequestFacts
   usageSource: UsageOrigin;
 }
 
-/** Called once per settled reservation, before the books are closed: part 2 gives quota back here. */
-export type Settled = (reservation: Reservation, charge: Charge, claim: Claim) => void;
+/** Called once per settled reservation, before the books are closed: quota is given back here. */
+export type Settled = (reservation: Reservation, spent: Spent, claim: Claim) => void;
 
 /** Where every reservation ends. */
 export interface Settlement {
@@ -41,16 +43,21 @@ export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled
         source: facts.usageSource,
         inputTokensEstimate: facts.claim.inputTokensEstimate,
       });
-      settled(reservation, charge, facts.claim);
-      const event = usageEventOf(facts, charge);
+      const event = usageEventOf(facts, charge, reservation.held.quotaMs);
+      settled(reservation, spentOf(event), facts.claim);
       ledger.close(event);
       return event;
     },
   };
 }
 
+/** What the counters are told; the same amounts that `bucketsOf` writes of the event. */
+function spentOf({ costMilli, inputTokens, outputTokens, costUsd }: UsageEvent): Spent {
+  return { costMilli, tokens: inputTokens + outputTokens, usdNano: nanoUsd(costUsd) };
+}
+
 /** The ledger's row for a request with a given charge. */
-function usageEventOf(facts: RequestFacts, charge: Charge): UsageEvent {
+function usageEventOf(facts: RequestFacts, charge: Charge, quotaMs: number): UsageEvent {
   const { claim } = facts;
   const { usage } = charge;
   return {
@@ -63,7 +70,7 @@ function usageEventOf(facts: RequestFacts, charge: Charge): UsageEvent {
     endpoint: claim.endpoint,
     alias: claim.alias,
     tier: claim.tier,
-    quotaMs: claim.atMs,
+    quotaMs,
     settledMs: claim.atMs + Math.round(facts.ms),
     target: facts.target,
     status: facts.status,

@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts';
 
 const noHeaders: readonly string[] = [];
 /** One for all: it holds nothing, so there is nothing to give back. */
-const admitted: Admitted = { kind: 'admitted', headers: noHeaders, release() {} };
+const admitted: Admitted = { kind: 'admitted', headers: noHeaders, calls: [], form: 'openai', release() {} };
 
 /**
  * Grants everything and keeps the books. Fails closed: without a committed reservation nothing is dispatched
@@ -33,8 +33,16 @@ export function createUnlimitedAdmission(ledger: Pick<Ledger, 'open'>, bootId: s
         if (error instanceof FailureError) return error.failure;
         throw error;
       }
-      const { requestId, costMilli } = claim;
-      return { kind: 'reserved', requestId, costMilli, headers: noHeaders, state: 'open' };
+      const { requestId, costMilli, principal, atMs } = claim;
+      const { account } = principal;
+      return {
+        kind: 'reserved',
+        requestId,
+        costMilli,
+        held: { kind: 'held', requestId, account, scopes: [], costMilli, quotaMs: atMs, states: [] },
+        headers: noHeaders,
+        state: 'open',
+      };
     },
   };
 }

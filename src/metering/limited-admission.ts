@@ -1,0 +1,177 @@
+import type { Principal } from '../auth/principal.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { Admission, Admitted, Arrival, Claim, LimitHeaderForm, Reservation } from './admission.ts';
+import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
+import type { Ledger } from './ledger.ts';
+import { limitHeadersOf } from './limit-headers.ts';
+import type { LimitSet, PlanBook } from './plan-book.ts';
+import { quotaExceeded } from './quota-message.ts';
+
+export interface LimitedAdmissionParts {
+  counters: Pick<Counters, 'enter' | 'hold' | 'settle'>;
+  ledger: Pick<Ledger, 'open'>;
+  /** The plans in force. */
+  plans(): PlanBook;
+  /** Names this process, so that its reservations can be told from a dead one's. */
+  bootId: string;
+  clock: Clock;
+  /** How full the limits stand after each hold; must not throw. */
+  observe: ObserveLimits;
+}
+
+/** Told how full a caller's limits stand, one state for each limit. */
+export type ObserveLimits = (
+  claim: Pick<Claim, 'principal' | 'tier'>,
+  limits: readonly Limit[],
+  states: readonly LimitState[],
+) => void;
+
+/** Milli-calls by weight: a vector call is 0.05 of one. */
+const callMilli = { one: 1_000, vector: 50 } as const;
+const nothing: Spent = { costMilli: 0, tokens: 0, usdNano: 0 };
+const noStates: readonly LimitState[] = [];
+
+/** What takes nothing and gives nothing back: count_tokens, models, usage. One for all of a form. */
+const exempt = (form: LimitHeaderForm): Admitted => ({
+  kind: 'admitted',
+  headers: [],
+  calls: noStates,
+  form,
+  release() {},
+});
+const exempted = { openai: exempt('openai'), anthropic: exempt('anthropic') };
+
+/**
+ * Enforces the plans. Fails closed: where the counters cannot be asked, or the ledger cannot commit the reservation,
+ * nothing is dispatched (`quota-unavailable`) and nothing stays held.
+ */
+export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
+  const { counters, ledger, plans, bootId, clock, observe } = parts;
+
+  function entered(answer: EntryAnswer, set: LimitSet, needs: number, { form }: Arrival): Admitted | Failure {
+    switch (answer.kind) {
+      case 'entered':
+        return new LimitedEntry(answer, set, clock, form);
+      case 'full':
+        return refusal(answer, set, needs, noStates, form);
+      case 'unavailable':
+        return unavailable(answer);
+    }
+  }
+
+  function refusal(
+    full: Full,
+    set: LimitSet,
+    costMilli: number,
+    calls: readonly LimitState[],
+    form: LimitHeaderForm,
+  ): Failure {
+    const nowMs = clock.wallMs();
+    const reached = [...set.calls, ...set.windows].find(({ id, scope }) => id === full.limit && scope === full.scope);
+    const needs = reached?.measure === 'calls' ? Math.min(costMilli, 1_000) : costMilli;
+    return quotaExceeded(
+      full,
+      reached ?? null,
+      reached?.rule === 'exact' ? needs : 0,
+      nowMs,
+      limitHeadersOf(set).refused(full, calls, nowMs, form),
+    );
+  }
+
+  /** The reservation stands in the books before anything is dispatched. */
+  async function book(claim: Claim, held: Held): Promise<Failure | null> {
+    const { principal } = claim;
+    try {
+      await ledger.open({
+        requestId: claim.requestId,
+        bootId,
+        atMs: claim.atMs,
+        account: principal.account,
+        keyId: principal.keyId,
+        tenant: principal.tenant,
+        endpoint: claim.endpoint,
+        alias: claim.alias,
+        tier: claim.tier,
+        quotaMs: held.quotaMs,
+        costMilli: claim.costMilli,
+        inputTokensEstimate: claim.inputTokensEstimate,
+      });
+      return null;
+    } catch (error) {
+      counters.settle(held, nothing);
+      if (error instanceof FailureError) return error.failure;
+      throw error;
+    }
+  }
+
+  return {
+    admit(principal: Principal, weight, arrival) {
+      if (weight === 'exempt') return exempted[arrival.form];
+      const set = plans().limits(principal, null);
+      const answer = counters.enter({
+        requestId: arrival.requestId,
+        account: principal.account,
+        callMilli: callMilli[weight],
+        limits: set.calls,
+        places: set.places,
+      });
+      return answer instanceof Promise
+        ? answer.then((late) => entered(late, set, callMilli[weight], arrival))
+        : entered(answer, set, callMilli[weight], arrival);
+    },
+
+    async reserve(claim) {
+      const { principal, requestId, costMilli, admitted } = claim;
+      const set = plans().limits(principal, claim.tier);
+      const asked = counters.hold({
+        requestId,
+        account: principal.account,
+        scopes: set.scopes,
+        costMilli,
+        limits: set.windows,
+      });
+      const held = asked instanceof Promise ? await asked : asked;
+      if (held.kind === 'full') return refusal(held, set, costMilli, admitted.calls, admitted.form);
+      if (held.kind === 'unavailable') return unavailable(held);
+      const failure = await book(claim, held);
+      if (failure !== null) return failure;
+      observe(claim, set.windows, held.states);
+      const headers = limitHeadersOf(set).reserved(admitted.calls, held.states, clock.wallMs(), admitted.form);
+      return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' } satisfies Reservation;
+    },
+  };
+}
+
+class LimitedEntry implements Admitted {
+  readonly kind = 'admitted';
+  readonly calls: readonly LimitState[];
+  readonly form: LimitHeaderForm;
+  readonly #entry: Extract<EntryAnswer, { kind: 'entered' }>;
+  readonly #set: LimitSet;
+  readonly #clock: Clock;
+
+  constructor(entry: Extract<EntryAnswer, { kind: 'entered' }>, set: LimitSet, clock: Clock, form: LimitHeaderForm) {
+    this.calls = entry.states;
+    this.form = form;
+    this.#entry = entry;
+    this.#set = set;
+    this.#clock = clock;
+  }
+
+  /** Written only when asked for: most requests go on to a reservation, whose headers hold these too. */
+  get headers(): readonly string[] {
+    return limitHeadersOf(this.#set).entered(this.calls, this.#clock.wallMs(), this.form);
+  }
+
+  release(): void {
+    this.#entry.leave();
+  }
+}
+
+function unavailable({ reason }: Unavailable): Failure {
+  return {
+    kind: 'quota-unavailable',
+    message: `Quota is unavailable: ${reason}. Nothing was run and nothing is charged; retry the request.`,
+  };
+}
