@@ -1,32 +1,22 @@
-import { existsSync } from 'node:fs';
 import { hashKey, keyPrefix } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
-import { buildDirectory, type Stored } from '../auth/key-directory.ts';
+import { buildDirectory } from '../auth/key-directory.ts';
 import { type Principal, unrestricted } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
-import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
-import { openSqliteKeyStore } from '../stores/sqlite/key-store.ts';
 import { CommandFailed } from './command-failed.ts';
-
-/** Accounts and keys of the data folder; none when there is no folder yet, which is not made for a look. */
-export async function storedKeys(config: Config): Promise<Stored> {
-  const { culvertDb: file } = dataFolderAt(config.storage.data_dir);
-  if (!existsSync(file)) return { accounts: [], keys: [] };
-  const store = openSqliteKeyStore(file);
-  try {
-    return await store.load();
-  } finally {
-    await store.close();
-  }
-}
+import type { CliParts } from './parts.ts';
 
 /**
  * Who `named` stands for: a key's secret, its id or prefix as lists show it, or `account/name`. Without a name
  * somebody who may use everything.
  */
-export async function principalOf(config: Config, named: string | undefined): Promise<Principal> {
+export async function principalOf(
+  config: Config,
+  named: string | undefined,
+  parts: Pick<CliParts, 'stored'>,
+): Promise<Principal> {
   if (named === undefined) return unrestricted(config.default_plan);
-  const directory = buildDirectory(declaredKeys(config, null), await storedKeys(config));
+  const directory = buildDirectory(declaredKeys(config, null), await parts.stored(config));
   const bySecret = directory.get(hashKey(named));
   const found = bySecret ?? [...directory.values()].find(({ principal }) => isNamed(principal, named));
   if (found === undefined) {

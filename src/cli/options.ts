@@ -1,3 +1,5 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
 /** Takes a command's work, whose result is the exit code. */
 export type Run = (work: Promise<number>) => Promise<void>;
 
@@ -11,6 +13,34 @@ export const keyOption = [
   '--key <key>',
   'API key (better in CULVERT_API_KEY: this shows in the process list)',
 ] as const;
+
+/** Of commands over the admin API; its key is found or stands in the environment, never on a command line. */
+export function adminOptions(command: Command): Command {
+  return command
+    .option(...urlOption)
+    .option(...configOption)
+    .option(...jsonOption);
+}
+
+/** A whole number within bounds, as commander reads options. */
+export function whole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d{1,15}$/.test(text) && value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+  };
+}
+
+/** Values parted by commas; `such` shows what they look like. */
+export function listOf(such: string): (text: string) => string[] {
+  return (text) => {
+    const values = text.split(',').map((value) => value.trim());
+    if (values.length <= listValuesMax && values.every((value) => value !== '' && value.length <= 256)) return values;
+    throw new InvalidArgumentError(`Expected values parted by commas, such as ${such}.`);
+  };
+}
+
+const listValuesMax = 1_000;
 
 export function example(line: string): string {
   return `\nExample:\n  ${line}`;

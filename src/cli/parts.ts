@@ -1,3 +1,5 @@
+import type { AdminApi } from '../admin/admin-api.ts';
+import type { Stored } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/pipeline/services.ts';
 
@@ -11,6 +13,26 @@ export interface CliParts {
   mockHelp(): Promise<string>;
   /** What a start would serve, from the configuration and what the data folder remembers; nobody is asked. */
   snapshotOf(config: Config): Promise<{ snapshot: Snapshot; problems: readonly string[] }>;
+  /**
+   * The admin API in this process, over the stores that the configuration names. A server may run on them at the same
+   * time: opening them charges no open reservation and takes no lock.
+   */
+  adminApi(config: Config): Promise<{ api: AdminApi; close(): Promise<void> }>;
+  /** Accounts, keys and plans of the stores; none where there is no data folder, which is not made for a look. */
+  stored(config: Config): Promise<Stored>;
+  /** What the stores answer right now, for `doctor`. Never rejects for a store that cannot be reached. */
+  storeFacts(config: Config): Promise<StoreFacts>;
+  /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
+  migrations(config: Config): Promise<readonly SchemaState[]>;
+  /** Brings every schema to this version's, under the driver's lock. */
+  migrate(config: Config): Promise<void>;
+  /** Every row that a restore needs, as of one instant, while servers run. */
+  readBackup(config: Config): AsyncIterable<BackupRow>;
+  /**
+   * Makes empty databases and writes these rows into them; rejects when one holds rows already. The rows may come from
+   * another driver. With SQLite the files are complete and closed once it resolves.
+   */
+  writeBackup(config: Config, rows: AsyncIterable<BackupRow>): Promise<void>;
 }
 
 export interface MockOptions {
@@ -27,4 +49,41 @@ export interface MockedRequest {
   aborted: boolean;
   bytesSent: number;
   ms: number;
+}
+
+export interface StoreFacts {
+  database: {
+    kind: 'sqlite' | 'postgres';
+    /** Why it cannot be used, in words without host names' passwords; null when it can. */
+    trouble: string | null;
+    /** Such as `PostgreSQL 15.4`; null when it could not be asked. */
+    version: string | null;
+    /** Whether it holds no account, key or request; null when it could not be asked. */
+    empty: boolean | null;
+    /** Ms by which its clock is before (negative) or after ours; null when it has none of its own. */
+    clockAheadMs: number | null;
+  };
+  state: {
+    kind: 'memory' | 'redis';
+    trouble: string | null;
+    version: string | null;
+    /** Redis: anything but `noeviction` may drop counters. Null when unknown. */
+    maxmemoryPolicy: string | null;
+    clockAheadMs: number | null;
+  };
+}
+
+export interface SchemaState {
+  /** A file's name, or `postgres`. */
+  database: string;
+  /** Version of the schema that stands there, 0 for none. */
+  current: number;
+  /** Names of the migrations that this version would run, in order. */
+  pending: readonly string[];
+}
+
+/** One row of a backup, in a form that every driver writes and reads. Values are JSON values. */
+export interface BackupRow {
+  table: string;
+  row: Readonly<Record<string, unknown>>;
 }

@@ -1,9 +1,12 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nearest } from '../config/nearest.ts';
+import { addAccountsCommands } from './accounts-commands.ts';
 import { CommandFailed } from './command-failed.ts';
 import { addKeysCommands } from './keys-commands.ts';
+import { addLedgerCommands } from './ledger-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
+import { addUpkeepCommands } from './upkeep-commands.ts';
 
 /**
  * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
@@ -54,8 +57,9 @@ function createProgram(parts: CliParts, run: Run, serve: Run): Command {
       `
 Environment:
   CULVERT_CONFIG     configuration file, where --config names none
-  CULVERT_URL        server that models and chat talk to, where --url names none
-  CULVERT_API_KEY    key for it; unlike --key it does not show in the process list
+  CULVERT_URL        server to talk to, where --url names none
+  CULVERT_API_KEY    key for models, chat and bench; unlike --key it does not show in the process list
+  CULVERT_ADMIN_KEY  key for everything else (default: the configuration's, or the data folder's)
 
 Example:
   culvert start`,
@@ -134,7 +138,10 @@ Example:
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
     .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
 
-  addKeysCommands(program, run);
+  addKeysCommands(program, run, parts);
+  addAccountsCommands(program, run, parts);
+  addLedgerCommands(program, run, parts);
+  addUpkeepCommands(program, run, parts);
 
   program
     .command('mock')

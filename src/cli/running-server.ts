@@ -36,36 +36,44 @@ function checkedUrl(text: string): string {
 
 /** One request with the key; no answer is a sentence, an error answer is its own message. */
 export async function ask(url: string, path: string, key: string, init: RequestInit = {}): Promise<Response> {
-  let response: Response;
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const response = await reach(url, path, { ...init, headers });
+  if (response.ok) return response;
+  const text = (await response.text().catch(() => '')).slice(0, errorTextCharsMax);
+  throw new CommandFailed(
+    `${url} answered ${response.status}: ${errorIn(text)?.message ?? (response.statusText || 'no message')}`,
+  );
+}
+
+/** One request as it stands; no answer at all is a sentence. */
+export async function reach(url: string, path: string, init: RequestInit): Promise<Response> {
   try {
-    response = await fetch(url + path, {
-      ...init,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    });
+    return await fetch(url + path, init);
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CommandFailed(
       `No answer from ${url} (${causeOf(error)}). Is the server running? culvert start runs one.`,
     );
   }
-  if (response.ok) return response;
-  throw new CommandFailed(`${url} answered ${response.status}: ${await messageOf(response)}`);
 }
 
+export const errorTextCharsMax = 64 * 1024;
 const messageCharsMax = 2_000;
 
-async function messageOf(response: Response): Promise<string> {
-  const text = (await response.text().catch(() => '')).slice(0, 64 * 1024);
+/** What an error body of ours says; null for a body that is not ours: a proxy's page says nothing in one sentence. */
+export function errorIn(text: string): { message: string; param: string | null } | null {
   try {
-    const message = (JSON.parse(text) as { error?: { message?: unknown } } | null)?.error?.message;
-    if (typeof message === 'string') return message.slice(0, messageCharsMax);
+    const { message, param } =
+      (JSON.parse(text) as { error?: { message?: unknown; param?: unknown } } | null)?.error ?? {};
+    if (typeof message !== 'string') return null;
+    return { message: message.slice(0, messageCharsMax), param: typeof param === 'string' ? param : null };
   } catch {
-    // Not ours, then: a proxy's page says nothing in one sentence.
+    return null;
   }
-  return response.statusText || 'no message';
 }
 
-function causeOf(error: unknown): string {
+/** The code, or else the message, of what kept a request from its answer. */
+export function causeOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   if (cause instanceof Error && 'code' in cause) return String(cause.code);
   return cause instanceof Error ? cause.message : String(cause);

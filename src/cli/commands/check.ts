@@ -2,7 +2,6 @@ import { relative } from 'node:path';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
-import { storedKeys } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { loadHere } from '../read-config.ts';
@@ -38,7 +37,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
   const counts: Counts = {
     providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
     models: snapshot.models.size,
-    keys: result.config.keys.length + (await userKeys(result.config)),
+    keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
   if (!flags.json) {
@@ -58,8 +57,8 @@ async function look(providers: Parameters<typeof import('./check-live.ts').check
   return report;
 }
 
-async function userKeys(config: Config): Promise<number> {
-  const { keys } = await storedKeys(config);
+async function userKeys(config: Config, parts: CliParts): Promise<number> {
+  const { keys } = await parts.stored(config);
   return keys.filter((key) => key.kind === 'user' && key.revokedMs === null).length;
 }
 

@@ -22,7 +22,7 @@ export interface ExplainFlags {
  */
 export async function explain(source: string, flags: ExplainFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
-  const principal = await principalOf(config, flags.key);
+  const principal = await principalOf(config, flags.key, parts);
   const { snapshot, problems } = await parts.snapshotOf(config);
   for (const problem of problems) note(`warning: ${problem}`);
   const explained = await explainChat({

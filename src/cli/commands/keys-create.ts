@@ -1,75 +1,92 @@
-import { issueKey } from '../../auth/issue-key.ts';
-import { declaredAccounts } from '../../config/declared.ts';
 import { didYouMean } from '../../config/nearest.ts';
-import { instant, parseDurationMs } from '../../config/scalars.ts';
-import type { Config } from '../../config/schema.ts';
-import { factsOf } from '../../kernel/failure.ts';
-import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
-import { openSqliteKeyStore } from '../../stores/sqlite/key-store.ts';
+import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
+import { futureInstantMs } from '../instant-option.ts';
+import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
-import { readConfig } from '../read-config.ts';
+import { listRows, type Row } from '../rows.ts';
+import { keyIdOf } from './key-id.ts';
 
-export interface KeysCreateFlags {
+export interface KeysCreateFlags extends AdminFlags {
   account: string;
   name: string;
   plan?: string;
   expires?: string;
   models?: string[];
-  config?: string;
-  json?: boolean;
+  ips?: string[];
+  shareVectorsWith?: string;
 }
 
 /**
- * `culvert keys create`: writes to the data folder, whether or not a server runs; a running one sees it within a
- * second. The secret stands alone on stdout, so that `KEY=$(culvert keys create …)` takes it.
+ * `culvert keys create`: the account too if there is none of that name. The secret stands alone on stdout, so that
+ * `KEY=$(culvert keys create …)` takes it.
  */
-export async function createKey(flags: KeysCreateFlags): Promise<number> {
-  const config = readConfig(flags.config);
-  const nowMs = Date.now();
-  const plan = checkedPlan(config, flags.plan);
-  const expiresMs = flags.expires === undefined ? null : checkedExpiry(flags.expires, nowMs);
+export async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<number> {
   const { account, name } = flags;
-  if (config.keys.some((key) => key.account === account && key.name === name)) {
-    throw new CommandFailed(`The configuration declares a key '${name}' of account '${account}'; choose another name.`);
-  }
-  const store = openSqliteKeyStore(openDataFolder(config.storage.data_dir).culvertDb);
-  try {
-    const owner = declaredAccounts(config).find(({ id }) => id === account) ?? (await store.findAccount(account));
-    if (owner !== null && flags.plan !== undefined && owner.plan !== plan) {
-      throw new CommandFailed(`Account '${account}' has plan '${owner.plan}', which a new key does not change.`);
-    }
-    const issued = await issueKey(store, { account, name, plan, expiresMs, models: flags.models ?? null, nowMs });
-    if (issued.kind !== 'issued') throw new CommandFailed(factsOf(issued, nowMs).message);
-    const { id, prefix, secret } = issued.key;
-    if (flags.json) {
-      printJson({ id, key: secret, prefix, account, name, plan: owner?.plan ?? plan, expires: isoOrNull(expiresMs) });
-    } else {
-      note(`Key '${name}' of account '${account}', plan '${owner?.plan ?? plan}'; the secret is shown this once:`);
-      print(secret);
+  const expires =
+    flags.expires === undefined
+      ? undefined
+      : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
+  return withAdmin(flags, parts, async (admin) => {
+    const found = await accountOf(admin, account, flags.plan);
+    const shared = flags.shareVectorsWith;
+    const body = {
+      account,
+      name,
+      ...(expires !== undefined && { expires }),
+      ...(flags.models !== undefined && { models: flags.models }),
+      ...(flags.ips !== undefined && { ips: flags.ips }),
+      ...(shared !== undefined && { share_vectors_with: await keyIdOf(admin, shared) }),
+    };
+    const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
+    const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
+    const plan = found?.plan ?? (await accountOf(admin, account, undefined))?.plan;
+    if (flags.json) printJson({ ...made, plan });
+    else {
+      note(`Key '${name}' of account '${account}', plan '${plan}'; the secret is shown this once:`);
+      print(String(made.key));
     }
     return 0;
-  } finally {
-    await store.close();
+  });
+}
+
+/** Null when there is no such account. Refuses one whose plan is another than the one asked for. */
+async function accountOf(admin: AdminClient, id: string, plan: string | undefined): Promise<Row | null> {
+  if (plan !== undefined) await checkPlan(admin, plan);
+  let account: Row;
+  try {
+    account = (await admin.request('GET', `/accounts/${encodeURIComponent(id)}`)) as Row;
+  } catch (error) {
+    if (error instanceof AdminRefused && error.status === 404) return null;
+    throw error;
   }
+  if (plan === undefined || account.plan === plan) return account;
+  throw new CommandFailed(`Account '${id}' has plan '${account.plan}', which a new key does not change.`);
 }
 
-function checkedPlan(config: Config, named: string | undefined): string {
-  if (named === undefined) return config.default_plan;
-  if (Object.hasOwn(config.plans, named)) return named;
-  const plans = Object.keys(config.plans);
+/** The key is tried first: what is wrong with it is said before an account is made for nothing. */
+async function createWithAccount(
+  admin: AdminClient,
+  id: string,
+  plan: string | undefined,
+  create: () => Promise<Row>,
+): Promise<Row> {
+  try {
+    return await create();
+  } catch (error) {
+    if (!(error instanceof AdminRefused)) throw error;
+    const forAccount = error.status === 404 || error.param === 'account';
+    if (!forAccount || error.status >= 500) throw error;
+  }
+  await admin.request('POST', '/accounts', { body: { id, name: id, ...(plan !== undefined && { plan }) } });
+  return create();
+}
+
+const plansMax = 10_000;
+
+/** Refuses a plan that is none, and says which was probably meant. */
+export async function checkPlan(admin: AdminClient, named: string): Promise<void> {
+  const plans = (await listRows(admin, '/plans', {}, plansMax)).rows.map(({ name }) => String(name));
+  if (plans.includes(named)) return;
   throw new CommandFailed(`There is no plan '${named}'${didYouMean(named, plans)}. Plans: ${plans.join(', ')}.`);
-}
-
-/** `2027-01-01`, an RFC 3339 time, or a duration from now such as `90d`. */
-function checkedExpiry(text: string, nowMs: number): number {
-  const durationMs = parseDurationMs(text);
-  const parsed = durationMs === undefined ? instant().safeParse(text) : { success: true, data: nowMs + durationMs };
-  if (!parsed.success) throw new CommandFailed('--expires: expected a date such as 2027-01-01, or 90d', 2);
-  if (parsed.data! <= nowMs) throw new CommandFailed(`--expires: ${text} is over already`, 2);
-  return parsed.data!;
-}
-
-export function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -44,7 +44,7 @@ async function fromFiles(flags: ModelsFlags, parts: CliParts): Promise<ListedMod
   const config = readConfig(flags.config);
   const { snapshot, problems } = await parts.snapshotOf(config);
   for (const problem of problems) note(`warning: ${problem}`);
-  const listed = snapshot.models.list(await principalOf(config, flags.key));
+  const listed = snapshot.models.list(await principalOf(config, flags.key, parts));
   return listed.map((alias) => ({
     id: alias.id,
     model_type: alias.listedAs,

@@ -1,0 +1,182 @@
+import { join } from 'node:path';
+import type { AdminApi, AdminMethod } from '../admin/admin-api.ts';
+import type { Config } from '../config/schema.ts';
+import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
+import { CommandFailed } from './command-failed.ts';
+import type { CliParts } from './parts.ts';
+import { readConfig } from './read-config.ts';
+import { errorIn, errorTextCharsMax, reach, serverUrl } from './running-server.ts';
+
+/** Options of every command that works over the admin API. */
+export interface AdminFlags {
+  url?: string | undefined;
+  config?: string | undefined;
+  json?: boolean | undefined;
+}
+
+export type AdminQuery = Readonly<Record<string, string | number | undefined>>;
+
+/** The admin API as commands use it: over HTTP where a server runs, else in this process. */
+export interface AdminClient {
+  /** Whom it asks; null: the stores themselves, since no server runs. */
+  readonly server: string | null;
+  /** The reply's JSON. `path` is below /admin/v1. Throws `AdminRefused` for an error reply. */
+  request(method: AdminMethod, path: string, given?: { query?: AdminQuery; body?: unknown }): Promise<unknown>;
+  /** A reply of any length, as it comes. Throws `AdminRefused` before its first piece. */
+  read(path: string, query?: AdminQuery): AsyncIterable<string>;
+}
+
+/** An error reply; the message is the API's own. */
+export class AdminRefused extends CommandFailed {
+  readonly status: number;
+  /** The field that it is about; null for none. */
+  readonly param: string | null;
+  /** The reply's body, '' when it could not be read. */
+  readonly text: string;
+  constructor(sentence: string, reply: { status: number; param: string | null; text: string }) {
+    super(sentence);
+    this.status = reply.status;
+    this.param = reply.param;
+    this.text = reply.text;
+  }
+}
+
+/** Runs `work` with the client that fits: the server of `--url`, CULVERT_URL or the data folder, else this process. */
+export async function withAdmin<T>(
+  flags: AdminFlags,
+  parts: Pick<CliParts, 'adminApi'>,
+  work: (admin: AdminClient) => Promise<T>,
+): Promise<T> {
+  let read: Config | null = null;
+  const config = () => {
+    read ??= readConfig(flags.config);
+    return read;
+  };
+  const url = serverUrl(flags, config);
+  if (url !== null) {
+    const named = flags.url !== undefined || Boolean(process.env.CULVERT_URL);
+    const key = adminKey(url, named, config);
+    if (key !== null) return work(overHttp(url, key));
+    if (named) throw new CommandFailed(`No admin key for ${url} is known here. Put it into CULVERT_ADMIN_KEY.`);
+    // A server without an admin key has no admin API; its stores are here all the same, and it sees what changes.
+  }
+  const { api, close } = await parts.adminApi(config());
+  try {
+    return await work(inProcess(api));
+  } finally {
+    await close();
+  }
+}
+
+/** The generated key opens the server of its own data folder: it is not shown to a server that is elsewhere. */
+function adminKey(url: string, named: boolean, config: () => Config): string | null {
+  const fromEnvironment = process.env.CULVERT_ADMIN_KEY;
+  if (fromEnvironment) return fromEnvironment;
+  const { admin, storage } = config();
+  if (admin.key !== undefined) return admin.key;
+  const { hostname } = new URL(url);
+  if (named && !/^(localhost|127\..*|\[::1\])$/.test(hostname)) return null;
+  return readIfThere(join(dataFolderAt(storage.data_dir).path, 'admin.key'))?.trim() || null;
+}
+
+const pathPrefix = '/admin/v1';
+
+/** Over HTTP, to the server at `url` (no trailing slash). */
+export function overHttp(url: string, key: string): AdminClient {
+  async function answer(method: AdminMethod, path: string, given: { query?: AdminQuery; body?: unknown }) {
+    const search = searchOf(given.query).toString();
+    const response = await reach(url, `${pathPrefix}${path}${search === '' ? '' : `?${search}`}`, {
+      method,
+      // The key goes where it was sent, and nowhere else.
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(given.body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
+    });
+    if (response.ok) return response;
+    const text = (await response.text().catch(() => '')).slice(0, errorTextCharsMax);
+    throw refused(response.status, text, url);
+  }
+  return {
+    server: url,
+    async request(method, path, given = {}) {
+      return asJson(await (await answer(method, path, given)).text(), url);
+    },
+    async *read(path, query) {
+      const { body } = await answer('GET', path, query === undefined ? {} : { query });
+      if (body === null) return;
+      try {
+        yield* body.pipeThrough(new TextDecoderStream());
+      } catch {
+        throw new CommandFailed(`${url} ended its answer too early; it is not complete.`);
+      }
+    },
+  };
+}
+
+/** Over an API in this process. */
+export function inProcess(api: AdminApi): AdminClient {
+  async function answer(method: AdminMethod, path: string, given: { query?: AdminQuery; body?: unknown }) {
+    const reply = await api.handle({
+      method,
+      path,
+      query: searchOf(given.query),
+      body: given.body === undefined ? '' : JSON.stringify(given.body),
+      actor: 'cli',
+    });
+    if (reply.status < 300) return reply.body;
+    throw refused(reply.status, await wholeText(reply.body), null);
+  }
+  return {
+    server: null,
+    async request(method, path, given = {}) {
+      return asJson(await wholeText(await answer(method, path, given)), null);
+    },
+    async *read(path, query) {
+      const body = await answer('GET', path, query === undefined ? {} : { query });
+      if (typeof body === 'string') yield body;
+      else yield* body;
+    },
+  };
+}
+
+function searchOf(query: AdminQuery | undefined): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) if (value !== undefined) search.set(name, String(value));
+  return search;
+}
+
+async function wholeText(body: string | AsyncIterable<string>): Promise<string> {
+  if (typeof body === 'string') return body;
+  let text = '';
+  for await (const piece of body) text += piece;
+  return text;
+}
+
+function asJson(text: string, server: string | null): unknown {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CommandFailed(
+      `${server ?? 'The admin API'} answered with something that is no JSON. Is it Culvert's URL?`,
+    );
+  }
+}
+
+function refused(status: number, text: string, server: string | null): AdminRefused {
+  const said = errorIn(text);
+  const param = said?.param ?? null;
+  return new AdminRefused(sentenceOf(said, status, server), { status, param, text });
+}
+
+function sentenceOf(said: ReturnType<typeof errorIn>, status: number, server: string | null): string {
+  if (said === null) return `${server ?? 'The admin API'} answered ${status}, and not as Culvert does.`;
+  const { message, param } = said;
+  if (server !== null && (status === 401 || status === 403)) {
+    return `${server} did not take the admin key: ${message} Set CULVERT_ADMIN_KEY to the key of that server.`;
+  }
+  return param === null || message.startsWith(param) ? message : `${param}: ${message}`;
+}

@@ -1,0 +1,140 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { askOnce, type Order } from '../bench/ask-once.ts';
+import { createTally, type Results, type Spread } from '../bench/results.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { createProgress } from '../progress.ts';
+import { apiKey, serverUrl } from '../running-server.ts';
+import { plain, table } from '../table.ts';
+import { fromServer } from './models.ts';
+
+export interface BenchFlags {
+  key?: string;
+  model?: string;
+  concurrency: number;
+  requests?: number;
+  duration?: number;
+  stream?: boolean;
+  maxTokens: number;
+  prompt: string;
+  json?: boolean;
+}
+
+const requestsDefault = 1_000;
+const requestsMax = 1_000_000;
+const interruptedCode = 130;
+
+/** `culvert bench`: chat requests to a server, as many at a time as wanted, bounded by number or time. */
+export async function bench(server: string, flags: BenchFlags): Promise<number> {
+  if (flags.requests !== undefined && flags.duration !== undefined)
+    throw new CommandFailed('Give --requests or --duration, not both.', 2);
+  const url = serverUrl({ url: server }, () => {
+    throw new CommandFailed(`'${server}' is not the URL of a server`, 2);
+  });
+  const key = apiKey(flags);
+  if (key === null)
+    throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY; culvert keys create makes one.');
+  const model = flags.model ?? (await firstChatModel(url!, key));
+  const left = new AbortController();
+  const interrupt = () => left.abort();
+  process.once('SIGINT', interrupt);
+  const agent = new (url!.startsWith('https:') ? HttpsAgent : HttpAgent)({
+    keepAlive: true,
+    maxSockets: flags.concurrency,
+  });
+  try {
+    const order: Order = {
+      url: new URL(`${url}/v1/chat/completions`),
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        messages: [{ role: 'user', content: flags.prompt }],
+        max_tokens: flags.maxTokens,
+        stream: flags.stream === true,
+      }),
+      form: flags.stream ? 'stream' : 'whole',
+      agent,
+      signal: left.signal,
+    };
+    note(
+      plain(
+        `Each request asks ${model} at ${url} for at most ${flags.maxTokens} tokens, and costs what that costs there.`,
+      ),
+    );
+    const results = await load(order, flags);
+    if (listForm(flags) === 'json') printJson(asJson(results, model, flags));
+    else print(described(results));
+    if (left.signal.aborted) return interruptedCode;
+    return results.ms === null ? 1 : 0;
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+    agent.destroy();
+  }
+}
+
+async function firstChatModel(url: string, key: string): Promise<string> {
+  const first = (await fromServer(url, key)).find((model) => model.model_type === 'chat');
+  if (first === undefined) throw new CommandFailed(`${url} lists no model that chats; name one with --model.`);
+  return first.id;
+}
+
+async function load(order: Order, flags: BenchFlags): Promise<Results> {
+  // Alone, and not counted: it opens the way, and tells what a mistake would cost a thousand times.
+  const first = await askOnce(order);
+  if (!first.ok)
+    throw new CommandFailed(plain(`The first request failed: ${first.outcome} ${first.message ?? ''}`.trim()));
+  const wanted = flags.duration === undefined ? (flags.requests ?? requestsDefault) : requestsMax;
+  const expected = Math.ceil(((flags.duration ?? 0) / first.ms) * flags.concurrency);
+  note(
+    flags.duration === undefined
+      ? `${wanted.toLocaleString('en')} requests follow, ${flags.concurrency} at a time.`
+      : `About ${expected.toLocaleString('en')} requests follow within ${flags.duration / 1_000} s, ${flags.concurrency} at a time, never more than ${requestsMax.toLocaleString('en')}.`,
+  );
+  const tally = createTally();
+  const progress = createProgress('requests');
+  const startedMs = performance.now();
+  const endsMs = flags.duration === undefined ? Number.POSITIVE_INFINITY : startedMs + flags.duration;
+  let begun = 0;
+  const caller = async () => {
+    while (begun < wanted && performance.now() < endsMs && !order.signal.aborted) {
+      progress.count(++begun);
+      const answered = await askOnce(order);
+      if (answered.outcome !== 'interrupted') tally.add(answered);
+    }
+  };
+  await Promise.all(Array.from({ length: flags.concurrency }, caller));
+  progress.end();
+  return tally.results(performance.now() - startedMs);
+}
+
+function asJson(results: Results, model: string, { concurrency, stream = false }: BenchFlags) {
+  const { requests, failed, seconds, requestsPerSecond, ms, firstTokenMs, outcomes } = results;
+  return {
+    model,
+    concurrency,
+    stream,
+    requests,
+    failed,
+    seconds,
+    requests_per_second: requestsPerSecond,
+    ms,
+    first_token_ms: firstTokenMs,
+    outcomes,
+  };
+}
+
+function described({ requests, failed, seconds, requestsPerSecond, ms, firstTokenMs, outcomes }: Results): string {
+  const row = (name: string, spread: Spread | null) =>
+    spread === null ? [] : [[name, ...[spread.p50, spread.p95, spread.p99, spread.max].map(String)]];
+  const times = [...row('whole answer', ms), ...row('first token', firstTokenMs)];
+  const parts = [
+    `${requests.toLocaleString('en')} requests in ${seconds} s, ${failed} failed: ${requestsPerSecond} answers a second`,
+    ...(times.length === 0 ? [] : [table(['ms', 'p50', 'p95', 'p99', 'max'], times)]),
+    table(
+      ['outcome', 'requests', ''],
+      outcomes.map(({ outcome, count, message }) => [outcome, String(count), message ?? '']),
+    ),
+  ];
+  return parts.join('\n\n');
+}

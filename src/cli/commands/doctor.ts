@@ -1,0 +1,102 @@
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { formatProblem } from '../../config/problem.ts';
+import type { Config } from '../../config/schema.ts';
+import { probeGet } from '../../inference/providers/probe-get.ts';
+import { probeLocalServers } from '../../inference/providers/probe-local.ts';
+import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
+import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
+import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
+import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../doctor/folder.ts';
+import { clockFinding, nodeFinding } from '../doctor/machine.ts';
+import { liveFindings, localFindings, providerFindings } from '../doctor/providers.ts';
+import { portFinding, serverFinding } from '../doctor/serving.ts';
+import { schemaFinding, storeFindings } from '../doctor/stores.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, print, printJson } from '../print.ts';
+import { loadHere } from '../read-config.ts';
+import { plain } from '../table.ts';
+
+export interface DoctorFlags {
+  config?: string;
+  live?: boolean;
+  json?: boolean;
+}
+
+/** `culvert doctor`: looks at everything a start needs, changes nothing. 1 when something would keep it from serving. */
+export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<number> {
+  const findings: Finding[] = [nodeFinding(process.versions.node)];
+  const { file, result } = loadHere(flags.config);
+  const shown = file === null ? 'no file, all defaults' : relative('', file);
+  if (result.ok) {
+    findings.push(ok('config', shown));
+    for (const each of result.warnings)
+      findings.push(warning('config', formatProblem(each), 'Remove it, or leave it: it has no effect.'));
+    findings.push(...(await serverFindings(result.config, flags, parts)));
+  } else {
+    for (const each of result.errors)
+      findings.push(problem('config', formatProblem(each), 'Correct it; culvert check checks it again.'));
+  }
+  const sick = findings.some(({ state }) => state === 'problem');
+  if (listForm(flags) === 'json') printJson({ ok: !sick, version: parts.version, findings });
+  else print(report(findings));
+  return sick ? 1 : 0;
+}
+
+async function serverFindings(config: Config, flags: DoctorFlags, parts: CliParts): Promise<Finding[]> {
+  const folder = dataFolderAt(config.storage.data_dir);
+  const standing = folderFinding(folder);
+  const findings = [clockFinding(Date.now(), newestFileMs(folder)), standing, diskFinding(folder)];
+  // Without its folder nothing else can be looked at.
+  if (standing.state === 'problem') return findings;
+  const owner = existsSync(folder.lockFile) ? lockOwner(folder) : null;
+  findings.push(await serverFinding(owner?.url ?? null));
+  findings.push(await portFinding(config.server.host, config.server.port, owner?.url ?? null));
+  findings.push(...secretFindings(config, folder));
+  findings.push(...(await storesFindings(config, owner === null ? 'none' : 'runs', parts)));
+  const [{ snapshot, problems }, found] = await Promise.all([
+    parts.snapshotOf(config),
+    probeLocalServers({ probeGet }),
+  ]);
+  findings.push(...providerFindings(snapshot, problems));
+  if (flags.live) {
+    const { checkLive } = await import('./check-live.ts');
+    findings.push(...liveFindings(await checkLive(snapshot.providers)));
+  }
+  return [...findings, ...localFindings(found, snapshot)];
+}
+
+function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding[] {
+  const file = (name: string) => join(folder.path, name);
+  return [
+    secretFileFinding(
+      'admin key',
+      file('admin.key'),
+      admin.key !== undefined,
+      'made at the first start on a loopback address',
+    ),
+    secretFileFinding('storage secret', file('secret'), storage.secret !== undefined, 'made at the first start'),
+    ...(storage.database !== 'sqlite' && storage.secret === undefined
+      ? [warning('storage secret', 'every replica makes its own', 'Set storage.secret, the same for all replicas.')]
+      : []),
+  ];
+}
+
+async function storesFindings(config: Config, server: 'runs' | 'none', parts: CliParts): Promise<Finding[]> {
+  const facts = await parts.storeFacts(config);
+  const findings = storeFindings(facts);
+  if (facts.database.trouble === null) findings.push(schemaFinding(await parts.migrations(config), server));
+  return findings;
+}
+
+function report(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const lines = findings.flatMap(({ state, check, message, fix }) => {
+    const line = `${state.padEnd('problem'.length)}  ${check.padEnd(width)}  ${plain(message)}`;
+    return fix === null ? [line] : [line, `${' '.repeat('problem'.length + width + 4)}→ ${plain(fix)}`];
+  });
+  const problems = findings.filter(({ state }) => state === 'problem').length;
+  const warnings = findings.filter(({ state }) => state === 'warning').length;
+  const of = (count: number, noun: string) => `${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`;
+  return [...lines, '', `${of(problems, 'problem')}, ${of(warnings, 'warning')}`].join('\n');
+}

@@ -1,0 +1,51 @@
+import { stringify } from 'yaml';
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, print, printJson } from '../print.ts';
+import { type Column, listRows, printRows, type Row, shown } from '../rows.ts';
+
+const plansMax = 10_000;
+
+/** `culvert plans list` */
+export async function listPlans(flags: AdminFlags, parts: CliParts): Promise<number> {
+  const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/plans', {}, plansMax));
+  printRows(flags, rows, columns, 'There is no plan.');
+  return 0;
+}
+
+/** `culvert plans show`: as YAML on a terminal, ready for culvert.yaml. */
+export async function showPlan(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  const path = `/plans/${encodeURIComponent(name)}`;
+  const plan = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
+  if (listForm(flags) === 'json') printJson(plan);
+  else print(stringify({ [name]: definitionOf(plan) }).trimEnd());
+  return 0;
+}
+
+const columns: readonly Column[] = [
+  ['plan', (plan) => plan.name],
+  ['5h', (plan) => limit(windowsOf(plan)['5h'])],
+  ['week', (plan) => limit(windowsOf(plan).week)],
+  ['month', (plan) => limit(windowsOf(plan).month)],
+  ['rpm', (plan) => limit(definitionOf(plan).rpm)],
+  ['concurrency', (plan) => limit(definitionOf(plan).concurrency)],
+  ['models', (plan) => (shown(definitionOf(plan).models) || 'all').replace(/^off$/, 'all')],
+  ['from', (plan) => plan.from],
+];
+
+/** Its limits, whether they stand in a member of their own or beside the name. */
+function definitionOf(plan: Row): Row {
+  const { definition } = plan;
+  if (typeof definition === 'object' && definition !== null) return definition as Row;
+  const { name: _name, from: _from, updated_at: _updated, ...limits } = plan;
+  return limits;
+}
+
+function windowsOf(plan: Row): Row {
+  const { windows } = definitionOf(plan);
+  return typeof windows === 'object' && windows !== null ? (windows as Row) : {};
+}
+
+function limit(value: unknown): unknown {
+  return value === undefined || value === null || value === 'off' ? 'unlimited' : value;
+}

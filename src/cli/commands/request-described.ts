@@ -1,0 +1,94 @@
+import { type Row, rowTable, shown, shownTime } from '../rows.ts';
+import { plain } from '../table.ts';
+
+interface DescribedRoute {
+  verdicts?: readonly Row[];
+  attempts?: readonly Row[];
+  losses?: readonly Row[];
+  passThrough?: boolean;
+  malformedLines?: number;
+}
+
+/** One request for people: what it was, whom it cost what, which targets were considered, what each attempt answered. */
+export function describedRequest(request: Row): string {
+  const usage = (request.usage ?? {}) as Row;
+  const route = (request.route ?? {}) as DescribedRoute;
+  const facts: [name: string, value: string][] = [
+    ['request', idsOf(request)],
+    ['time', shownTime(request.created_at)],
+    ['caller', [request.account, request.key].filter((part) => shown(part) !== '').join(', key ')],
+    [
+      'asked',
+      `${shown(request.endpoint)}, model ${shown(request.model)}${request.stream === true ? ', as a stream' : ''}`,
+    ],
+    ['answered', answered(request)],
+    ['took', took(request)],
+    ['tokens', tokens(usage)],
+    ['cost', `${shown(request.units)} units${typeof request.cost_usd === 'number' ? `, $${request.cost_usd}` : ''}`],
+    ['sent', sent(route)],
+  ];
+  const widths = Math.max(...facts.map(([name]) => name.length));
+  const lines = facts
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name.padEnd(widths)}  ${plain(value)}`);
+  const { verdicts = [], attempts = [], losses = [] } = route;
+  if (verdicts.length > 0) {
+    const columns = [
+      ['candidate', (row: Row) => row.target],
+      ['verdict', (row: Row) => row.verdict],
+    ] as const;
+    lines.push('', rowTable(verdicts, columns));
+  }
+  lines.push('', attempts.length === 0 ? 'Nothing was sent to an upstream.' : attemptTable(attempts));
+  if (losses.length > 0) {
+    const columns = [
+      ['left out', (row: Row) => row.field],
+      ['because', (row: Row) => row.why],
+    ] as const;
+    lines.push('', rowTable(losses, columns));
+  }
+  return lines.join('\n');
+}
+
+function idsOf({ id, client_request_id: client }: Row): string {
+  return shown(client) === '' ? shown(id) : `${shown(id)} (the caller's: ${shown(client)})`;
+}
+
+function answered({ status, class: outcome, target, aborted }: Row): string {
+  const by = shown(target) === '' ? '' : ` by ${shown(target)}`;
+  return `${shown(status)} ${shown(outcome)}${by}${aborted === true ? '; the caller left' : ''}`;
+}
+
+function took({ ms, first_token_ms: first }: Row): string {
+  return `${shown(ms)} ms${typeof first === 'number' ? `, first token after ${first} ms` : ''}`;
+}
+
+function tokens(usage: Row): string {
+  const cached = Number(usage.cached_input_tokens ?? 0);
+  const reasoning = Number(usage.reasoning_tokens ?? 0);
+  const input = `${shown(usage.input_tokens)} in${cached > 0 ? ` (${cached} cached)` : ''}`;
+  const output = `${shown(usage.output_tokens)} out${reasoning > 0 ? ` (${reasoning} reasoning)` : ''}`;
+  return `${input}, ${output}; source: ${shown(usage.source)}`;
+}
+
+function sent({ attempts = [], passThrough, malformedLines = 0 }: DescribedRoute): string {
+  if (attempts.length === 0) return '';
+  const form = passThrough === true ? "the caller's own bytes" : 'converted';
+  return malformedLines > 0 ? `${form}; ${malformedLines} unreadable lines of the answer were skipped` : form;
+}
+
+function attemptTable(attempts: readonly Row[]): string {
+  const numbered = attempts.map((attempt, index) => ({ ...attempt, number: index + 1 }));
+  return rowTable(numbered, [
+    ['attempt', (row) => row.number],
+    ['target', (row) => row.target],
+    ['credential', (row) => row.credential],
+    ['class', (row) => row.class],
+    ['status', (row) => row.status],
+    ['ms', (row) => row.ms],
+    ['first token', (row) => row.first_token_ms ?? row.firstTokenMs],
+    ['bytes', (row) => row.bytes],
+    ['USD', (row) => row.cost_usd ?? row.costUsd],
+    ['message', (row) => row.message],
+  ]);
+}

@@ -1,0 +1,59 @@
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { pastInstant } from '../instant-option.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { type Row, rowTable } from '../rows.ts';
+import { type Windows, windowTable } from './windows.ts';
+
+export interface UsageFlags extends AdminFlags {
+  account?: string;
+  groupBy: string;
+  from?: string;
+  to?: string;
+  csv?: boolean;
+}
+
+/** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
+export async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
+  const nowMs = Date.now();
+  const query = {
+    account: flags.account,
+    group_by: flags.groupBy,
+    from: pastInstant('--from', flags.from, nowMs),
+    to: pastInstant('--to', flags.to, nowMs),
+  };
+  return withAdmin(flags, parts, async (admin) => {
+    if (flags.csv) {
+      for await (const piece of admin.read('/usage.csv', query)) process.stdout.write(piece);
+      return 0;
+    }
+    const reply = (await admin.request('GET', '/usage', { query })) as { data: Row[] } & Windows;
+    if (listForm(flags) === 'json') printJson(reply);
+    else if (reply.data.length === 0) note('Nothing was used in this time.');
+    else print(usageTable(reply.data, flags.groupBy));
+    if (listForm(flags) === 'table' && reply.windows !== undefined) print(`\n${windowTable(reply)}`);
+    return 0;
+  });
+}
+
+function usageTable(groups: readonly Row[], groupBy: string): string {
+  const sums = ['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors'];
+  const total = Object.fromEntries(
+    sums.map((name) => [name, groups.reduce((sum, group) => sum + Number(group[name] ?? 0), 0)]),
+  );
+  const rows = groups.length < 2 ? groups : [...groups, { group: 'total', ...total }];
+  return rowTable(rows, [
+    [groupBy, (row) => (row.group === '' ? '(none)' : row.group)],
+    ['requests', (row) => row.requests],
+    // Sums of decimals: 0.1 + 0.2 is not to be read as 0.30000000000000004.
+    ['units', (row) => rounded(row.units, 3)],
+    ['input tokens', (row) => row.input_tokens],
+    ['output tokens', (row) => row.output_tokens],
+    ['USD', (row) => rounded(row.cost_usd, 6)],
+    ['errors', (row) => row.errors],
+  ]);
+}
+
+function rounded(value: unknown, decimals: number): unknown {
+  return typeof value === 'number' ? Number(value.toFixed(decimals)) : value;
+}

@@ -1,0 +1,64 @@
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { DataFolder } from '../../stores/sqlite/data-folder.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+/** Whether the folder, or the nearest one above it that exists, can be written by this user. */
+export function folderFinding(folder: DataFolder): Finding {
+  const { path } = folder;
+  const existing = nearestExisting(path);
+  try {
+    if (!statSync(existing).isDirectory())
+      return problem('data folder', `${existing} is a file`, 'Move it away, or set storage.data_dir.');
+    accessSync(existing, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch {
+    return problem(
+      'data folder',
+      `${existing} cannot be written by this user`,
+      'Change its owner or mode, or set storage.data_dir.',
+    );
+  }
+  if (existing !== path) return ok('data folder', `${path} is made at the first start`);
+  if ((statSync(path).mode & 0o007) !== 0)
+    return warning('data folder', `${path} can be read by everybody on this machine`, `chmod 700 ${path}`);
+  return ok('data folder', path);
+}
+
+const gibibyte = 1024 ** 3;
+const diskBytesMin = gibibyte / 10;
+const diskBytesGood = gibibyte;
+
+export function diskFinding(folder: DataFolder): Finding {
+  const { bavail, bsize } = statfsSync(nearestExisting(folder.path));
+  return freeDiskFinding(bavail * bsize);
+}
+
+export function freeDiskFinding(freeBytes: number): Finding {
+  const message = `${(freeBytes / gibibyte).toFixed(1)} GB free for the data folder`;
+  const fix = 'Free some: a full disk refuses every request, since none could be booked.';
+  if (freeBytes < diskBytesMin) return problem('disk', message, fix);
+  return freeBytes < diskBytesGood ? warning('disk', message, fix) : ok('disk', message);
+}
+
+/** When anything in the folder was last written, wall-clock ms; null when there is nothing. */
+export function newestFileMs(folder: DataFolder): number | null {
+  if (!existsSync(folder.path)) return null;
+  const times = readdirSync(folder.path).map((name) => statSync(join(folder.path, name), { throwIfNoEntry: false }));
+  return times.reduce<number | null>((newest, file) => Math.max(newest ?? 0, file?.mtimeMs ?? 0) || null, null);
+}
+
+/** Files that hold a secret: theirs alone to read. `made` says when a missing one comes into being; null: it need not. */
+export function secretFileFinding(check: string, file: string, configured: boolean, made: string): Finding {
+  if (configured) return ok(check, 'set in the configuration');
+  const facts = statSync(file, { throwIfNoEntry: false });
+  if (facts === undefined) return ok(check, made);
+  if ((facts.mode & 0o077) !== 0)
+    return problem(check, `${file} can be read by others`, `chmod 600 ${file}; others may have it: make a new one`);
+  return facts.size === 0
+    ? problem(check, `${file} is empty`, 'Delete it: the next start makes a new one.')
+    : ok(check, file);
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
+}

@@ -1,0 +1,46 @@
+import { credentialsOf } from '../../config/declared.ts';
+import type { Snapshot } from '../../inference/pipeline/services.ts';
+import type { LocalServer } from '../../inference/providers/probe-local.ts';
+import type { LiveReport } from '../commands/check-live.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+
+/** Each configured provider, whether it has what it needs to be called; nobody is asked. */
+export function providerFindings(snapshot: Snapshot, problems: readonly string[]): Finding[] {
+  const real = [...snapshot.providers.values()].filter(({ simulated }) => !simulated);
+  const findings = real.map(({ connection, config }): Finding => {
+    const { name, provider } = connection;
+    const credentials = credentialsOf(config).length;
+    if (credentials > 0)
+      return ok(`provider ${name}`, credentials === 1 ? 'one credential' : `${credentials} credentials`);
+    if (provider.envKey === null) return ok(`provider ${name}`, 'needs no credential');
+    return warning(`provider ${name}`, 'has no credential', `Set its api_key, such as \${${provider.envKey}}.`);
+  });
+  if (real.length === 0)
+    findings.push(
+      warning('providers', 'none is configured', 'Set OPENAI_API_KEY or another, or name one in culvert.yaml.'),
+    );
+  return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
+}
+
+/** What each provider answered with each credential. */
+export function liveFindings({ live }: LiveReport): Finding[] {
+  return live.map(({ credential, verdict, message, models, ms }): Finding => {
+    const check = `provider ${credential}`;
+    if (verdict === 'ok') return ok(check, `answered in ${ms} ms, lists ${models} models`);
+    if (verdict === 'not listed') return ok(check, `answered in ${ms} ms; it lists no models`);
+    const fix =
+      verdict === 'bad credential' ? 'Give it a credential that works.' : 'Check its base_url and the network.';
+    return problem(check, `${verdict}: ${message}`, fix);
+  });
+}
+
+/** Model servers that were recognised on this machine. */
+export function localFindings(found: readonly LocalServer[], snapshot: Snapshot): Finding[] {
+  const used = new Set([...snapshot.providers.values()].map(({ connection }) => connection.origin));
+  return found.map(({ type, url, models, note }): Finding => {
+    const message = `${type} at ${url}, ${models.length} models${note === null ? '' : ` (${note})`}`;
+    return used.has(new URL(url).origin)
+      ? ok('local server', `${message}, used`)
+      : ok('local server', `${message}, not used: 'autodetect: on' or CULVERT_AUTODETECT=1 uses it`);
+  });
+}

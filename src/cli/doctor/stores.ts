@@ -1,0 +1,44 @@
+import type { SchemaState, StoreFacts } from '../parts.ts';
+import { type Finding, ok, problem, warning } from './finding.ts';
+import { skewFinding } from './machine.ts';
+
+/** What the stores say of themselves, in lines. */
+export function storeFindings({ database, state }: StoreFacts): Finding[] {
+  const skews = [skewFinding('The database', database.clockAheadMs), skewFinding('Redis', state.clockAheadMs)];
+  return [databaseFinding(database), stateFinding(state), ...skews.filter((finding) => finding !== null)];
+}
+
+function databaseFinding({ kind, trouble, version }: StoreFacts['database']): Finding {
+  const name = kind === 'sqlite' ? 'SQLite in the data folder' : (version ?? 'PostgreSQL');
+  if (trouble === null) return ok('database', name);
+  const fix =
+    kind === 'sqlite'
+      ? 'Stop what holds the files, or restore a backup (culvert restore).'
+      : 'Start PostgreSQL, or correct storage.database.';
+  return problem('database', `${name}: ${trouble}`, fix);
+}
+
+function stateFinding({ kind, trouble, version, maxmemoryPolicy }: StoreFacts['state']): Finding {
+  if (kind === 'memory') return ok('counters', 'in memory, kept with the ledger');
+  const name = version ?? 'Redis';
+  if (trouble !== null) return problem('counters', `${name}: ${trouble}`, 'Start Redis, or correct storage.state.');
+  if (maxmemoryPolicy !== null && maxmemoryPolicy !== 'noeviction') {
+    return warning(
+      'counters',
+      `${name} may drop counters (maxmemory-policy ${maxmemoryPolicy}); they are then read again from the ledger`,
+      'Set maxmemory-policy noeviction for it.',
+    );
+  }
+  return ok('counters', name);
+}
+
+export function schemaFinding(states: readonly SchemaState[], server: 'runs' | 'none'): Finding {
+  const pending = states.flatMap(({ database, pending }) => pending.map((name) => `${database}: ${name}`));
+  const fresh = states.every(({ current }) => current === 0);
+  if (pending.length === 0) return ok('schema', 'up to date');
+  if (fresh) return ok('schema', 'made at the first start');
+  const message = `${pending.length} ${pending.length === 1 ? 'migration is' : 'migrations are'} pending (${pending.join(', ')})`;
+  return server === 'runs'
+    ? warning('schema', `${message}, while an older version runs`, 'Restart it with this version.')
+    : warning('schema', message, 'The next start runs them; culvert migrate does it now. Make a backup first.');
+}

@@ -1,0 +1,27 @@
+import { instant, parseDurationMs } from '../config/scalars.ts';
+import { CommandFailed } from './command-failed.ts';
+
+/** What an option such as `--expires` means: `2027-01-01`, an RFC 3339 time, or `90d` from now. Wall-clock ms. */
+export function futureInstantMs(option: string, text: string, nowMs: number): number {
+  const atMs = instantMs(option, text, nowMs, 1);
+  if (atMs <= nowMs) throw new CommandFailed(`${option}: ${text} is over already`, 2);
+  return atMs;
+}
+
+/** The same for `--from` and the like, where `7d` is that long ago. */
+export function pastInstantMs(option: string, text: string, nowMs: number): number {
+  return instantMs(option, text, nowMs, -1);
+}
+
+/** For a query; undefined where the option was not given. */
+export function pastInstant(option: string, text: string | undefined, nowMs: number): string | undefined {
+  return text === undefined ? undefined : new Date(pastInstantMs(option, text, nowMs)).toISOString();
+}
+
+function instantMs(option: string, text: string, nowMs: number, direction: 1 | -1): number {
+  const durationMs = parseDurationMs(text);
+  if (durationMs !== undefined) return nowMs + direction * durationMs;
+  const parsed = instant().safeParse(text);
+  if (!parsed.success) throw new CommandFailed(`${option}: expected a date such as 2027-01-01, or 90d`, 2);
+  return parsed.data;
+}

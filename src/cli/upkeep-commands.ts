@@ -1,0 +1,77 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDurationMs } from '../config/scalars.ts';
+import { adminOptions, configOption, example, jsonOption, keyOption, type Run, whole } from './options.ts';
+import type { CliParts } from './parts.ts';
+
+/** Commands that look after an installation: doctor, reload, migrate, backup, restore, bench. */
+export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): void {
+  program
+    .command('doctor')
+    .description('look at everything that a server needs, and say what to do about what is missing')
+    .option('--live', 'ask each provider for its list of models, with each credential')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert doctor --live'))
+    .action((options) => run(import('./commands/doctor.ts').then(({ doctor }) => doctor(options, parts))));
+
+  adminOptions(program.command('reload').description('have the running server read its configuration again'))
+    .addHelpText('after', example('culvert check && culvert reload'))
+    .action((options) => run(import('./commands/reload.ts').then(({ reload }) => reload(options, parts))));
+
+  program
+    .command('migrate')
+    .description("bring the databases' schema to this version's, as the next start would")
+    .option('--check', 'only say what is pending; ends with 1 when something is')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert migrate --check'))
+    .action((options) => run(import('./commands/migrate.ts').then(({ migrate }) => migrate(options, parts))));
+
+  program
+    .command('backup')
+    .description('write accounts, keys, plans, audit trail and ledger to a file, while servers run')
+    .argument('<file>', 'file to write; an older backup is replaced once the new one is whole')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert backup culvert-backup.gz'))
+    .action((file, options) => run(import('./commands/backup.ts').then(({ backup }) => backup(file, options, parts))));
+
+  program
+    .command('restore')
+    .description('put a backup into an empty database, of either kind; no server may run')
+    .argument('<file>', 'a file that culvert backup wrote')
+    .option('--yes', "replace the data folder's databases; they are kept as *.before-restore-<time>")
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert restore culvert-backup.gz'))
+    .action((file, options) =>
+      run(import('./commands/restore.ts').then(({ restore }) => restore(file, options, parts))),
+    );
+
+  program
+    .command('bench')
+    .description('measure a server by chat requests; they cost what chat requests cost there')
+    .argument('<url>', 'server to measure, with or without /v1')
+    .option(...keyOption)
+    .option('--model <model>', 'model to ask (default: the first listed that chats)')
+    .option('--concurrency <number>', 'requests at one time', whole(1, 1_000), 10)
+    .option('--requests <number>', 'how many (default: 1000)', whole(1, 1_000_000))
+    .option('--duration <time>', 'for how long, such as 30s, instead of how many', durationMs)
+    .option('--stream', 'ask for streams, and measure the time to first token')
+    .option('--max-tokens <number>', 'longest answer', whole(1, 100_000), 16)
+    .option('--prompt <text>', 'what is asked', 'Say hello.')
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      example('CULVERT_API_KEY=sk-cv-… culvert bench http://127.0.0.1:4141 --model sim/chat --requests 200'),
+    )
+    .action((url, options) => run(import('./commands/bench.ts').then(({ bench }) => bench(url, options))));
+}
+
+const benchMaxMs = 3_600_000;
+
+function durationMs(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 1 && ms <= benchMaxMs) return ms;
+  throw new InvalidArgumentError('Expected a time such as 30s, at most 1h.');
+}
