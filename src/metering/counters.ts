@@ -47,7 +47,12 @@ export interface Entry {
 }
 
 export type EntryAnswer =
-  | { kind: 'entered'; states: readonly LimitState[]; /** Gives the places back. Idempotent, never throws. */ leave(): void }
+  | {
+      kind: 'entered';
+      states: readonly LimitState[];
+      /** Gives the places back. Idempotent, never throws. */
+      leave(): void;
+    }
   | Full
   | Unavailable;
 

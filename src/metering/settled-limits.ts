@@ -1,7 +1,7 @@
 import type { Claim } from './admission.ts';
 import type { Counters, Limit } from './counters.ts';
 import type { ObserveLimits } from './limited-admission.ts';
-import type { PlanBook } from './plan-book.ts';
+import type { LimitSet, PlanBook } from './plan-book.ts';
 import type { Settled } from './settlement.ts';
 
 export interface SettledLimitsParts {
@@ -21,6 +21,17 @@ const looksMax = 1_000;
 export function createSettledLimits({ counters, plans, observe }: SettledLimitsParts): Settled {
   /** True: settled again while it was looked at. */
   const looks = new Map<string, boolean>();
+  /** One list a set of limits, always the same one: whoever is told may keep what it knows by the list. */
+  const postPaid = new WeakMap<LimitSet, readonly Limit[]>();
+
+  function postPaidOf(set: LimitSet): readonly Limit[] {
+    let limits = postPaid.get(set);
+    if (limits === undefined) {
+      limits = set.windows.filter(({ rule }) => rule === 'post-paid');
+      postPaid.set(set, limits);
+    }
+    return limits;
+  }
 
   async function look(claim: Claim, limits: readonly Limit[]): Promise<void> {
     const { tenant, account } = claim.principal;
@@ -45,7 +56,7 @@ export function createSettledLimits({ counters, plans, observe }: SettledLimitsP
     counters.settle(reservation.held, spent);
     const book = plans();
     if (book.plan(claim.principal.plan).notify === null) return;
-    const limits = book.limits(claim.principal, claim.tier).windows.filter(({ rule }) => rule === 'post-paid');
+    const limits = postPaidOf(book.limits(claim.principal, claim.tier));
     if (limits.length > 0) void look(claim, limits);
   };
 }

@@ -1,5 +1,7 @@
 import { isLoopback } from '../../config/loopback-host.ts';
 import { type Config, configSchema } from '../../config/schema.ts';
+import { createPlanBook, planAllows } from '../../metering/create-plan-book.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';
 import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
@@ -19,6 +21,8 @@ export interface SnapshotSources {
   /** Where the simulator listens; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
+  /** The plans in force at any later time. Absent: the file's alone. */
+  plans?: () => PlanBook;
 }
 
 export type BuiltSnapshot =
@@ -32,6 +36,7 @@ export type BuiltSnapshot =
  */
 export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const { config, env, known, simulatorUrl, nowMs } = sources;
+  const plans = sources.plans ?? plansOfFile(config);
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
   const wanted =
     config.simulator === 'on' ||
@@ -48,10 +53,15 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     providers: connected,
     known: known.of(connected),
     unheard: known.unheard(connected),
-    planAllows: () => true,
+    planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });
   return { kind: 'built', snapshot: { config, providers: connected, models }, problems };
+}
+
+function plansOfFile(config: Config): () => PlanBook {
+  const book = createPlanBook({ config, stored: [] });
+  return () => book;
 }
 
 /** The file's; without any, one for each known key in the environment. */

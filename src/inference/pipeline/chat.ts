@@ -2,6 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
 import type { Delivery } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/cost.ts';
 import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
 import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
@@ -25,7 +26,7 @@ import type { Services, Snapshot } from './services.ts';
 export interface ChatCall {
   requestId: string;
   clientRequestId: string | null;
-  /** Name of the endpoint in config's `costs` and in the ledger. */
+  /** As the table of costs and the ledger name it. */
   endpoint: 'chat';
   dialect: DialectId;
   principal: Principal;
@@ -78,10 +79,11 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
   const claim: Claim = {
     requestId: call.requestId,
     principal: call.principal,
+    admitted: call.admitted,
     endpoint: call.endpoint,
     alias: alias.id,
     tier: alias.tier,
-    costMilli: costMilliOf(snapshot, alias, call.endpoint),
+    costMilli: costMilliOf(snapshot.config.costs, call.endpoint, alias.cost),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     atMs: call.atMs,
   };
@@ -99,11 +101,6 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
   } finally {
     settle(services, call, claim, reserved, job);
   }
-}
-
-/** What one request is charged, in milli-units. */
-export function costMilliOf(snapshot: Snapshot, alias: Alias, endpoint: ChatCall['endpoint']): number {
-  return Math.round(alias.cost * snapshot.config.costs[endpoint] * 1_000);
 }
 
 /** Every target that may answer: the alias's own that chat, its fallbacks', then those of models the caller named. */
@@ -189,7 +186,7 @@ function jobOf(
     includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     deadlineMs: call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
-    headers: [...call.admitted.headers, ...reserved.headers],
+    headers: reserved.headers,
     costMilli: reserved.costMilli,
     callerHeaders: call.callerHeaders,
     providers: snapshot.providers,

@@ -1,11 +1,12 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { costMilliOf } from '../../metering/cost.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import { lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Health } from '../routing/health.ts';
 import type { Target } from '../routing/target.ts';
-import { candidatesOf, costMilliOf, routeQueryOf } from './chat.ts';
+import { candidatesOf, routeQueryOf } from './chat.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareWith } from './prepare.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
@@ -81,7 +82,7 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedChat
     alias: alias.id,
     endpoint: 'chat',
     stream: facts.stream,
-    cost: costMilliOf(snapshot, alias, 'chat') / 1_000,
+    cost: costMilliOf(snapshot.config.costs, 'chat', alias.cost) / 1_000,
     attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? facts.n : 1,

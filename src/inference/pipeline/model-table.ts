@@ -52,7 +52,7 @@ export interface ModelTableParts {
   known: KnownModels;
   /** Providers whose list nobody has heard yet. */
   unheard: readonly string[];
-  /** Part 2's plans: may this plan use this alias? */
+  /** Whether the plan, as it stands now, may use this alias. */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
 }
