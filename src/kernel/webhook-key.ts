@@ -1,0 +1,21 @@
+import { secretBytesMin } from './seal.ts';
+
+const prefix = 'whsec_';
+/** What the Standard Webhooks specification asks of a `whsec_` secret, which is random by construction. */
+const randomBytesMin = 24;
+
+/**
+ * The bytes that a webhook secret signs with: `whsec_` and base64 is decoded, as Standard Webhooks does; anything else
+ * counts as its UTF-8 bytes. Null for one that is too short (faults.md S9) or not base64.
+ */
+export function webhookKey(secret: string): Buffer | null {
+  if (!secret.startsWith(prefix)) {
+    const bytes = Buffer.from(secret);
+    return bytes.length < secretBytesMin ? null : bytes;
+  }
+  const text = secret.slice(prefix.length);
+  const bytes = Buffer.from(text, 'base64');
+  // Node skips what is not base64; a secret that was mangled on its way must not sign with what is left of it.
+  const whole = bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+  return whole && bytes.length >= randomBytesMin ? bytes : null;
+}

@@ -1,0 +1,139 @@
+import type { Clock } from '../kernel/clock.ts';
+import { webhookHeaders } from './notice-message.ts';
+import type { Notice, NoticeStore } from './notice-store.ts';
+import type { PlanBook } from './plan-book.ts';
+
+/** Sends one POST and resolves to the status of its answer; rejects when none came within `postTimeoutMs`. */
+export type Post = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+) => Promise<number>;
+
+/** Posts what is queued until it is received or given up, and survives the process: what is queued is in the store. */
+export interface NoticeDelivery {
+  /** Looks for due notices now; resolves when those it found are dealt with. Never rejects. */
+  look(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface DeliveryParts {
+  store: NoticeStore;
+  plans: () => PlanBook;
+  clock: Clock;
+  post: Post;
+  onTrouble(message: string): void;
+}
+
+export const postTimeoutMs = 10_000;
+/** Longer than a try takes: a process that dies in one leaves it to another after this. */
+const leaseMs = 30_000;
+const lookIntervalMs = 5_000;
+/** Tries under way at one time; others wait in the store. */
+const underWayMax = 8;
+
+const secondMs = 1_000;
+const minuteMs = 60_000;
+/** From a failed try to the next: eight tries in an hour. */
+export const retryGapsMs: readonly number[] = [
+  5 * secondMs,
+  30 * secondMs,
+  2 * minuteMs,
+  5 * minuteMs,
+  10 * minuteMs,
+  20 * minuteMs,
+  22 * minuteMs,
+];
+
+export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
+  const { store, plans, clock, post, onTrouble } = parts;
+  let timer: NodeJS.Timeout | null = null;
+  let stopped = false;
+  let taking: Promise<void> | null = null;
+  let takeAgain = false;
+  let inTrouble = false;
+  const underWay = new Set<Promise<void>>();
+
+  async function deliver(notice: Notice): Promise<void> {
+    const book = plans();
+    const notify = book.has(notice.plan) ? book.plan(notice.plan).notify : null;
+    if (notify === null) {
+      onTrouble(`notice ${notice.id} was dropped: the plan ${notice.plan} has no webhook any more`);
+      return store.failed(notice.id, notice.tries, null);
+    }
+    let reason: string;
+    try {
+      const headers = webhookHeaders(notice, notify.secret, clock.wallMs());
+      const status = await post(notify.webhook, headers, notice.body, postTimeoutMs);
+      // A redirect is no receipt: where it points was not configured.
+      if (status >= 200 && status <= 299) return store.delivered(notice.id);
+      reason = `answered ${status}`;
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error);
+    }
+    const tries = notice.tries + 1;
+    const gapMs = retryGapsMs[tries - 1] ?? null;
+    if (gapMs === null) {
+      // The path of a webhook is often a secret.
+      const { host } = new URL(notify.webhook);
+      onTrouble(`notice ${notice.id} of plan ${notice.plan} was given up after ${tries} tries: ${host} ${reason}`);
+    }
+    return store.failed(notice.id, tries, gapMs === null ? null : clock.wallMs() + gapMs);
+  }
+
+  async function takeDue(): Promise<void> {
+    while (takeAgain && !stopped) {
+      takeAgain = false;
+      const free = underWayMax - underWay.size;
+      // The next one that ends looks again.
+      if (free === 0) return;
+      const nowMs = clock.wallMs();
+      for (const notice of await store.due(nowMs, nowMs + leaseMs, free)) begin(notice);
+      inTrouble = false;
+    }
+  }
+
+  function begin(notice: Notice): void {
+    const delivering = deliver(notice)
+      // It comes again when its lease is over, with the same id.
+      .catch((error: unknown) => onTrouble(`notice ${notice.id}: ${String(error)}`))
+      .finally(() => {
+        const others = underWay.size === underWayMax;
+        underWay.delete(delivering);
+        if (others) void look();
+      });
+    underWay.add(delivering);
+  }
+
+  async function look(): Promise<void> {
+    if (stopped) return;
+    takeAgain = true;
+    taking ??= takeDue()
+      .catch((error: unknown) => {
+        if (!inTrouble) onTrouble(`notices of quota cannot be delivered: ${String(error)}`);
+        inTrouble = true;
+      })
+      .finally(() => {
+        taking = null;
+      });
+    await taking;
+    await Promise.all(underWay);
+  }
+
+  return {
+    look,
+    start() {
+      void look();
+      timer = setInterval(() => void look(), lookIntervalMs);
+      timer.unref();
+    },
+    async stop() {
+      stopped = true;
+      if (timer !== null) clearInterval(timer);
+      await taking;
+      await Promise.all(underWay);
+    },
+  };
+}

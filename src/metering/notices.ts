@@ -1,0 +1,170 @@
+import type { Principal } from '../auth/principal.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Limit, LimitState } from './counters.ts';
+import type { ObserveLimits } from './limited-admission.ts';
+import { createNoticeDelivery, type Post } from './notice-delivery.ts';
+import { type Gauge, gaugeOf, setBounds } from './notice-gauge.ts';
+import { type Mover, thresholdNotice } from './notice-message.ts';
+import type { NoticeStore } from './notice-store.ts';
+import type { PlanBook } from './plan-book.ts';
+
+/** Tells an operator's webhook when windows fill up (design §11). Advisory: nothing here ever holds a request up. */
+export interface Notices {
+  /** Never throws, never waits. What is to be watched is worked out once a list of limits. */
+  observe: ObserveLimits;
+  /** Takes up what earlier processes have crossed and not delivered. */
+  start(): Promise<void>;
+  /** Nothing is begun any more; resolves when no try is under way. */
+  stop(): Promise<void>;
+}
+
+export interface NoticeParts {
+  store: NoticeStore;
+  plans: () => PlanBook;
+  clock: Clock;
+  post: Post;
+  /** For the operator's log; no secrets. */
+  onTrouble(message: string): void;
+}
+
+/** How long another process's crossing, or its falling back, may be unknown here. */
+export const refreshIntervalMs = 60_000;
+/** Limits watched at one time. At the bound all are forgotten and made again as they are asked for. */
+const gaugesMax = 100_000;
+
+interface Watched extends Gauge {
+  /** What was seen last and is not dealt with. */
+  seen: { mover: Mover; state: LimitState } | null;
+  busy: boolean;
+}
+
+export function createNotices(parts: NoticeParts): Notices {
+  const { store, plans, clock, onTrouble } = parts;
+  const delivery = createNoticeDelivery(parts);
+  let watchedByList = new WeakMap<readonly Limit[], readonly (Watched | null)[]>();
+  const gauges = new Map<string, Watched>();
+  /** As the store has it, for gauges that are made. */
+  let crossed = new Set<string>();
+  let inTrouble = false;
+  let refreshing: NodeJS.Timeout | null = null;
+
+  function watchedOf(plan: string, limits: readonly Limit[]): readonly (Watched | null)[] {
+    const { notify } = plans().plan(plan);
+    if (notify === null) return [];
+    if (gauges.size > gaugesMax) {
+      gauges.clear();
+      watchedByList = new WeakMap();
+    }
+    return limits.map((limit) => {
+      const name = `${nameOf(limit.scope, limit.id, limit.allowed)} ${notify.shares.join(' ')}`;
+      const there = gauges.get(name);
+      if (there !== undefined) return there;
+      const gauge = gaugeOf(limit, notify.shares, (share) => crossed.has(nameOf(limit.scope, limit.id, share)));
+      if (gauge === null) return null;
+      const watched: Watched = { ...gauge, seen: null, busy: false };
+      gauges.set(name, watched);
+      return watched;
+    });
+  }
+
+  function moverOf({ account, keyName, plan }: Principal): Mover {
+    return { account, keyName, plan: plans().plan(plan).name };
+  }
+
+  /** One at a time for a limit; what is seen meanwhile is dealt with next. */
+  async function deal(gauge: Watched): Promise<void> {
+    gauge.busy = true;
+    try {
+      while (gauge.seen !== null) {
+        const { seen } = gauge;
+        await move(gauge, seen.mover, seen.state);
+        if (gauge.seen === seen) gauge.seen = null;
+      }
+      inTrouble = false;
+    } catch (error) {
+      // What was seen stays, for the next request or the next refresh.
+      if (!inTrouble) onTrouble(`notices of quota cannot be noted: ${String(error)}`);
+      inTrouble = true;
+    } finally {
+      gauge.busy = false;
+    }
+  }
+
+  async function move(gauge: Watched, mover: Mover, state: LimitState): Promise<void> {
+    const { limit, marks } = gauge;
+    for (const mark of marks) {
+      const { share } = mark;
+      if (!mark.crossed && state.used >= mark.at) {
+        const nowMs = clock.wallMs();
+        const crossing = { scope: limit.scope, limit: limit.id, share, crossedMs: nowMs };
+        const first = await store.cross(crossing, thresholdNotice(mover, limit, share, state, nowMs));
+        if (first) delivery.look();
+        mark.crossed = true;
+        crossed.add(nameOf(limit.scope, limit.id, share));
+      } else if (mark.crossed && state.used < mark.rearmBelow) {
+        await store.rearm(limit.scope, limit.id, share);
+        mark.crossed = false;
+        crossed.delete(nameOf(limit.scope, limit.id, share));
+      } else continue;
+      setBounds(gauge);
+    }
+  }
+
+  /** What other processes have noted. */
+  async function refresh(): Promise<void> {
+    try {
+      const busyBefore = new Set([...gauges.values()].filter((gauge) => gauge.busy));
+      const rows = await store.crossed();
+      crossed = new Set(rows.map(({ scope, limit, share }) => nameOf(scope, limit, share)));
+      for (const gauge of gauges.values()) {
+        const { scope, id } = gauge.limit;
+        // Its own move may be newer than what was read.
+        const moving = gauge.busy || busyBefore.has(gauge);
+        for (const mark of gauge.marks) {
+          const name = nameOf(scope, id, mark.share);
+          if (!moving) mark.crossed = crossed.has(name);
+          else if (mark.crossed) crossed.add(name);
+          else crossed.delete(name);
+        }
+        setBounds(gauge);
+        if (gauge.seen !== null && !gauge.busy) void deal(gauge);
+      }
+    } catch (error) {
+      if (!inTrouble) onTrouble(`notices of quota cannot be read: ${String(error)}`);
+      inTrouble = true;
+    }
+  }
+
+  return {
+    observe({ principal }, limits, states) {
+      let watched = watchedByList.get(limits);
+      if (watched === undefined) {
+        watched = watchedOf(principal.plan, limits);
+        watchedByList.set(limits, watched);
+      }
+      for (let i = 0; i < watched.length; i++) {
+        const gauge = watched[i];
+        const state = states[i];
+        if (gauge == null || state === undefined) continue;
+        if (state.used < gauge.up && state.used >= gauge.down) continue;
+        // Copies: a driver may use its own again.
+        gauge.seen = { mover: moverOf(principal), state: { ...state } };
+        if (!gauge.busy) void deal(gauge);
+      }
+    },
+    async start() {
+      await refresh();
+      refreshing = setInterval(() => void refresh(), refreshIntervalMs);
+      refreshing.unref();
+      delivery.start();
+    },
+    async stop() {
+      if (refreshing !== null) clearInterval(refreshing);
+      await delivery.stop();
+    },
+  };
+}
+
+function nameOf(scope: string, limit: string, number: number): string {
+  return `${scope} ${limit} ${number}`;
+}

@@ -1,0 +1,49 @@
+import type { Crossing, Notice, NoticeStore } from '../src/metering/notice-store.ts';
+
+/** The port of notices in this process alone, for tests. Answers a turn later, as a database does. */
+export function memoryNoticeStore(): NoticeStore & { queued(): readonly Notice[]; failing: boolean } {
+  const crossings = new Map<string, Crossing>();
+  const notices = new Map<string, Notice & { nextMs: number }>();
+  const nameOf = (scope: string, limit: string, share: number) => `${scope} ${limit} ${share}`;
+  const turn = async () => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (store.failing) throw new Error('the store is gone');
+  };
+  const store = {
+    failing: false,
+    queued: () => [...notices.values()],
+    async cross(crossing: Crossing, notice: Notice) {
+      await turn();
+      const name = nameOf(crossing.scope, crossing.limit, crossing.share);
+      if (crossings.has(name)) return false;
+      crossings.set(name, crossing);
+      notices.set(notice.id, { ...notice, nextMs: notice.createdMs });
+      return true;
+    },
+    async rearm(scope: string, limit: string, share: number) {
+      await turn();
+      crossings.delete(nameOf(scope, limit, share));
+    },
+    async crossed() {
+      await turn();
+      return [...crossings.values()];
+    },
+    async due(nowMs: number, leaseUntilMs: number, limit: number) {
+      await turn();
+      const due = [...notices.values()].filter((notice) => notice.nextMs <= nowMs).slice(0, limit);
+      for (const notice of due) notice.nextMs = leaseUntilMs;
+      return due.map(({ nextMs: _, ...notice }) => notice);
+    },
+    async delivered(id: string) {
+      await turn();
+      notices.delete(id);
+    },
+    async failed(id: string, tries: number, nextMs: number | null) {
+      await turn();
+      const notice = notices.get(id);
+      if (nextMs === null || notice === undefined) notices.delete(id);
+      else notices.set(id, { ...notice, tries, nextMs });
+    },
+  };
+  return store;
+}
