@@ -10,6 +10,7 @@ import {
   percentage,
   signingSecret,
   size,
+  webhookSecret,
 } from './scalars.ts';
 
 test('durations are ms whatever their unit', () => {
@@ -91,6 +92,18 @@ test('URLs are http or https, without credentials, and lose their trailing slash
     'javascript:1',
   ]) {
     assert.equal(httpUrl().safeParse(text).success, false, text);
+  }
+});
+
+test('S9: a webhook secret is as long, or whsec_ and base64 of 24 bytes', () => {
+  const whole = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+  for (const good of ['x'.repeat(32), whole, `whsec_${Buffer.alloc(40, 7).toString('base64')}`]) {
+    assert.equal(webhookSecret().safeParse(good).success, true, good);
+  }
+  const mangled = `${whole.slice(0, 20)}*${whole.slice(20)}`;
+  for (const bad of ['', 'x'.repeat(31), 'whsec_', `whsec_${Buffer.alloc(23, 7).toString('base64')}`, mangled]) {
+    const checked = webhookSecret().safeParse(bad);
+    assert.equal(checked.error?.issues.length, 1, bad);
   }
 });
 

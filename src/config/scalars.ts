@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { webhookKey } from '../kernel/webhook-key.ts';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
 
@@ -129,6 +130,15 @@ export function signingSecret() {
     .string({ error: message })
     .meta({ kind: 'secret' })
     .refine((text) => Buffer.byteLength(text) >= 32, message);
+}
+
+/** As `signingSecret`, or `whsec_` and base64 as Standard Webhooks writes one. */
+export function webhookSecret() {
+  return signingSecret().refine(
+    // What is too short altogether has been said.
+    (text) => Buffer.byteLength(text) < 32 || webhookKey(text) !== null,
+    'expected base64 of at least 24 bytes after whsec_',
+  );
 }
 
 /** A name that people choose: letters, digits and `_.-`, up to 64; never one that an object already has. */

@@ -10,7 +10,7 @@ import {
   orOff,
   positiveInt,
   secret,
-  signingSecret,
+  webhookSecret,
 } from './scalars.ts';
 
 /**
@@ -104,7 +104,9 @@ export const planSchema = z.strictObject({
         .default([0.8, 0.95, 1])
         .describe('Shares of a window at which a notice is sent.'),
       webhook: httpUrl().describe('Where notices are posted.'),
-      secret: signingSecret().describe('Signs the notices (Standard Webhooks), ≥ 32 bytes.'),
+      secret: webhookSecret().describe(
+        'Signs the notices (Standard Webhooks), ≥ 32 bytes; `whsec_` and base64 is decoded.',
+      ),
     })
     .optional()
     .describe('Signed notices when a window fills up.'),
