@@ -1,7 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { Ledger, UsageEvent } from '../../metering/ledger.ts';
+import type { Ledger } from '../../metering/ledger.ts';
+import { requestRecord } from '../../metering/request-record.ts';
 import type { Route } from '../exchange.ts';
 import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
@@ -19,38 +19,9 @@ export function requestRoute(ledger: Ledger, clock: Clock): Route {
       const id = exchange.params.id ?? '';
       // Another account's request is indistinguishable from one that never was.
       const event = await ledger.find(id, exchange.principal!.account);
-      if (event !== null) return writeJson(exchange, 200, explained(event));
+      if (event !== null) return writeJson(exchange, 200, requestRecord(event));
       const message = `There is no request '${id.slice(0, 128)}' in this account. It may still be running, or older than the ledger keeps.`;
       writeFailure(exchange, { kind: 'not-found', message }, openAiChat, clock.wallMs());
     },
-  };
-}
-
-function explained(event: UsageEvent): JsonObject {
-  return {
-    object: 'request',
-    id: event.requestId,
-    client_request_id: event.clientRequestId,
-    created_at: new Date(event.atMs).toISOString(),
-    endpoint: event.endpoint,
-    model: event.alias,
-    target: event.target,
-    status: event.status,
-    class: event.class,
-    stream: event.stream,
-    aborted: event.aborted,
-    ms: event.ms,
-    first_token_ms: event.firstTokenMs,
-    usage: {
-      input_tokens: event.inputTokens,
-      output_tokens: event.outputTokens,
-      cached_input_tokens: event.cachedInputTokens,
-      reasoning_tokens: event.reasoningTokens,
-      source: event.usageSource,
-    },
-    units: event.costMilli / 1_000,
-    cost_usd: event.costUsd,
-    user: event.user,
-    route: event.route as unknown as JsonObject,
   };
 }

@@ -1,0 +1,57 @@
+import type { CredentialHeaders, ProviderConnection } from '../providers/connection.ts';
+import { type Discovery, discoverModels } from '../providers/discover.ts';
+import { getJson } from '../transport/get-json.ts';
+import type { Transport } from '../transport/upstream-call.ts';
+
+/** What one credential of a provider answered when its list of models was asked for, right now. */
+export interface LiveLook {
+  provider: string;
+  /** `provider#0`… */
+  credential: string;
+  verdict: 'ok' | 'not listed' | 'bad credential' | 'unreachable' | 'failed';
+  /** Without secrets; '' when all is well. */
+  message: string;
+  models: number;
+  ms: number;
+}
+
+const lookTimeoutMs = 10_000;
+
+/** Asks a provider for its list of models, once with each credential, all at the same time. Never rejects. */
+export function lookAtProvider(transport: Transport, connection: ProviderConnection): Promise<LiveLook[]> {
+  return Promise.all([...connection.credentials].map(([id, headers]) => lookAt(transport, connection, id, headers)));
+}
+
+async function lookAt(
+  transport: Transport,
+  connection: ProviderConnection,
+  credential: string,
+  headers: CredentialHeaders,
+): Promise<LiveLook> {
+  const startedMs = performance.now();
+  let unreachable: string | null = null;
+  const found = await discoverModels(connection, async ({ origin }, path) => {
+    unreachable = null;
+    return getJson(transport, { origin, path, headers: headers.get }, lookTimeoutMs).catch((error: unknown) => {
+      unreachable = error instanceof Error ? error.message : String(error);
+      throw error;
+    });
+  });
+  return {
+    provider: connection.name,
+    credential,
+    ...judged(found, unreachable),
+    ms: Math.round(performance.now() - startedMs),
+  };
+}
+
+function judged(found: Discovery, unreachable: string | null): Pick<LiveLook, 'verdict' | 'message' | 'models'> {
+  if (found.ok) return { verdict: 'ok', message: '', models: found.models.length };
+  if (unreachable !== null) return { verdict: 'unreachable', message: unreachable, models: 0 };
+  if (found.reason === 'not-listed') return { verdict: 'not listed', message: found.message, models: 0 };
+  return {
+    verdict: found.reason === 'bad_credential' ? 'bad credential' : 'failed',
+    message: found.message,
+    models: 0,
+  };
+}
