@@ -43,9 +43,24 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
   /** Oldest first; one that was found in use while room was sought stands at the end again. */
   const loaded = new Map<Scope, RollingScope>();
   const loading = new Map<Scope, Promise<void>>();
+  /** Limits of one request mostly look at one scope, one after the other. */
+  let lastName: Scope = '';
+  let last: RollingScope | undefined;
+
+  function get(name: Scope): RollingScope | undefined {
+    if (name === lastName) return last;
+    const scope = loaded.get(name);
+    if (scope !== undefined) {
+      lastName = name;
+      last = scope;
+    }
+    return scope;
+  }
 
   function makeRoom(nowMs: number): void {
     let tries = roomTries;
+    lastName = '';
+    last = undefined;
     for (const [name, scope] of loaded) {
       if (loaded.size < scopesMax) return;
       if (tries-- === 0) break;
@@ -102,7 +117,7 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
   }
 
   return {
-    get: (scope) => loaded.get(scope),
+    get,
     size: () => loaded.size,
     load(account, scopes) {
       const nowMs = clock.nowMs();
