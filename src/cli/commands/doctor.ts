@@ -4,6 +4,7 @@ import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
 import { probeLocalServers } from '../../inference/providers/probe-local.ts';
+import { secretBytesMin } from '../../kernel/seal.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
 import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
@@ -67,16 +68,15 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
 }
 
 function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding[] {
-  const file = (name: string) => join(folder.path, name);
+  const look = (check: string, name: string, configured: boolean, made: string) =>
+    configured
+      ? ok(check, 'set in the configuration')
+      : secretFileFinding(check, join(folder.path, name), { bytesMin: secretBytesMin, made });
+  const shared = storage.database !== 'sqlite' && storage.secret === undefined;
   return [
-    secretFileFinding(
-      'admin key',
-      file('admin.key'),
-      admin.key !== undefined,
-      'made at the first start on a loopback address',
-    ),
-    secretFileFinding('storage secret', file('secret'), storage.secret !== undefined, 'made at the first start'),
-    ...(storage.database !== 'sqlite' && storage.secret === undefined
+    look('admin key', 'admin.key', admin.key !== undefined, 'made at the first start on a loopback address'),
+    look('storage secret', 'secret', storage.secret !== undefined, 'made at the first start'),
+    ...(shared
       ? [warning('storage secret', 'every replica makes its own', 'Set storage.secret, the same for all replicas.')]
       : []),
   ];

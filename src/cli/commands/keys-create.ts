@@ -5,7 +5,6 @@ import { futureInstantMs } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { listRows, type Row } from '../rows.ts';
-import { keyIdOf } from './key-id.ts';
 
 export interface KeysCreateFlags extends AdminFlags {
   account: string;
@@ -36,7 +35,7 @@ export async function createKey(flags: KeysCreateFlags, parts: CliParts): Promis
       ...(expires !== undefined && { expires }),
       ...(flags.models !== undefined && { models: flags.models }),
       ...(flags.ips !== undefined && { ips: flags.ips }),
-      ...(shared !== undefined && { share_vectors_with: await keyIdOf(admin, shared) }),
+      ...(shared !== undefined && { share_vectors_with: shared }),
     };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();

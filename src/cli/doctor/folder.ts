@@ -47,15 +47,17 @@ export function newestFileMs(folder: DataFolder): number | null {
   return times.reduce<number | null>((newest, file) => Math.max(newest ?? 0, file?.mtimeMs ?? 0) || null, null);
 }
 
-/** Files that hold a secret: theirs alone to read. `made` says when a missing one comes into being; null: it need not. */
-export function secretFileFinding(check: string, file: string, configured: boolean, made: string): Finding {
-  if (configured) return ok(check, 'set in the configuration');
+/**
+ * A file that holds a secret: its owner's alone to read, and at least `bytesMin` long. `made` says when a missing one
+ * comes into being.
+ */
+export function secretFileFinding(check: string, file: string, given: { bytesMin: number; made: string }): Finding {
   const facts = statSync(file, { throwIfNoEntry: false });
-  if (facts === undefined) return ok(check, made);
+  if (facts === undefined) return ok(check, given.made);
   if ((facts.mode & 0o077) !== 0)
     return problem(check, `${file} can be read by others`, `chmod 600 ${file}; others may have it: make a new one`);
-  return facts.size === 0
-    ? problem(check, `${file} is empty`, 'Delete it: the next start makes a new one.')
+  return facts.size < given.bytesMin
+    ? problem(check, `${file} is cut short`, 'Put back the one that was there, or delete it: the next start makes one.')
     : ok(check, file);
 }
 

@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { folderFinding, freeDiskFinding, newestFileMs, secretFileFinding } from '../../src/cli/doctor/folder.ts';
+import { clockFinding, nodeFinding, skewFinding } from '../../src/cli/doctor/machine.ts';
+import { portFinding, serverFinding } from '../../src/cli/doctor/serving.ts';
+import { schemaFinding, storeFindings } from '../../src/cli/doctor/stores.ts';
+import type { StoreFacts } from '../../src/cli/parts.ts';
+import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
+import { closedPort, temporaryFolder } from '../start-process.ts';
+
+const nowMs = Date.UTC(2026, 10, 20);
+const well: StoreFacts = {
+  database: { kind: 'sqlite', trouble: null, version: null, empty: false, clockAheadMs: null },
+  state: { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null },
+};
+
+test('an old Node, a wrong clock and clocks that differ are named', () => {
+  assert.equal(nodeFinding('24.1.0').state, 'ok');
+  assert.equal(nodeFinding('20.19.0').state, 'problem');
+  assert.equal(clockFinding(nowMs, nowMs - 1_000).state, 'ok');
+  assert.equal(clockFinding(Date.UTC(1970, 0, 1), null).state, 'problem');
+  assert.equal(clockFinding(nowMs, nowMs + 3_600_000).state, 'warning');
+  assert.equal(skewFinding('Redis', 1_500), null);
+  assert.match(skewFinding('Redis', -5_000)!.message, /Redis is 5\.0 s behind/);
+});
+
+test('a data folder that cannot be used, that others can read, or that is not there yet', (t) => {
+  const path = temporaryFolder(t);
+  assert.equal(folderFinding(dataFolderAt(path)).state, 'ok');
+  assert.match(folderFinding(dataFolderAt(join(path, 'a', 'b'))).message, /made at the first start/);
+  writeFileSync(join(path, 'file'), '');
+  assert.equal(folderFinding(dataFolderAt(join(path, 'file'))).state, 'problem');
+  mkdirSync(join(path, 'open'));
+  chmodSync(join(path, 'open'), 0o755);
+  assert.match(folderFinding(dataFolderAt(join(path, 'open'))).fix!, /^chmod 700 /);
+  assert.equal(newestFileMs(dataFolderAt(join(path, 'open'))), null);
+  assert.ok(newestFileMs(dataFolderAt(path))! > 0);
+});
+
+test('a full disk is a problem, a nearly full one a warning', () => {
+  assert.deepEqual(
+    [50 * 1024 ** 3, 512 * 1024 ** 2, 10 * 1024 ** 2].map((bytes) => freeDiskFinding(bytes).state),
+    ['ok', 'warning', 'problem'],
+  );
+});
+
+test('a secret that others can read, or that is cut short, is a problem', (t) => {
+  const file = join(temporaryFolder(t), 'secret');
+  const look = () => secretFileFinding('storage secret', file, { bytesMin: 32, made: 'made later' });
+  assert.equal(look().message, 'made later');
+  writeFileSync(file, 'x'.repeat(44), { mode: 0o600 });
+  assert.equal(look().state, 'ok');
+  chmodSync(file, 0o640);
+  assert.match(look().fix!, /^chmod 600 /);
+  chmodSync(file, 0o600);
+  writeFileSync(file, 'short');
+  assert.match(look().message, /cut short/);
+});
+
+test('stores that are gone are problems; a Redis that may drop counters is a warning', () => {
+  assert.deepEqual(
+    storeFindings(well).map(({ state }) => state),
+    ['ok', 'ok'],
+  );
+  const gone = storeFindings({
+    database: { kind: 'postgres', trouble: 'connection refused', version: null, empty: null, clockAheadMs: null },
+    state: { kind: 'redis', trouble: null, version: 'Redis 7.0', maxmemoryPolicy: 'allkeys-lru', clockAheadMs: 90_000 },
+  });
+  assert.deepEqual(
+    gone.map(({ check, state }) => [check, state]),
+    [
+      ['database', 'problem'],
+      ['counters', 'warning'],
+      ['clock', 'warning'],
+    ],
+  );
+  assert.match(gone[1]!.fix!, /noeviction/);
+});
+
+test('pending migrations are named, those of a new installation are not', () => {
+  const fresh = { database: 'culvert.db', current: 0, pending: ['accounts and keys'] };
+  assert.equal(schemaFinding([fresh], 'none').state, 'ok');
+  const behind = { database: 'ledger.db', current: 1, pending: ['quota buckets'] };
+  assert.match(
+    schemaFinding([{ ...fresh, current: 1, pending: [] }, behind], 'none').message,
+    /ledger\.db: quota buckets/,
+  );
+  assert.match(schemaFinding([behind], 'runs').fix!, /Restart/);
+});
+
+test('a port that another program has is a problem, the own server’s is not', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => other.once('listening', resolve));
+  t.after(() => other.close());
+  const { port } = other.address() as { port: number };
+  assert.equal((await portFinding('127.0.0.1', port, null)).state, 'problem');
+  assert.equal((await portFinding('0.0.0.0', port, `http://127.0.0.1:${port}`)).state, 'ok');
+  const free = await closedPort();
+  assert.equal((await portFinding('127.0.0.1', free, null)).state, 'ok');
+  assert.equal((await serverFinding(null)).state, 'ok');
+  assert.match((await serverFinding(`http://127.0.0.1:${free}`)).message, /does not answer/);
+});
