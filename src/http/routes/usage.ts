@@ -1,0 +1,95 @@
+import type { Principal } from '../../auth/principal.ts';
+import { parseDurationMs, parseInstantMs } from '../../config/scalars.ts';
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Counters } from '../../metering/counters.ts';
+import type { Ledger, UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import { readLimits } from '../../metering/limit-view.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
+import { keyLimitsOf } from '../../metering/plan-rules.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+export interface UsageParts {
+  counters: Pick<Counters, 'read' | 'running'>;
+  ledger: Pick<Ledger, 'usage'>;
+  plans(): PlanBook;
+  clock: Clock;
+}
+
+/** `GET /v1/usage`: how full the caller's limits are, and what its own account has used. Free of charge. */
+export function usageRoute(parts: UsageParts): Route {
+  return {
+    method: 'GET',
+    path: '/v1/usage',
+    auth: 'key',
+    quota: 'exempt',
+    validator: 'none',
+    dialect: openAiChat,
+    handle: (exchange) => answerUsage(parts, exchange),
+  };
+}
+
+async function answerUsage({ counters, ledger, plans, clock }: UsageParts, exchange: Exchange): Promise<void> {
+  const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
+  const principal = exchange.principal!;
+  const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
+  if ('kind' in query) return refuse(query);
+  const plan = plans().plan(principal.plan);
+  const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
+  const { account, tenant } = principal;
+  try {
+    const [limits, rows] = await Promise.all([
+      readLimits(counters, { account, tenant, plan, own }),
+      ledger.usage(query),
+    ]);
+    writeJson(exchange, 200, { account, plan: plan.name, ...limits, data: rows.map(rowOf) } as unknown as JsonObject);
+  } catch (error) {
+    if (!(error instanceof FailureError)) throw error;
+    refuse(error.failure);
+  }
+}
+
+const groups: readonly UsageGroup[] = ['day', 'model', 'endpoint', 'user'];
+const dayMs = 86_400_000;
+const defaultPeriodMs = 30 * dayMs;
+/** One answer tells of no longer time than this. */
+const periodMsMax = 366 * dayMs;
+
+/** Of the caller's own account, whatever is asked. A 400 names the parameter. */
+function usageQueryOf(asked: URLSearchParams, { account }: Principal, nowMs: number): UsageQuery | Failure {
+  const named = asked.get('group_by') ?? 'day';
+  const groupBy = groups.find((group) => group === named);
+  if (groupBy === undefined) return invalid('group_by', `group_by must be one of ${groups.join(', ')}.`);
+  const toMs = instantOf(asked.get('to'), nowMs, nowMs);
+  if (toMs === null) return invalid('to', `to must be ${instantWords}.`);
+  const fromMs = instantOf(asked.get('from'), toMs - defaultPeriodMs, nowMs);
+  if (fromMs === null) return invalid('from', `from must be ${instantWords}.`);
+  if (fromMs >= toMs) return invalid('from', 'from must be before to.');
+  if (toMs - fromMs > periodMsMax) return invalid('from', 'from must be at most 366 days before to.');
+  return { account, groupBy, fromMs, toMs };
+}
+
+const instantWords =
+  'a date such as 2027-01-01 (its first instant, UTC), a time such as 2027-01-01T12:00:00Z, or how long ago, such as 24h';
+
+function instantOf(text: string | null, absentMs: number, nowMs: number): number | null {
+  if (text === null) return absentMs;
+  const agoMs = parseDurationMs(text);
+  return agoMs === undefined ? (parseInstantMs(text) ?? null) : nowMs - agoMs;
+}
+
+function rowOf(row: UsageRow): JsonObject {
+  return {
+    group: row.group,
+    requests: row.requests,
+    units: row.milliUnits / 1_000,
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    cost_usd: row.costUsd,
+    errors: row.errors,
+  };
+}

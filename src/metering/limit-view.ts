@@ -1,0 +1,123 @@
+import type { Counters, Limit, LimitState } from './counters.ts';
+import { limit } from './limit-set.ts';
+import type { KeyLimits, Plan } from './plan.ts';
+import { amountOf } from './quota-message.ts';
+import { accountScope, keyScope } from './scope.ts';
+import { type WindowName, windowNames } from './window.ts';
+
+/** How full one limit is, as callers read it: requests, tokens or USD as decimals. Null = unlimited. */
+export interface LimitReading {
+  used: number;
+  allowed: number | null;
+  remaining: number | null;
+  /** ISO time at which the oldest of what is counted leaves; null when nothing is. */
+  resets_at: string | null;
+}
+
+export type WindowReadings = Readonly<Record<WindowName, LimitReading>>;
+
+/** The members that a plan and a key's own limits share. */
+export interface LimitReadings {
+  windows: WindowReadings;
+  rpm: LimitReading;
+  concurrency: { used: number; allowed: number | null };
+  tokens: WindowReadings & { minute: LimitReading };
+  budget: WindowReadings;
+}
+
+export interface PlanReadings extends LimitReadings {
+  tiers: Readonly<Record<string, { rpm: LimitReading; windows: WindowReadings }>>;
+  /** The key's own limits beside its plan's; null = none. */
+  key: LimitReadings | null;
+}
+
+/** Whose limits are read. `tenant` null: the whole account, also where its plan counts by key. */
+export interface ReadFor {
+  account: string;
+  tenant: string | null;
+  plan: Plan;
+  own: KeyLimits | null;
+}
+
+/** Reads everything at once, counting nothing. Rejects with FailureError `quota-unavailable`. */
+export async function readLimits(
+  counters: Pick<Counters, 'read' | 'running'>,
+  { account, tenant, plan, own }: ReadFor,
+): Promise<PlanReadings> {
+  const byKey = plan.scope === 'key' && tenant !== null;
+  const scope = (tier: string | null) => (byKey ? keyScope(tenant, tier) : accountScope(account, tier));
+  const ofKey = own === null || tenant === null ? null : { limits: own, scope: keyScope(tenant, null) };
+
+  const asked: Limit[] = askedOf(plan, scope(null));
+  const tiers = [...plan.tiers];
+  for (const [tier, limits] of tiers) asked.push(...tierAsked(tier, limits, scope(tier)));
+  if (ofKey !== null) asked.push(...askedOf(ofKey.limits, ofKey.scope));
+
+  const places = ofKey === null ? [scope(null)] : [scope(null), ofKey.scope];
+  const [states, running] = await Promise.all([counters.read(account, asked), counters.running(account, places)]);
+
+  let at = 0;
+  const next = () => readingOf(asked[at]!, states[at++]!);
+  // In the order in which they were asked.
+  const ofPlan = readingsOf(next, running[0] ?? 0, plan.concurrency);
+  const ofTiers = tiers.map(([tier]) => [tier, { rpm: next(), windows: windowsOf(next) }] as const);
+  return {
+    ...ofPlan,
+    tiers: Object.fromEntries(ofTiers),
+    key: ofKey === null ? null : readingsOf(next, running[1] ?? 0, ofKey.limits.concurrency),
+  };
+}
+
+function askedOf(limits: KeyLimits, scope: string): Limit[] {
+  return [
+    limit('minute', 'calls', 'minute', wholeCalls(limits.rpm), scope),
+    ...windowNames.map((window) => limit(window, 'units', window, orEndless(limits.units[window]), scope)),
+    limit('tokens:minute', 'tokens', 'minute', orEndless(limits.tpm), scope),
+    ...windowNames.map((window) =>
+      limit(`tokens:${window}`, 'tokens', window, orEndless(limits.tokens[window]), scope),
+    ),
+    ...windowNames.map((window) => limit(`budget:${window}`, 'usd', window, orEndless(limits.usdNano[window]), scope)),
+  ];
+}
+
+function tierAsked(tier: string, { rpm, units }: Pick<KeyLimits, 'rpm' | 'units'>, scope: string): Limit[] {
+  return [
+    limit(`tier:${tier}:rpm`, 'calls', 'minute', wholeCalls(rpm), scope),
+    ...windowNames.map((window) => limit(`tier:${tier}:${window}`, 'units', window, orEndless(units[window]), scope)),
+  ];
+}
+
+function wholeCalls(rpm: number | null): number {
+  return rpm === null ? Number.POSITIVE_INFINITY : rpm * 1_000;
+}
+
+function orEndless(allowed: number | null): number {
+  return allowed ?? Number.POSITIVE_INFINITY;
+}
+
+function readingsOf(next: () => LimitReading, running: number, concurrency: number | null): LimitReadings {
+  const rpm = next();
+  const windows = windowsOf(next);
+  const minute = next();
+  return {
+    windows,
+    rpm,
+    concurrency: { used: running, allowed: concurrency },
+    tokens: { minute, ...windowsOf(next) },
+    budget: windowsOf(next),
+  };
+}
+
+function windowsOf(next: () => LimitReading): WindowReadings {
+  return { '5h': next(), week: next(), month: next() };
+}
+
+function readingOf({ measure, allowed }: Limit, { used, leavesAtMs }: LimitState): LimitReading {
+  const endless = allowed === Number.POSITIVE_INFINITY;
+  return {
+    used: amountOf(measure, used),
+    allowed: endless ? null : amountOf(measure, allowed),
+    remaining: endless ? null : amountOf(measure, Math.max(0, allowed - used)),
+    resets_at: leavesAtMs === null ? null : new Date(leavesAtMs).toISOString(),
+  };
+}
