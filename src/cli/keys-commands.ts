@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDurationMs } from '../config/scalars.ts';
 import { adminOptions, example, listOf, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
@@ -34,7 +34,18 @@ export function addKeysCommands(program: Command, run: Run, parts: CliParts): vo
     .action((options) => run(import('./commands/keys-create.ts').then(({ createKey }) => createKey(options, parts))));
 
   adminOptions(
-    keys.command('list').description('list keys, without secrets').option('--account <id>', 'only of this account'),
+    keys
+      .command('list')
+      .description('list keys, without secrets')
+      .option('--account <id>', 'only of this account')
+      .addOption(
+        new Option('--status <status>', 'only those that are so now').choices([
+          'active',
+          'expired',
+          'suspended',
+          'revoked',
+        ]),
+      ),
   )
     .addHelpText('after', example('culvert keys list --account dev'))
     .action((options) => run(import('./commands/keys-list.ts').then(({ listKeys }) => listKeys(options, parts))));

@@ -8,20 +8,19 @@ const publicIdForm = /^[A-Za-z0-9]{12}$/;
 
 /** The id of a key that is named by its id, its prefix, its secret or `account/name`. */
 export async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
-  if (named.startsWith(keyPrefix)) {
+  if (named.startsWith(keyPrefix) && !named.includes(':')) {
     // A secret holds its id, and must not come into a URL.
     const id = named.slice(keyPrefix.length).split('-')[0]!;
     if (publicIdForm.test(id)) return id;
-    throw new CommandFailed('A declared key has no id: change it in the configuration.');
+    throw new CommandFailed('That secret is not one of a stored key. Name the key by account/name; culvert keys list.');
   }
   const slash = named.indexOf('/');
   if (slash === -1) return named;
   const [account, name] = [named.slice(0, slash), named.slice(slash + 1)];
   const { rows } = await listRows(admin, '/keys', { account }, keysMax);
-  const found = rows.filter((row) => row.name === name && typeof row.id === 'string');
+  const found = rows.filter((row) => row.name === name);
   // A revoked key may have had the name before.
-  const living = found.find((row) => row.status !== 'revoked' && row.state !== 'revoked' && row.revoked_at == null);
-  const id = (living ?? found[0])?.id;
+  const id = (found.find(({ status }) => status !== 'revoked') ?? found[0])?.id;
   if (typeof id !== 'string') throw new CommandFailed(`There is no key '${named}'. culvert keys list shows them.`);
   return id;
 }

@@ -39,10 +39,9 @@ export async function createKey(flags: KeysCreateFlags, parts: CliParts): Promis
     };
     const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
     const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
-    const plan = found?.plan ?? (await accountOf(admin, account, undefined))?.plan;
-    if (flags.json) printJson({ ...made, plan });
+    if (flags.json) printJson(made);
     else {
-      note(`Key '${name}' of account '${account}', plan '${plan}'; the secret is shown this once:`);
+      note(`Key '${name}' of account '${account}', plan '${made.plan}'; the secret is shown this once:`);
       print(String(made.key));
     }
     return 0;
@@ -70,14 +69,19 @@ async function createWithAccount(
   plan: string | undefined,
   create: () => Promise<Row>,
 ): Promise<Row> {
+  let refused: AdminRefused;
   try {
     return await create();
   } catch (error) {
-    if (!(error instanceof AdminRefused)) throw error;
-    const forAccount = error.status === 404 || error.param === 'account';
-    if (!forAccount || error.status >= 500) throw error;
+    if (!(error instanceof AdminRefused) || error.param !== 'account') throw error;
+    refused = error;
   }
-  await admin.request('POST', '/accounts', { body: { id, name: id, ...(plan !== undefined && { plan }) } });
+  try {
+    await admin.request('POST', '/accounts', { body: { id, name: id, ...(plan !== undefined && { plan }) } });
+  } catch (error) {
+    // What no account may be called was said of the key's account in its own words.
+    throw error instanceof AdminRefused && error.param === 'id' ? refused : error;
+  }
   return create();
 }
 

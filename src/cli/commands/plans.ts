@@ -30,15 +30,12 @@ const columns: readonly Column[] = [
   ['rpm', (plan) => limit(definitionOf(plan).rpm)],
   ['concurrency', (plan) => limit(definitionOf(plan).concurrency)],
   ['models', (plan) => (shown(definitionOf(plan).models) || 'all').replace(/^off$/, 'all')],
-  ['from', (plan) => plan.from],
+  ['accounts', (plan) => plan.accounts],
+  ['from', (plan) => (plan.default === true ? `${plan.from}, the default` : plan.from)],
 ];
 
-/** Its limits, whether they stand in a member of their own or beside the name. */
-function definitionOf(plan: Row): Row {
-  const { definition } = plan;
-  if (typeof definition === 'object' && definition !== null) return definition as Row;
-  const { name: _name, from: _from, updated_at: _updated, ...limits } = plan;
-  return limits;
+function definitionOf({ definition }: Row): Row {
+  return definition as Row;
 }
 
 function windowsOf(plan: Row): Row {

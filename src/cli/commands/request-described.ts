@@ -86,9 +86,9 @@ function attemptTable(attempts: readonly Row[]): string {
     ['class', (row) => row.class],
     ['status', (row) => row.status],
     ['ms', (row) => row.ms],
-    ['first token', (row) => row.first_token_ms ?? row.firstTokenMs],
+    ['first token', (row) => row.firstTokenMs],
     ['bytes', (row) => row.bytes],
-    ['USD', (row) => row.cost_usd ?? row.costUsd],
+    ['USD', (row) => row.costUsd],
     ['message', (row) => row.message],
   ]);
 }
