@@ -1,0 +1,28 @@
+import type { Run, Statement } from './database.ts';
+
+/** A column of a table: its name, its PostgreSQL type, and what of a row goes into it. */
+export type Column<T> = readonly [name: string, type: 'text' | 'bigint' | 'double precision', of: (row: T) => unknown];
+
+/** Any number of rows in one statement, which stays the same whatever the number: one array a column. */
+export interface BulkInsert<T> {
+  into(run: Run, rows: readonly T[]): Promise<void>;
+}
+
+/** `onConflict` is the SQL that follows; the old row goes by the table's name, the new one is `excluded`. */
+export function bulkInsert<T>(table: string, columns: readonly Column<T>[], onConflict: string): BulkInsert<T> {
+  const names = columns.map(([name]) => `"${name}"`).join(', ');
+  const arrays = columns.map(([, type], at) => `$${at + 1}::${type}[]`).join(', ');
+  const statement: Statement = {
+    name: `bulk-${table}`,
+    text: `INSERT INTO culvert.${table} (${names}) SELECT * FROM unnest(${arrays}) ${onConflict}`,
+  };
+  return {
+    async into(run, rows) {
+      if (rows.length === 0) return;
+      await run(
+        statement,
+        columns.map(([, , of]) => rows.map(of)),
+      );
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import type { Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
+
+/** SQL that every connection prepares once, under a name of its own. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
+export interface Result<Row> {
+  rows: Row[];
+  /** Rows inserted, updated or deleted. */
+  changes: number;
+}
+
+/** A row by column name: integers as numbers (throws above 2^53), bytea as Buffer, everything else as pg gives it. */
+export type Row = Record<string, unknown>;
+
+/** Text (unprepared) or a statement. NUL, which PostgreSQL cannot keep in text, becomes U+FFFD. */
+export type Run = <R = Row>(sql: Statement | string, values?: readonly unknown[]) => Promise<Result<R>>;
+
+/** `snapshot`: reads of one instant. `write`: read committed. */
+export type TransactionKind = 'write' | 'snapshot';
+
+/** Connections for one purpose, so that none waits behind another's statements. */
+export interface Connections {
+  run: Run;
+  /** Rolled back when `work` throws. */
+  transaction<T>(kind: TransactionKind, work: (run: Run) => Promise<T>): Promise<T>;
+}
+
+/** The seam over PostgreSQL: whatever is asked of it goes through these three pools. */
+export interface Database {
+  /** Reservations: requests wait for them. */
+  opens: Connections;
+  /** Settlements, one batch at a time. */
+  closes: Connections;
+  /** Accounts, queries, housekeeping. */
+  rest: Connections;
+  /** Without user or password: `127.0.0.1:5432/culvert`. */
+  place: string;
+  close(): Promise<void>;
+}
+
+export interface PoolSizes {
+  opens: number;
+  closes: number;
+  rest: number;
+}
+
+/** Seven connections a replica, opened as they are needed: a server of 100 connections carries fourteen. */
+export const poolSizes: PoolSizes = { opens: 2, closes: 1, rest: 4 };
+
+/** A reservation that is not committed by then is refused (design §11): the server should stop trying too. */
+const openStatementTimeoutMs = 250;
+const closeStatementTimeoutMs = 5_000;
+const restStatementTimeoutMs = 10_000;
+/** Beyond the server's own limit: only a server that no longer answers at all comes to this. */
+const silenceMs = 750;
+const connectTimeoutMs = 1_000;
+const idleTimeoutMs = 60_000;
+
+/**
+ * The pools over a `postgres://` URL. Connects to nothing yet; a lost server is found again by the next statement, and
+ * never throws outside of one. `pg` is loaded here, at first use.
+ */
+export async function connect(url: string, sizes: PoolSizes = poolSizes): Promise<Database> {
+  const { default: pg } = await import('pg');
+  const shared: PoolConfig = {
+    connectionString: url,
+    application_name: 'culvert',
+    keepAlive: true,
+    connectionTimeoutMillis: connectTimeoutMs,
+    idleTimeoutMillis: idleTimeoutMs,
+    types: { getTypeParser: (oid, format) => (oid === int8Oid ? safeInteger : pg.types.getTypeParser(oid, format)) },
+  };
+  const pools: PgPool[] = [];
+  const pool = (max: number, statementTimeoutMs: number): Connections => {
+    const made = new pg.Pool({
+      ...shared,
+      max,
+      statement_timeout: statementTimeoutMs,
+      query_timeout: statementTimeoutMs + silenceMs,
+    });
+    // A connection that breaks while nobody uses it is gone from the pool by itself; unheard it would end the process.
+    made.on('error', () => {});
+    made.on('connect', (client) => client.on('error', () => {}));
+    pools.push(made);
+    return connectionsOf(made);
+  };
+  return {
+    opens: pool(sizes.opens, openStatementTimeoutMs),
+    closes: pool(sizes.closes, closeStatementTimeoutMs),
+    rest: pool(sizes.rest, restStatementTimeoutMs),
+    place: placeOf(url),
+    async close() {
+      await Promise.all(pools.map((one) => one.end()));
+    },
+  };
+}
+
+function connectionsOf(pool: PgPool): Connections {
+  return {
+    run: runOver(pool),
+    async transaction(kind, work) {
+      const client = await pool.connect();
+      let broken = false;
+      try {
+        await client.query(begin[kind]);
+        const result = await work(runOver(client));
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        broken = !(await rolledBack(client, error));
+        throw error;
+      } finally {
+        client.release(broken);
+      }
+    },
+  };
+}
+
+const begin = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' } as const;
+
+/** False when the connection is of no further use: it is lost, or says nothing any more. */
+async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
+  const lost = error instanceof Error && !('code' in error) && isConnectionLoss(error.message);
+  if (lost || isSocketError(error)) return false;
+  try {
+    await client.query('ROLLBACK');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function runOver(connection: PgPool | PoolClient): Run {
+  return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
+    const config = typeof sql === 'string' ? { text: sql } : { name: sql.name, text: sql.text };
+    const result: QueryResult = await connection.query({ ...config, values: values.map(storable) });
+    return { rows: result.rows as R[], changes: result.rowCount ?? 0 };
+  };
+}
+
+function storable(value: unknown): unknown {
+  if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+  return Array.isArray(value) ? value.map(storable) : value;
+}
+
+const int8Oid = 20;
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error(`PostgreSQL holds ${text}, more than an integer of ours can be`);
+  return value;
+}
+
+/** Of an error that the server sent (https://www.postgresql.org/docs/current/errcodes-appendix.html); else null. */
+export function sqlState(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return null;
+  return /^[0-9A-Z]{5}$/.test(error.code) && 'severity' in error ? error.code : null;
+}
+
+export const uniqueViolation = '23505';
+export const foreignKeyViolation = '23503';
+
+/** Whether the rows themselves cannot be written, now or later (data exception, integrity constraint). */
+export function isRowsFault(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== null && (state.startsWith('22') || state.startsWith('23'));
+}
+
+function isSocketError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function isConnectionLoss(message: string): boolean {
+  return /terminated|not queryable|timeout/i.test(message);
+}
+
+/** For people: never user, password or parameters. */
+function placeOf(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host === '' ? 'localhost' : host}${pathname}`;
+  } catch {
+    return 'PostgreSQL';
+  }
+}

@@ -1,0 +1,151 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { UsageEvent } from '../../metering/ledger.ts';
+import { isRowsFault } from './database.ts';
+import { reasonOf } from './unavailable.ts';
+
+/** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
+export const closeRetryMs = 30_000;
+/** Closes beyond these are given up at once: memory stays bounded while PostgreSQL is away. */
+const queuedClosesMax = 100_000;
+/** Nobody waits for a close, so closes are written many at a time. */
+const closeBatchRows = 32;
+const closeDelayMs = 20;
+const batchRowsMax = 200;
+const firstRetryMs = 50;
+const retryMaxMs = 1_000;
+
+export interface CloseQueue {
+  close(event: UsageEvent): void;
+  /** Writes what waits at once; resolves when all of it is written or given up, or after `waitMaxMs`. */
+  flush(waitMaxMs: number): Promise<void>;
+  queued(): number;
+}
+
+export interface CloseObserver {
+  onOutcome(error: unknown): void;
+  /** A close that will not be written, and why. */
+  onDropped(event: UsageEvent, reason: string): void;
+}
+
+interface Waiting {
+  event: UsageEvent;
+  sinceMs: number;
+}
+
+/** One batch at a time, in their order. `write` writes all of its events or none, and again changes nothing. */
+export function createCloseQueue(
+  write: (events: readonly UsageEvent[]) => Promise<void>,
+  clock: Clock,
+  observer: CloseObserver,
+): CloseQueue {
+  let queue: Waiting[] = [];
+  let running = false;
+  let timer: NodeJS.Timeout | null = null;
+  let retryMs = 0;
+  /** How many ever came, and how many of these, the oldest, are done with. */
+  let came = 0;
+  let done = 0;
+  let flushes: { upTo: number; resolve(): void }[] = [];
+
+  function kick(): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (running || queue.length === 0) return;
+    running = true;
+    void writeBatch().finally(() => {
+      running = false;
+      if (queue.length >= closeBatchRows && retryMs === 0) kick();
+      else if (queue.length > 0) wait(retryMs === 0 && flushes.length > 0 ? 0 : Math.max(closeDelayMs, retryMs));
+    });
+  }
+
+  function wait(ms: number): void {
+    timer ??= setTimeout(kick, ms);
+  }
+
+  async function writeBatch(): Promise<void> {
+    const batch = queue.slice(0, batchRowsMax);
+    const { written, error } = await attempt(batch);
+    queue = queue.slice(written);
+    finish(written);
+    if (error === null) {
+      retryMs = 0;
+      observer.onOutcome(null);
+      return;
+    }
+    observer.onOutcome(error);
+    retryMs = Math.min(retryMaxMs, Math.max(firstRetryMs, retryMs * 2));
+    expire(reasonOf(error));
+  }
+
+  /** How many of the batch, from its beginning, are written or given up. */
+  async function attempt(batch: readonly Waiting[]): Promise<{ written: number; error: unknown }> {
+    try {
+      await write(batch.map((one) => one.event));
+      return { written: batch.length, error: null };
+    } catch (error) {
+      if (!isRowsFault(error)) return { written: 0, error };
+      if (batch.length === 1) {
+        observer.onDropped(batch[0]!.event, reasonOf(error));
+        return { written: 1, error: null };
+      }
+    }
+    // One event cannot be written at all: it must not take the others with it.
+    for (let at = 0; at < batch.length; at += 1) {
+      const { error } = await attempt(batch.slice(at, at + 1));
+      if (error !== null) return { written: at, error };
+    }
+    return { written: batch.length, error: null };
+  }
+
+  function expire(reason: string): void {
+    const nowMs = clock.monotonicMs();
+    let late = 0;
+    while (late < queue.length && nowMs - queue[late]!.sinceMs >= closeRetryMs) {
+      observer.onDropped(queue[late]!.event, reason);
+      late += 1;
+    }
+    queue = queue.slice(late);
+    finish(late);
+  }
+
+  function finish(count: number): void {
+    done += count;
+    const over = flushes.filter((one) => one.upTo <= done);
+    if (over.length === 0) return;
+    flushes = flushes.filter((one) => one.upTo > done);
+    for (const one of over) one.resolve();
+  }
+
+  return {
+    close(event) {
+      if (queue.length >= queuedClosesMax) {
+        observer.onDropped(event, 'too many closes wait');
+        return;
+      }
+      came += 1;
+      queue.push({ event, sinceMs: clock.monotonicMs() });
+      if (queue.length >= closeBatchRows && retryMs === 0) kick();
+      else wait(Math.max(closeDelayMs, retryMs));
+    },
+    flush(waitMaxMs) {
+      if (done === came) return Promise.resolve();
+      return new Promise((resolve) => {
+        const giveUp = setTimeout(() => {
+          flushes = flushes.filter((one) => one !== flush);
+          resolve();
+        }, waitMaxMs);
+        const flush = {
+          upTo: came,
+          resolve() {
+            clearTimeout(giveUp);
+            resolve();
+          },
+        };
+        flushes.push(flush);
+        if (retryMs === 0) kick();
+      });
+    },
+    queued: () => queue.length,
+  };
+}

@@ -1,0 +1,148 @@
+import { FailureError } from '../../kernel/failure.ts';
+import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
+import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { eventOf, reservationOf } from '../sqlite/ledger-rows.ts';
+import { deadBefore, quotaGrainsMs } from '../sqlite/quota-grains.ts';
+import type { Connections, Run } from './database.ts';
+
+/** By our id or the caller's, within one account (null = any). */
+export async function findEvent(run: Run, id: string, account: string | null): Promise<UsageEvent | null> {
+  const { rows: ours } = await run(byId, [id]);
+  // Ours within another account, or none of ours: a caller may have chosen an id of our form.
+  if (ours[0] !== undefined && (account === null || ours[0].account === account)) return eventOf(ours[0]);
+  const { rows: theirs } = await run(byClientId, [id, account]);
+  return theirs[0] === undefined ? null : eventOf(theirs[0]);
+}
+
+/** See the port's `list`. The cursor is the id of the last row, since ids are in the order of time. */
+export async function listEvents(
+  run: Run,
+  query: RequestQuery,
+): Promise<{ events: readonly UsageEvent[]; next: string | null }> {
+  const values: unknown[] = [];
+  const conditions: string[] = [];
+  const where = (sql: (mark: string) => string, value: unknown) => {
+    values.push(value);
+    conditions.push(sql(`$${values.length}`));
+  };
+  if (query.account !== null) where((mark) => `account = ${mark}`, query.account);
+  if (query.alias !== null) where((mark) => `alias = ${mark}`, query.alias);
+  if (query.status !== null) {
+    const { status } = query;
+    where((mark) => (status < 10 ? `status / 100 = ${mark}` : `status = ${mark}`), status);
+  }
+  if (query.sinceMs !== null) where((mark) => `request_id >= ${mark}`, requestIdAt(query.sinceMs));
+  if (query.untilMs !== null) where((mark) => `request_id < ${mark}`, requestIdAt(query.untilMs));
+  if (query.cursor !== null) where((mark) => `request_id < ${mark}`, idOfCursor(query.cursor));
+  values.push(query.limit + 1);
+  const { rows } = await run(
+    `SELECT * FROM culvert.usage_event ${conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`}
+     ORDER BY request_id DESC LIMIT $${values.length}`,
+    values,
+  );
+  const events = rows.slice(0, query.limit).map(eventOf);
+  const last = rows.length > query.limit ? events.at(-1) : undefined;
+  return { events, next: last === undefined ? null : cursorOf(last.requestId) };
+}
+
+export async function readBuckets(run: Run, scopes: readonly Scope[], nowMs: number): Promise<BucketRow[]> {
+  const { rows } = await run<{
+    scope: string;
+    grain_ms: number;
+    bucket: number;
+    units: number;
+    tokens: number;
+    usd_nano: number;
+  }>(liveBuckets, [scopes, quotaGrainsMs, quotaGrainsMs.map((grainMs) => deadBefore(grainMs, nowMs))]);
+  return rows.map((row) => ({
+    scope: row.scope,
+    grainMs: row.grain_ms,
+    bucket: row.bucket,
+    units: row.units,
+    tokens: row.tokens,
+    usdNano: row.usd_nano,
+  }));
+}
+
+export async function readOpen(run: Run, account: string): Promise<ReservationRow[]> {
+  const { rows } = await run(openOf, [account]);
+  return rows.map(reservationOf);
+}
+
+export async function readSettled(run: Run, requestIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await run<{ request_id: string; cost_milli: number }>(settledOf, [requestIds]);
+  return new Map(rows.map((row) => [row.request_id, row.cost_milli]));
+}
+
+export async function readRecentCalls(run: Run, account: string, sinceMs: number): Promise<RecentCall[]> {
+  const { rows } = await run<{ at_ms: number; tenant: string; tier: string | null }>(callsOf, [
+    account,
+    sinceMs,
+    requestIdAt(sinceMs),
+  ]);
+  return rows.map((row) => ({ atMs: row.at_ms, tenant: row.tenant, tier: row.tier }));
+}
+
+/** Everything of one instant: see the port's `seed`. */
+export function readSeed(
+  connections: Connections,
+  account: string,
+  scopes: readonly Scope[],
+  openIds: readonly string[],
+  nowMs: number,
+): Promise<QuotaSeed> {
+  return connections.transaction('snapshot', async (run) => ({
+    buckets: await readBuckets(run, scopes, nowMs),
+    open: await readOpen(run, account),
+    settled: await readSettled(run, openIds),
+  }));
+}
+
+/** Ids of requests that came at `atMs` or later are not below this (`req_<UUIDv7>`). */
+export function requestIdAt(atMs: number): string {
+  const hex = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
+  return `req_${hex.slice(0, 8)}-${hex.slice(8, 12)}`;
+}
+
+function cursorOf(requestId: string): string {
+  return Buffer.from(requestId).toString('base64url');
+}
+
+function idOfCursor(cursor: string): string {
+  const id = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!/^req_[0-9a-f-]{36}$/.test(id) || cursorOf(id) !== cursor)
+    throw new FailureError({
+      kind: 'invalid-request',
+      message: 'cursor: this is not a cursor of this list; use next_cursor of the page before, or leave it out',
+      param: 'cursor',
+    });
+  return id;
+}
+
+const byId = { name: 'event-by-id', text: 'SELECT * FROM culvert.usage_event WHERE request_id = $1' };
+const byClientId = {
+  name: 'event-by-client-id',
+  text: `SELECT * FROM culvert.usage_event WHERE client_request_id = $1 AND ($2::text IS NULL OR account = $2)
+    ORDER BY request_id DESC LIMIT 1`,
+};
+const liveBuckets = {
+  name: 'buckets',
+  text: `SELECT * FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
+    WHERE scope = ANY($1) AND grain_ms = grain.ms AND bucket >= grain.first`,
+};
+const openOf = {
+  name: 'open-of',
+  text: 'SELECT * FROM culvert.reservation WHERE account = $1 ORDER BY request_id',
+};
+const settledOf = {
+  name: 'settled-of',
+  text: 'SELECT request_id, cost_milli FROM culvert.usage_event WHERE request_id = ANY($1)',
+};
+const callsOf = {
+  name: 'calls-of',
+  text: `
+    SELECT at_ms, tenant, tier FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
+    UNION ALL
+    SELECT at_ms, tenant, tier FROM culvert.usage_event WHERE account = $1 AND request_id >= $3 AND at_ms >= $2
+    ORDER BY at_ms DESC`,
+};

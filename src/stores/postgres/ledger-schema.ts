@@ -1,0 +1,100 @@
+import type { Migration } from './migrations.ts';
+
+/**
+ * What SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that of time, so
+ * a lookup, a page, a range of time and retention all go by the primary key.
+ */
+export const ledgerMigration: Migration = {
+  version: 2,
+  name: 'reservations, usage events, quota buckets, roll-ups',
+  sql: `
+    CREATE TABLE culvert.reservation (
+      request_id TEXT COLLATE "C" PRIMARY KEY,
+      boot_id TEXT NOT NULL,
+      at_ms BIGINT NOT NULL,
+      account TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      tenant TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      alias TEXT NOT NULL,
+      cost_milli BIGINT NOT NULL,
+      input_tokens_estimate BIGINT NOT NULL,
+      tier TEXT,
+      quota_ms BIGINT NOT NULL
+    );
+    CREATE INDEX reservation_account ON culvert.reservation (account);
+    CREATE TABLE culvert.usage_event (
+      request_id TEXT COLLATE "C" PRIMARY KEY,
+      client_request_id TEXT,
+      at_ms BIGINT NOT NULL,
+      account TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      tenant TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      alias TEXT NOT NULL,
+      target TEXT,
+      status INTEGER NOT NULL,
+      class TEXT NOT NULL,
+      stream INTEGER NOT NULL,
+      aborted INTEGER NOT NULL,
+      ms BIGINT NOT NULL,
+      first_token_ms BIGINT,
+      input_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL,
+      cached_input_tokens BIGINT NOT NULL,
+      reasoning_tokens BIGINT NOT NULL,
+      characters BIGINT NOT NULL,
+      audio_ms BIGINT NOT NULL,
+      images BIGINT NOT NULL,
+      cost_milli BIGINT NOT NULL,
+      cost_usd DOUBLE PRECISION,
+      usage_source TEXT NOT NULL,
+      "user" TEXT,
+      -- JSON, as in SQLite.
+      route TEXT NOT NULL,
+      tier TEXT,
+      quota_ms BIGINT NOT NULL,
+      settled_ms BIGINT NOT NULL,
+      attempts TEXT NOT NULL
+    );
+    CREATE INDEX usage_event_account ON culvert.usage_event (account, request_id);
+    -- Written only for callers who send an id of their own.
+    CREATE INDEX usage_event_client ON culvert.usage_event (client_request_id, account)
+      WHERE client_request_id IS NOT NULL;
+    CREATE TABLE culvert.boot (id TEXT PRIMARY KEY, seen_ms BIGINT NOT NULL);
+    -- Settled use as the rolling windows count it (metering/scope.ts bucketsOf). Written over and over: free space on
+    -- each page keeps those updates off the index.
+    CREATE TABLE culvert.quota_bucket (
+      scope TEXT NOT NULL,
+      grain_ms BIGINT NOT NULL,
+      bucket BIGINT NOT NULL,
+      units BIGINT NOT NULL,
+      tokens BIGINT NOT NULL,
+      usd_nano BIGINT NOT NULL,
+      PRIMARY KEY (scope, grain_ms, bucket)
+    ) WITH (fillfactor = 70);
+    -- Kept for ever, so everything is summed that an event counts. The hour is that of arrival.
+    CREATE TABLE culvert.rollup (
+      hour BIGINT NOT NULL,
+      account TEXT NOT NULL,
+      key_id TEXT NOT NULL,
+      endpoint TEXT NOT NULL,
+      alias TEXT NOT NULL,
+      -- Of the attempt that answered; '' when none did.
+      provider TEXT NOT NULL,
+      requests BIGINT NOT NULL,
+      errors BIGINT NOT NULL,
+      cost_milli BIGINT NOT NULL,
+      input_tokens BIGINT NOT NULL,
+      output_tokens BIGINT NOT NULL,
+      cached_input_tokens BIGINT NOT NULL,
+      reasoning_tokens BIGINT NOT NULL,
+      characters BIGINT NOT NULL,
+      audio_ms BIGINT NOT NULL,
+      images BIGINT NOT NULL,
+      usd_nano BIGINT NOT NULL,
+      PRIMARY KEY (hour, account, key_id, endpoint, alias, provider)
+    ) WITH (fillfactor = 70);
+    CREATE INDEX rollup_account ON culvert.rollup (account, hour);
+  `,
+};

@@ -1,0 +1,130 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { BucketsOf } from '../batch-sums.ts';
+import { createTroubleReport } from '../sqlite/tell-trouble.ts';
+import { createBoots } from './boots.ts';
+import { type Database, poolSizes } from './database.ts';
+import { createCloseQueue } from './ledger-closes.ts';
+import { createLeftovers } from './ledger-leftovers.ts';
+import { createOpenQueue } from './ledger-opens.ts';
+import { pruneLedger } from './ledger-prune.ts';
+import {
+  findEvent,
+  listEvents,
+  readBuckets,
+  readOpen,
+  readRecentCalls,
+  readSeed,
+  readSettled,
+} from './ledger-reader.ts';
+import { recoverReservations } from './ledger-recovery.ts';
+import { writeCloses, writeReservations } from './ledger-writer.ts';
+import { reasonOf, unavailable } from './unavailable.ts';
+import { readUsage } from './usage-rows.ts';
+
+export interface PostgresLedgerOptions {
+  /** Its owner closes it, after `shutdown`. Its tables are there (`migrate`). */
+  database: Database;
+  /** Names this process in its reservations; a fresh UUID at each start. */
+  bootId: string;
+  clock: Clock;
+  /** What a reservation costs whose process died; a rule of metering. */
+  chargeCrashed: (reservation: ReservationRow) => UsageEvent;
+  /** The quota buckets that an event moves; a rule of metering. */
+  bucketsOf: BucketsOf;
+  /** Hears of what no caller is told: dropped closes, an outage's beginning and end. For the log. */
+  onTrouble: (message: string) => void;
+}
+
+/** Running requests of this process: beyond them new ones are refused. */
+const reservedMax = 200_000;
+/** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
+const ownClosesWaitMs = 250;
+const shutdownWaitMs = 5_000;
+/** `usageRowsMax` of the port. */
+const usageRowsMax = 10_000;
+
+/** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
+  const { database, bootId, clock, onTrouble } = options;
+  const { run } = database.rest;
+  /** Committed reservations of this process: what `close` may close, once. */
+  const reserved = new Set<string>();
+  const leftovers = createLeftovers(clock);
+  let fault: string | null = null;
+  let dropped = 0;
+
+  function hear(error: unknown): void {
+    fault = error === null ? null : `${database.place}: ${reasonOf(error)}: ${wordsOf(error)}`;
+    troubles.look();
+  }
+
+  const opens = createOpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, {
+    onOpened: (requestId) => reserved.add(requestId),
+    onUnwanted: leftovers.unwanted,
+    onOutcome: hear,
+  });
+  const closes = createCloseQueue((events) => writeCloses(database.closes, events, options.bucketsOf), clock, {
+    onOutcome: hear,
+    onDropped(event, reason) {
+      dropped += 1;
+      leftovers.disowned(event.requestId);
+      onTrouble(`ledger: the end of ${event.requestId} could not be written: ${reason}`);
+    },
+  });
+  const troubles = createTroubleReport(() => fault, onTrouble);
+  const boots = createBoots(database, bootId, clock, (error) => {
+    hear(error);
+    if (error === null) leftovers.sweep(run).catch(() => {});
+  });
+  // Before the first reservation, which would look like a dead boot's without it.
+  await boots.begin();
+
+  /** After this process' own closes are written. */
+  async function reading<T>(read: () => Promise<T>): Promise<T> {
+    await closes.flush(ownClosesWaitMs);
+    return unavailable(read());
+  }
+
+  return {
+    open(row) {
+      if (reserved.size >= reservedMax)
+        return Promise.reject(
+          new FailureError({ kind: 'quota-unavailable', message: 'Too many requests are running here. Retry it.' }),
+        );
+      return opens.open(row);
+    },
+    close(event) {
+      if (reserved.delete(event.requestId)) closes.close(event);
+    },
+    recover: () => unavailable(recoverReservations(database.rest, boots, bootId, options)),
+    buckets: (scopes) => reading(() => readBuckets(run, scopes, clock.wallMs())),
+    recentCalls: (account, sinceMs) => unavailable(readRecentCalls(run, account, sinceMs)),
+    seed: (account, scopes, openIds) => unavailable(readSeed(database.rest, account, scopes, openIds, clock.wallMs())),
+    openReservations: (account) => unavailable(readOpen(run, account)),
+    settled: (requestIds) => reading(() => readSettled(run, requestIds)),
+    livingBoots: async () => boots.living(),
+    find: (id, account) => reading(() => findEvent(run, id, account)),
+    list: (query) => reading(() => listEvents(run, query)),
+    usage: (query) => reading(() => readUsage(run, query, usageRowsMax)),
+    prune: (beforeMs) => unavailable(pruneLedger(run, beforeMs, clock.wallMs())),
+    trouble: () => fault,
+    gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
+    async flush() {
+      await opens.drain();
+      await closes.flush(shutdownWaitMs);
+    },
+    async shutdown() {
+      opens.refuse('Culvert is shutting down');
+      await opens.drain();
+      await closes.flush(shutdownWaitMs);
+      // What is left open, another process charges: at once, or after 30 s when this cannot be said.
+      await boots.end().catch(() => {});
+    },
+  };
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error && error.message !== '' ? error.message : String(error);
+}

@@ -1,0 +1,75 @@
+import type { Connections, Run } from './database.ts';
+import { migrations } from './schema.ts';
+
+/** One step forward; never edited once released. `sql` may hold several statements. */
+export interface Migration {
+  /** 1, 2, 3 … without gaps. */
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** Its message is a sentence for the operator. */
+export class NewerSchema extends Error {}
+
+/** Any number that nobody else's program takes: the first bytes of `culvert`. */
+const lockId = 0x63_75_6c_76;
+
+/**
+ * Brings the tables up to date; returns the names of the steps taken. All steps are one transaction under an advisory
+ * lock, so of two replicas that start at once the second finds the work done. Refuses tables of a newer Culvert.
+ */
+export async function migrate(
+  connections: Connections,
+  place: string,
+  steps: readonly Migration[] = migrations,
+): Promise<string[]> {
+  // Without the lock first: every start but the first after an upgrade ends here.
+  if ((await currentVersion(connections.run)) === steps.length) return [];
+  return connections.transaction('write', async (run) => {
+    // Another replica's steps may take a while: longer than a statement otherwise may.
+    await run(`SET LOCAL statement_timeout = ${migrationTimeoutMs}`);
+    await run('SELECT pg_advisory_xact_lock($1)', [lockId]);
+    const current = await currentVersion(run);
+    if (current > steps.length)
+      throw new NewerSchema(
+        `The database ${place} was written by a newer Culvert (schema ${current}, this one knows ${steps.length}); run that version or restore a backup`,
+      );
+    const pending = steps.filter((step) => step.version > current);
+    if (current === 0) await createSchema(run);
+    for (const step of pending) {
+      await run(step.sql);
+      await run('INSERT INTO culvert.migration VALUES ($1, $2)', [step.version, step.name]);
+    }
+    return pending.map((step) => step.name);
+  });
+}
+
+const migrationTimeoutMs = 600_000;
+
+/** What `migrate` would do, in the form in which SQLite tells it of its files. */
+export async function pendingMigrations(
+  connections: Connections,
+  place: string,
+): Promise<{ file: string; current: number; pending: string[] }[]> {
+  const current = await currentVersion(connections.run);
+  const pending = migrations.filter((step) => step.version > current).map((step) => step.name);
+  return [{ file: place, current, pending }];
+}
+
+async function currentVersion(run: Run): Promise<number> {
+  // Not to_regclass: it may answer from before another replica's commit.
+  const { rows } = await run(`SELECT FROM pg_tables WHERE schemaname = 'culvert' AND tablename = 'migration'`);
+  if (rows.length === 0) return 0;
+  const { rows: found } = await run<{ version: number }>(
+    'SELECT coalesce(max(version), 0)::bigint AS version FROM culvert.migration',
+  );
+  return found[0]?.version ?? 0;
+}
+
+/** An administrator may have made the schema, for a user who may not. */
+async function createSchema(run: Run): Promise<void> {
+  const { rows } = await run(`SELECT FROM pg_namespace WHERE nspname = 'culvert'`);
+  if (rows.length === 0) await run('CREATE SCHEMA culvert');
+  await run('CREATE TABLE IF NOT EXISTS culvert.migration (version INTEGER PRIMARY KEY, name TEXT NOT NULL)');
+}

@@ -1,0 +1,17 @@
+import { connect, type Database, type PoolSizes } from './database.ts';
+import { migrate } from './migrations.ts';
+
+/**
+ * PostgreSQL for a server: reached, and its tables up to date. Rejects with what `whyUnusable` turns into a sentence.
+ * The stores over it leave closing to whoever opened it.
+ */
+export async function openPostgres(url: string, sizes?: PoolSizes): Promise<Database> {
+  const database = await connect(url, sizes);
+  try {
+    await migrate(database.rest, database.place);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}

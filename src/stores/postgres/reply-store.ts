@@ -1,0 +1,72 @@
+import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
+import { bootIsOver } from './boots.ts';
+import type { Database } from './database.ts';
+import { unavailable } from './unavailable.ts';
+
+/** Between a conflict and the look at what it was, the other row may have gone; each round is one that won meanwhile. */
+const takeRoundsMax = 10;
+
+export function createPostgresReplyStore({ rest }: Pick<Database, 'rest'>): ReplyStore {
+  return {
+    async take(row) {
+      const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
+      for (let round = 1; round <= takeRoundsMax; round += 1) {
+        const { changes } = await unavailable(rest.run(takeReply, values));
+        if (changes === 1) return { kind: 'taken' };
+        const { rows } = await unavailable(rest.run<ReplyColumns>(readReply, [row.scope, row.key]));
+        const found = rows[0];
+        if (found !== undefined) return takenOf(found, row.bodyHash);
+      }
+      throw new Error('an Idempotency-Key was taken and released over and over');
+    },
+    async keep(scope, key, requestId, { status, sealed }) {
+      await unavailable(rest.run(keepReply, [scope, key, requestId, status, sealed]));
+    },
+    async release(scope, key, requestId) {
+      await unavailable(rest.run(releaseReply, [scope, key, requestId]));
+    },
+    async sweep(nowMs) {
+      const { changes } = await unavailable(rest.run('DELETE FROM culvert.reply WHERE expires_ms <= $1', [nowMs]));
+      return changes;
+    },
+  };
+}
+
+interface ReplyColumns {
+  body_hash: string;
+  request_id: string;
+  status: number | null;
+  sealed: Uint8Array | null;
+}
+
+function takenOf(row: ReplyColumns, bodyHash: string): ReplyTaken {
+  const requestId = row.request_id;
+  if (row.body_hash !== bodyHash) return { kind: 'other-body', requestId };
+  if (row.status === null) return { kind: 'in-flight', requestId };
+  return { kind: 'kept', requestId, status: row.status, sealed: row.sealed };
+}
+
+/** One statement, so one winner: whoever loses changes nothing. */
+const takeReply = {
+  name: 'reply-take',
+  text: `
+    INSERT INTO culvert.reply AS old (scope, key, body_hash, request_id, boot_id, expires_ms)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (scope, key) DO UPDATE
+      SET body_hash = excluded.body_hash, request_id = excluded.request_id, boot_id = excluded.boot_id,
+          expires_ms = excluded.expires_ms, status = NULL, sealed = NULL
+      WHERE old.expires_ms <= $7 OR (old.status IS NULL AND ${bootIsOver('old.boot_id')})`,
+};
+const readReply = {
+  name: 'reply-read',
+  text: 'SELECT body_hash, request_id, status, sealed FROM culvert.reply WHERE scope = $1 AND key = $2',
+};
+const keepReply = {
+  name: 'reply-keep',
+  text: `UPDATE culvert.reply SET status = $4, sealed = $5
+    WHERE scope = $1 AND key = $2 AND request_id = $3 AND status IS NULL`,
+};
+const releaseReply = {
+  name: 'reply-release',
+  text: 'DELETE FROM culvert.reply WHERE scope = $1 AND key = $2 AND request_id = $3 AND status IS NULL',
+};

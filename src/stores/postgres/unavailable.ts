@@ -1,0 +1,29 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { isRowsFault, sqlState } from './database.ts';
+
+/** What an error of the server or its connection says in words that name neither host nor user. */
+export function reasonOf(error: unknown): string {
+  const state = sqlState(error);
+  if (state !== null) return `PostgreSQL refuses it (SQLSTATE ${state})`;
+  return 'PostgreSQL cannot be reached';
+}
+
+/** Passes a result on; a database that is away becomes a FailureError `quota-unavailable`, a defect stays what it is. */
+export async function unavailable<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof FailureError || isRowsFault(error) || isDefect(error)) throw error;
+    throw new FailureError({
+      kind: 'quota-unavailable',
+      message: `The database cannot be used now (${reasonOf(error)}). Retry it.`,
+    });
+  }
+}
+
+/** SQL that does not fit its tables (class 42), or code of ours that threw. */
+function isDefect(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== null) return state.startsWith('42');
+  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}

@@ -1,0 +1,106 @@
+import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import type { RollupRow } from '../batch-sums.ts';
+import { bulkInsert, type Column } from './bulk-insert.ts';
+import type { Run } from './database.ts';
+
+const hourMs = 3_600_000;
+const hoursPerDay = 24;
+const nanoPerUsd = 1e9;
+
+/** See the port's `usage`. At most `rowsMax`, the largest. */
+export async function readUsage(run: Run, query: UsageQuery, rowsMax: number): Promise<UsageRow[]> {
+  const { rows } = await run<UsageColumns>(query.groupBy === 'user' ? byUser : byRollup(query.groupBy), [
+    query.account,
+    query.groupBy === 'user' ? query.fromMs : Math.floor(query.fromMs / hourMs),
+    query.groupBy === 'user' ? query.toMs : Math.ceil(query.toMs / hourMs),
+    rowsMax,
+  ]);
+  const usage = rows.map((row) => ({
+    group: query.groupBy === 'day' ? dayOf(Number(row.group)) : row.group,
+    requests: row.requests,
+    milliUnits: row.cost_milli,
+    inputTokens: row.input_tokens,
+    outputTokens: row.output_tokens,
+    costUsd: row.usd_nano / nanoPerUsd,
+    errors: row.errors,
+  }));
+  return query.groupBy === 'day' ? usage.toSorted((a, b) => (a.group < b.group ? -1 : 1)) : usage;
+}
+
+interface UsageColumns {
+  group: string;
+  requests: number;
+  errors: number;
+  cost_milli: number;
+  input_tokens: number;
+  output_tokens: number;
+  usd_nano: number;
+}
+
+function dayOf(day: number): string {
+  return new Date(day * hoursPerDay * hourMs).toISOString().slice(0, 10);
+}
+
+const groupColumn: Readonly<Record<Exclude<UsageGroup, 'user'>, string>> = {
+  day: `(hour / ${hoursPerDay})::text`,
+  model: 'alias',
+  account: 'account',
+  endpoint: 'endpoint',
+  provider: 'provider',
+  key: 'key_id',
+};
+
+function byRollup(groupBy: Exclude<UsageGroup, 'user'>): { name: string; text: string } {
+  const sums = ['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'];
+  return {
+    name: `usage-by-${groupBy}`,
+    text: `
+      SELECT ${groupColumn[groupBy]} AS "group", ${sums.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')}
+      FROM culvert.rollup
+      WHERE ($1::text IS NULL OR account = $1) AND hour >= $2 AND hour < $3
+      GROUP BY 1 ORDER BY cost_milli DESC, 1 LIMIT $4`,
+  };
+}
+
+const byUser = {
+  name: 'usage-by-user',
+  text: `
+    SELECT coalesce("user", '') AS "group", count(*) AS requests, count(*) FILTER (WHERE class <> 'ok') AS errors,
+      sum(cost_milli)::bigint AS cost_milli, sum(input_tokens)::bigint AS input_tokens,
+      sum(output_tokens)::bigint AS output_tokens,
+      sum(round(coalesce(cost_usd, 0) * 1e9)::bigint)::bigint AS usd_nano
+    FROM culvert.usage_event
+    WHERE ($1::text IS NULL OR account = $1) AND at_ms >= $2 AND at_ms < $3
+    GROUP BY 1 ORDER BY cost_milli DESC, 1 LIMIT $4`,
+};
+
+const dimensions: readonly Column<RollupRow>[] = [
+  ['hour', 'bigint', (row) => row.hour],
+  ['account', 'text', (row) => row.account],
+  ['key_id', 'text', (row) => row.keyId],
+  ['endpoint', 'text', (row) => row.endpoint],
+  ['alias', 'text', (row) => row.alias],
+  ['provider', 'text', (row) => row.provider],
+];
+const counts: readonly Column<RollupRow>[] = [
+  ['requests', 'bigint', (row) => row.requests],
+  ['errors', 'bigint', (row) => row.errors],
+  ['cost_milli', 'bigint', (row) => row.costMilli],
+  ['input_tokens', 'bigint', (row) => row.inputTokens],
+  ['output_tokens', 'bigint', (row) => row.outputTokens],
+  ['cached_input_tokens', 'bigint', (row) => row.cachedInputTokens],
+  ['reasoning_tokens', 'bigint', (row) => row.reasoningTokens],
+  ['characters', 'bigint', (row) => row.characters],
+  ['audio_ms', 'bigint', (row) => Math.round(row.audioMs)],
+  ['images', 'bigint', (row) => row.images],
+  ['usd_nano', 'bigint', (row) => row.usdNano],
+];
+
+/** Adds a batch to its hours. */
+export const addRollups = bulkInsert<RollupRow>(
+  'rollup',
+  [...dimensions, ...counts],
+  `ON CONFLICT (${dimensions.map(([name]) => name).join(', ')}) DO UPDATE SET ${counts
+    .map(([name]) => `${name} = rollup.${name} + excluded.${name}`)
+    .join(', ')}`,
+);
