@@ -8,7 +8,9 @@ const publicIdForm = /^[A-Za-z0-9]{12}$/;
 
 /** The id of a key that is named by its id, its prefix, its secret or `account/name`. */
 export async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
-  if (named.startsWith(keyPrefix) && !named.includes(':')) {
+  // A declared key's id, as lists show it: sk-cv-declared:dev/laptop.
+  if (named.includes(':')) return named;
+  if (named.startsWith(keyPrefix)) {
     // A secret holds its id, and must not come into a URL.
     const id = named.slice(keyPrefix.length).split('-')[0]!;
     if (publicIdForm.test(id)) return id;
