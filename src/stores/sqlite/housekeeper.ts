@@ -1,67 +1,81 @@
 import { Worker } from 'node:worker_threads';
-import type { Job, JobEnd } from './housekeeping.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { RequestQuery, UsageQuery } from '../../metering/ledger.ts';
+import type { JobEnd, JobName, Jobs } from './housekeeping.ts';
 
-/** Whatever the ledger does that may take milliseconds, in a thread that starts at its first job. */
+/** Whatever a database does that may take milliseconds, in a thread that starts at its first job. */
 export interface Housekeeper {
   /** Moves the write-ahead log into the database, durably, and starts it over. One at a time: joins a running one. */
   checkpoint(): Promise<void>;
-  /** Removes events with keys below; resolves to how many. */
-  prune(beforeKey: number): Promise<number>;
+  /** Removes events with keys below and quota buckets that are dead; resolves to how many events. */
+  prune(beforeKey: number, nowMs: number): Promise<number>;
+  list(query: RequestQuery): Promise<Jobs['list']['answer']>;
+  usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   /** Finishes running jobs and ends the thread. */
   close(): Promise<void>;
 }
 
+/** Reports that were asked for and are not there; more are refused. */
+const jobsMax = 64;
+
 interface Waiting {
-  resolve(done: number): void;
+  resolve(answer: JobEnd & { kind: 'done' }): void;
   reject(error: Error): void;
 }
 
 export function createHousekeeper(file: string): Housekeeper {
   let worker: Worker | null = null;
-  let waiting: Waiting[] = [];
+  let jobs = 0;
+  const waiting = new Map<number, Waiting>();
   let checkpointing: Promise<void> | null = null;
 
   function start(): Worker {
     const started = new Worker(new URL('./housekeeping.mjs', import.meta.url), { workerData: file });
-    // It never keeps the process alive: what it does can be done at the next start.
     started.unref();
     started.on('message', (end: JobEnd) => {
-      const first = waiting.shift();
-      if (end.done === null) first?.reject(new Error(end.message));
-      else first?.resolve(end.done);
+      const one = waiting.get(end.id);
+      waiting.delete(end.id);
+      if (waiting.size === 0) started.unref();
+      if (end.kind === 'done') one?.resolve(end);
+      else one?.reject(end.kind === 'refused' ? new FailureError(end.failure) : new Error(end.message));
     });
     started.on('error', () => {});
     started.on('exit', (code) => {
       worker = null;
-      const left = waiting;
-      waiting = [];
-      for (const one of left) one.reject(new Error(`the ledger's housekeeping thread ended with ${code}`));
+      const left = [...waiting.values()];
+      waiting.clear();
+      for (const one of left) one.reject(new Error(`the housekeeping thread of ${file} ended with ${code}`));
     });
     return started;
   }
 
-  function run(job: Job): Promise<number> {
+  async function run<Name extends JobName>(job: Name, asked: Jobs[Name]['asked']): Promise<Jobs[Name]['answer']> {
+    if (waiting.size >= jobsMax) {
+      throw new FailureError({ kind: 'overloaded', message: 'Too many reports are being made. Retry in a moment.' });
+    }
     worker ??= start();
-    worker.postMessage(job);
-    return new Promise((resolve, reject) => {
-      waiting.push({ resolve, reject });
-    });
+    // A checkpoint can be made at the next start; whoever waits for anything else must get it before the process ends.
+    if (job !== 'checkpoint') worker.ref();
+    const id = ++jobs;
+    worker.postMessage({ id, job, ...asked });
+    const end = await new Promise<JobEnd & { kind: 'done' }>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    return end.answer as Jobs[Name]['answer'];
   }
 
   return {
     checkpoint() {
-      checkpointing ??= run({ job: 'checkpoint' })
+      checkpointing ??= run('checkpoint', {})
         .then(() => {})
         .finally(() => {
           checkpointing = null;
         });
       return checkpointing;
     },
-    prune: (beforeKey) => run({ job: 'prune', beforeKey }),
+    prune: (beforeKey, nowMs) => run('prune', { beforeKey, nowMs }),
+    list: (query) => run('list', { query }),
+    usage: (query) => run('usage', { query }),
     async close() {
-      if (worker === null) return;
-      worker.ref();
-      await run({ job: 'close' });
+      if (worker !== null) await run('close', {});
     },
   };
 }

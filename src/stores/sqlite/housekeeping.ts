@@ -1,92 +1,106 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { openDatabase, sqliteBusy, sqliteCode } from './database.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type { RequestQuery, UsageEvent, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import { type Database, openDatabase } from './database.ts';
+import { listRequests } from './ledger-history.ts';
+import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
+import { sumUsage } from './ledger-usage.ts';
 
-/** What the ledger's worker thread is asked; each job is answered by one `JobEnd` in order. */
-export type Job = { job: 'checkpoint' } | { job: 'prune'; beforeKey: number } | { job: 'close' };
-
-export interface JobEnd {
-  /** Rows removed by `prune`; null when the job failed. */
-  done: number | null;
-  message: string;
+/** What the worker thread of a database can be asked, and what it answers. */
+export interface Jobs {
+  checkpoint: { asked: Record<never, never>; answer: number };
+  /** Answers how many events were removed. */
+  prune: { asked: { beforeKey: number; nowMs: number }; answer: number };
+  list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
+  usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
+  close: { asked: Record<never, never>; answer: number };
 }
+
+export type JobName = keyof Jobs;
+
+export type Job = { [Name in JobName]: { id: number; job: Name } & Jobs[Name]['asked'] }[JobName];
+
+/** One a job, by its id. */
+export type JobEnd =
+  | { id: number; kind: 'done'; answer: Jobs[JobName]['answer'] }
+  | { id: number; kind: 'refused'; failure: FailureError['failure'] }
+  | { id: number; kind: 'failed'; message: string };
 
 /** While this thread waits for a lock it may itself hold the writer's: not longer than a request can bear. */
 const busyTimeoutMs = 50;
-const pruneBatchRows = 500;
-/** Between two batches, so that the writer gets in first. */
-const prunePauseMs = 20;
 
 if (parentPort !== null) serve(parentPort, String(workerData));
 
 function serve(port: NonNullable<typeof parentPort>, file: string): void {
   const database = openDatabase(file, 'checkpoint', busyTimeoutMs);
-  // Passive copies and syncs beside the running writer; restart then has little left to do while it holds the lock.
-  const passive = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  const restart = database.prepare('PRAGMA wal_checkpoint(RESTART)');
-  const pruneAttempts = database.prepare(
-    'DELETE FROM attempt WHERE event IN (SELECT key FROM usage_event WHERE key < ? ORDER BY key LIMIT ?)',
-  );
-  const pruneEvents = database.prepare(
-    'DELETE FROM usage_event WHERE key IN (SELECT key FROM usage_event WHERE key < ? ORDER BY key LIMIT ?)',
-  );
-  let last: Promise<void> = Promise.resolve();
+  let reading: Database | null = null;
+  /** Jobs that write go one after the other; those that read wait for nobody. */
+  let lastWrite: Promise<unknown> = Promise.resolve();
+  const running = new Set<Promise<void>>();
+
+  /** A connection of its own: a read within a transaction of `prune` would see half of it. */
+  function reader(): Database {
+    reading ??= openDatabase(file, 'checkpoint', busyTimeoutMs);
+    return reading;
+  }
+
+  function inTurn<T>(work: () => T | Promise<T>): Promise<T> {
+    const mine = lastWrite.then(work);
+    lastWrite = mine.catch(() => {});
+    return mine;
+  }
 
   function checkpoint(): number {
-    passive.get();
+    // Passive copies and syncs beside the running writer; restart then has little left to do while it holds the lock.
+    database.prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
     // Its own `busy` answer is no failure: a reader is in the way, the next round tries again.
-    restart.get();
+    database.prepare('PRAGMA wal_checkpoint(RESTART)').get();
     return 0;
   }
 
-  function pruneBatch(beforeKey: number): number {
-    database.exec('BEGIN IMMEDIATE');
-    try {
-      pruneAttempts.run(beforeKey, pruneBatchRows);
-      const { changes } = pruneEvents.run(beforeKey, pruneBatchRows);
-      database.exec('COMMIT');
-      return Number(changes);
-    } catch (error) {
-      database.exec('ROLLBACK');
-      throw error;
-    }
+  async function close(): Promise<number> {
+    await Promise.allSettled(running);
+    reading?.close();
+    database.close();
+    return 0;
   }
 
-  async function prune(beforeKey: number): Promise<number> {
-    let removed = 0;
-    for (;;) {
-      const batch = await patiently(() => pruneBatch(beforeKey));
-      removed += batch;
-      if (batch < pruneBatchRows) return removed;
-      await pause(prunePauseMs);
+  function work(job: Job): Promise<Jobs[JobName]['answer']> {
+    switch (job.job) {
+      case 'checkpoint':
+        return inTurn(checkpoint);
+      case 'prune':
+        return inTurn(async () => {
+          const removed = await pruneEvents(database, job.beforeKey);
+          await pruneBuckets(database, job.nowMs);
+          return removed;
+        });
+      case 'list':
+        return listRequests(reader(), job.query, nextTurn);
+      case 'usage':
+        return sumUsage(reader(), job.query, nextTurn);
+      case 'close':
+        return inTurn(close);
     }
   }
 
   async function run(job: Job): Promise<void> {
+    const { id } = job;
+    const say = (end: JobEnd) => port.postMessage(end);
     try {
-      const done = job.job === 'checkpoint' ? checkpoint() : job.job === 'prune' ? await prune(job.beforeKey) : 0;
-      if (job.job === 'close') database.close();
-      port.postMessage({ done, message: '' } satisfies JobEnd);
-      if (job.job === 'close') port.close();
+      say({ id, kind: 'done', answer: await work(job) });
     } catch (error) {
-      port.postMessage({ done: null, message: String(error) } satisfies JobEnd);
+      if (error instanceof FailureError) say({ id, kind: 'refused', failure: error.failure });
+      else say({ id, kind: 'failed', message: String(error) });
     }
+    if (job.job === 'close') port.close();
   }
 
   port.on('message', (job: Job) => {
-    last = last.then(() => run(job));
+    const ended = run(job);
+    if (job.job === 'close') return;
+    running.add(ended);
+    void ended.finally(() => running.delete(ended));
   });
-}
-
-const busyRoundsMax = 20;
-
-async function patiently(work: () => number): Promise<number> {
-  for (let round = 1; ; round += 1) {
-    try {
-      return work();
-    } catch (error) {
-      if (sqliteCode(error) !== sqliteBusy || round === busyRoundsMax) throw error;
-      await pause(prunePauseMs);
-    }
-  }
 }

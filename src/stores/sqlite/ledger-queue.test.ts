@@ -20,6 +20,8 @@ function row(requestId: string): ReservationRow {
     tenant: 'dev/k',
     endpoint: 'chat',
     alias: 'smart',
+    tier: null,
+    quotaMs: 1,
     costMilli: 1_000,
     inputTokensEstimate: 1,
   };
@@ -65,6 +67,7 @@ function setup(t: TestContext) {
   };
   const queue = createLedgerQueue(writer, clock, {
     onCommitted: () => {},
+    onOpened: () => {},
     onDropped: (event) => dropped.push(event.requestId),
   });
   const pass = (ms: number) => {

@@ -50,6 +50,8 @@ export interface LedgerQueue {
 
 export interface QueueObserver {
   onCommitted(): void;
+  /** A reservation is in the books. */
+  onOpened(row: ReservationRow): void;
   /** A close that will not be written, and why. */
   onDropped(event: UsageEvent, reason: string): void;
 }
@@ -199,6 +201,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     for (let at = 0; at < newOpens.length; at += 1) {
       const open = newOpens[at]!;
       reserved.set(open.row.requestId, open.key);
+      observer.onOpened(open.row);
       open.resolve();
     }
     observer.onCommitted();

@@ -1,10 +1,19 @@
-import type { UsageAttempt, UsageEvent, UsageRoute } from '../../metering/ledger.ts';
+import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
-import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
+import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-key.ts';
+import { eventOf, reservationOf } from './ledger-rows.ts';
+import { deadBefore, quotaGrainsMs } from './quota-grains.ts';
 
+/** What is read in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {
-  /** See the port's `find`. Rows that are committed. */
+  /** See the port's `find`. */
   find(id: string, account: string | null): UsageEvent | null;
+  buckets(scopes: readonly Scope[], nowMs: number): BucketRow[];
+  openReservations(account: string): ReservationRow[];
+  settled(requestIds: readonly string[]): Map<string, number>;
+  /** Everybody's calls since then, in their order. Once, at the start. */
+  calls(sinceMs: number): (RecentCall & { account: string })[];
 }
 
 export function createLedgerReader(database: Database): LedgerReader {
@@ -15,86 +24,56 @@ export function createLedgerReader(database: Database): LedgerReader {
   const byClientIdAnywhere = database.prepare(
     'SELECT * FROM usage_event WHERE client_request_id = ? ORDER BY key DESC LIMIT 1',
   );
-  const attemptsOf = database.prepare('SELECT * FROM attempt WHERE event = ? ORDER BY number');
-
-  function withAttempts(row: Record<string, unknown>): UsageEvent {
-    return eventOf(row, attemptsOf.all(Number(row.key)).map(attemptOf));
-  }
+  const costByKey = database.prepare('SELECT cost_milli FROM usage_event WHERE key BETWEEN ? AND ? AND request_id = ?');
+  const bucketsOf = database.prepare(
+    'SELECT bucket, units, tokens, usd_nano FROM quota_bucket WHERE scope = ? AND grain_ms = ? AND bucket >= ?',
+  );
+  bucketsOf.setReturnArrays(true);
+  const reservationsOf = database.prepare('SELECT * FROM reservation WHERE account = ? ORDER BY key');
+  const callsSince = database.prepare(
+    `SELECT key, at_ms, account, tenant, tier FROM reservation WHERE key >= ?
+     UNION ALL SELECT key, at_ms, account, tenant, tier FROM usage_event WHERE key >= ? ORDER BY key`,
+  );
 
   return {
     find(id, account) {
       const key = ledgerKey(id);
       const ours = key === null ? undefined : byKey.get(key, key + ledgerKeySpan, id);
       // Ours within another account, or none of ours: a caller may have chosen an id of our form.
-      if (ours !== undefined && (account === null || ours.account === account)) return withAttempts(ours);
+      if (ours !== undefined && (account === null || ours.account === account)) return eventOf(ours);
       const theirs = account === null ? byClientIdAnywhere.get(id) : byClientId.get(id, account);
-      return theirs === undefined ? null : withAttempts(theirs);
+      return theirs === undefined ? null : eventOf(theirs);
+    },
+    buckets(scopes, nowMs) {
+      const found: BucketRow[] = [];
+      for (const scope of scopes) {
+        for (const grainMs of quotaGrainsMs) {
+          const rows = bucketsOf.all(scope, grainMs, deadBefore(grainMs, nowMs)) as unknown as number[][];
+          for (const [bucket, units, tokens, usdNano] of rows as [number, number, number, number][]) {
+            found.push({ scope, grainMs, bucket, units, tokens, usdNano });
+          }
+        }
+      }
+      return found;
+    },
+    openReservations: (account) => reservationsOf.all(account).map(reservationOf),
+    settled(requestIds) {
+      const costs = new Map<string, number>();
+      for (const id of requestIds) {
+        const key = ledgerKey(id);
+        const row = key === null ? undefined : costByKey.get(key, key + ledgerKeySpan, id);
+        if (row !== undefined) costs.set(id, Number(row.cost_milli));
+      }
+      return costs;
+    },
+    calls(sinceMs) {
+      const from = ledgerKeyAt(sinceMs);
+      return callsSince.all(from, from).map((row) => ({
+        atMs: Number(row.at_ms),
+        account: String(row.account),
+        tenant: String(row.tenant),
+        tier: row.tier === null ? null : String(row.tier),
+      }));
     },
   };
-}
-
-function eventOf(row: Record<string, unknown>, attempts: UsageAttempt[]): UsageEvent {
-  return {
-    requestId: String(row.request_id),
-    clientRequestId: textOrNull(row.client_request_id),
-    atMs: Number(row.at_ms),
-    account: String(row.account),
-    keyId: String(row.key_id),
-    tenant: String(row.tenant),
-    endpoint: String(row.endpoint),
-    alias: String(row.alias),
-    target: textOrNull(row.target),
-    status: Number(row.status),
-    class: String(row.class),
-    stream: row.stream === 1,
-    aborted: row.aborted === 1,
-    ms: Number(row.ms),
-    firstTokenMs: numberOrNull(row.first_token_ms),
-    inputTokens: Number(row.input_tokens),
-    outputTokens: Number(row.output_tokens),
-    cachedInputTokens: Number(row.cached_input_tokens),
-    reasoningTokens: Number(row.reasoning_tokens),
-    characters: Number(row.characters),
-    audioMs: Number(row.audio_ms),
-    images: Number(row.images),
-    costMilli: Number(row.cost_milli),
-    costUsd: numberOrNull(row.cost_usd),
-    usageSource: String(row.usage_source),
-    user: textOrNull(row.user),
-    route: { ...(JSON.parse(String(row.route)) as Omit<UsageRoute, 'attempts'>), attempts },
-  };
-}
-
-function attemptOf(row: Record<string, unknown>): UsageAttempt {
-  const target = String(row.target);
-  const slash = target.indexOf('/');
-  return {
-    target,
-    provider: target.slice(0, slash),
-    model: target.slice(slash + 1),
-    credential: String(row.credential),
-    class: String(row.class),
-    status: numberOrNull(row.status),
-    ms: Number(row.ms),
-    firstTokenMs: numberOrNull(row.first_token_ms),
-    bytes: Number(row.bytes),
-    usage: usageOf(row),
-    usageSource: String(row.usage_source),
-    costUsd: numberOrNull(row.cost_usd),
-    message: textOrNull(row.message),
-  };
-}
-
-function usageOf(row: Record<string, unknown>): UsageAttempt['usage'] {
-  if (row.input_tokens === null) return null;
-  if (row.usage !== null) return JSON.parse(String(row.usage)) as UsageAttempt['usage'];
-  return { inputTokens: Number(row.input_tokens), outputTokens: Number(row.output_tokens) };
-}
-
-function textOrNull(value: unknown): string | null {
-  return value === null ? null : String(value);
-}
-
-function numberOrNull(value: unknown): number | null {
-  return value === null ? null : Number(value);
 }

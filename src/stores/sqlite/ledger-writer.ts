@@ -1,10 +1,14 @@
-import type { ReservationRow, UsageAttempt, UsageEvent } from '../../metering/ledger.ts';
+import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { attemptsJson } from '../attempt-json.ts';
+import { type BucketsOf, createBatchSums } from '../batch-sums.ts';
 import { type Database, sqliteCode } from './database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
+import { reservationOf } from './ledger-rows.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {
   begin(): void;
+  /** Also moves the quota buckets and roll-ups by the events written since `begin`. */
   commit(): void;
   /** Never throws: some errors have rolled back already. */
   rollback(): void;
@@ -18,17 +22,23 @@ export interface LedgerWriter {
   forgetOtherBoots(bootId: string): void;
 }
 
-export function createLedgerWriter(database: Database): LedgerWriter {
+export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): LedgerWriter {
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
-  const insertReservation = database.prepare(`INSERT INTO reservation VALUES (${marks(11)})`);
+  const insertReservation = database.prepare(`INSERT INTO reservation VALUES (${marks(13)})`);
   const deleteReservation = database.prepare('DELETE FROM reservation WHERE key = ?');
-  const insertEvent = database.prepare(`INSERT INTO usage_event VALUES (${marks(28)})`);
-  const insertAttempt = database.prepare(`INSERT INTO attempt VALUES (${marks(15)})`);
+  const insertEvent = database.prepare(`INSERT INTO usage_event VALUES (${marks(32)})`);
+  const addToBucket = database.prepare(
+    `INSERT INTO quota_bucket VALUES (${marks(6)}) ON CONFLICT DO UPDATE SET ${added(['units', 'tokens', 'usd_nano'])}`,
+  );
+  const addToRollup = database.prepare(
+    `INSERT INTO rollup VALUES (${marks(17)}) ON CONFLICT DO UPDATE SET ${added(rollupCounts)}`,
+  );
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
+  const sums = createBatchSums(bucketsOf);
 
   function insertReservationAt(key: number, row: ReservationRow): void {
     insertReservation.run(
@@ -43,10 +53,12 @@ export function createLedgerWriter(database: Database): LedgerWriter {
       row.alias,
       row.costMilli,
       row.inputTokensEstimate,
+      row.tier,
+      row.quotaMs,
     );
   }
 
-  function insertEventAt(key: number, event: UsageEvent, route: string): void {
+  function insertEventAt(key: number, event: UsageEvent, route: string, attempts: string): void {
     insertEvent.run(
       key,
       event.requestId,
@@ -76,12 +88,49 @@ export function createLedgerWriter(database: Database): LedgerWriter {
       event.usageSource,
       event.user,
       route,
+      event.tier,
+      event.quotaMs,
+      event.settledMs,
+      attempts,
     );
   }
 
+  function writeSums(): void {
+    for (const row of sums.buckets()) {
+      addToBucket.run(row.scope, row.grainMs, row.bucket, row.units, row.tokens, row.usdNano);
+    }
+    for (const row of sums.rollups()) {
+      addToRollup.run(
+        row.hour,
+        row.account,
+        row.keyId,
+        row.endpoint,
+        row.alias,
+        row.provider,
+        row.requests,
+        row.errors,
+        row.costMilli,
+        row.inputTokens,
+        row.outputTokens,
+        row.cachedInputTokens,
+        row.reasoningTokens,
+        row.characters,
+        row.audioMs,
+        row.images,
+        row.usdNano,
+      );
+    }
+  }
+
   return {
-    begin: () => void begin.run(),
-    commit: () => void commit.run(),
+    begin() {
+      sums.clear();
+      begin.run();
+    },
+    commit() {
+      writeSums();
+      commit.run();
+    },
     rollback() {
       try {
         rollback.run();
@@ -98,46 +147,14 @@ export function createLedgerWriter(database: Database): LedgerWriter {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
       const { attempts, ...route } = event.route;
       const routeJson = JSON.stringify(route);
-      const eventKey = atFreeKey(reservationKey, (key) => insertEventAt(key, event, routeJson));
-      for (let at = 0; at < attempts.length; at += 1) {
-        const attempt = attempts[at]!;
-        insertAttempt.run(
-          eventKey,
-          at + 1,
-          attempt.target,
-          attempt.credential,
-          attempt.class,
-          attempt.status,
-          Math.round(attempt.ms),
-          rounded(attempt.firstTokenMs),
-          attempt.bytes,
-          attempt.usage === null ? null : attempt.usage.inputTokens,
-          attempt.usage === null ? null : attempt.usage.outputTokens,
-          attempt.usage === null ? null : usageJson(attempt.usage),
-          attempt.usageSource,
-          attempt.costUsd,
-          attempt.message,
-        );
-      }
+      const attemptRows = attemptsJson(attempts);
+      atFreeKey(reservationKey, (key) => insertEventAt(key, event, routeJson, attemptRows));
+      sums.add(event);
       return true;
     },
     writeHeartbeat: (bootId, nowMs) => void upsertBoot.run(bootId, nowMs),
     strangers: (bootId, limit) =>
-      selectStrangers.all(bootId, limit).map((row) => ({
-        key: Number(row.key),
-        row: {
-          requestId: String(row.request_id),
-          bootId: String(row.boot_id),
-          atMs: Number(row.at_ms),
-          account: String(row.account),
-          keyId: String(row.key_id),
-          tenant: String(row.tenant),
-          endpoint: String(row.endpoint),
-          alias: String(row.alias),
-          costMilli: Number(row.cost_milli),
-          inputTokensEstimate: Number(row.input_tokens_estimate),
-        },
-      })),
+      selectStrangers.all(bootId, limit).map((row) => ({ key: Number(row.key), row: reservationOf(row) })),
     forgetOtherBoots: (bootId) => void deleteBoots.run(bootId),
   };
 }
@@ -162,12 +179,6 @@ function isTakenKey(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && takenKeyCodes.includes(error.errcode);
 }
 
-/** Null when the two columns say it all. */
-function usageJson(usage: NonNullable<UsageAttempt['usage']>): string | null {
-  for (const kind in usage) if (kind !== 'inputTokens' && kind !== 'outputTokens') return JSON.stringify(usage);
-  return null;
-}
-
 function rounded(value: number | null): number | null {
   return value === null ? null : Math.round(value);
 }
@@ -175,3 +186,21 @@ function rounded(value: number | null): number | null {
 function marks(count: number): string {
   return Array.from({ length: count }, () => '?').join(', ');
 }
+
+function added(columns: readonly string[]): string {
+  return columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ');
+}
+
+const rollupCounts: readonly string[] = [
+  'requests',
+  'errors',
+  'cost_milli',
+  'input_tokens',
+  'output_tokens',
+  'cached_input_tokens',
+  'reasoning_tokens',
+  'characters',
+  'audio_ms',
+  'images',
+  'usd_nano',
+];

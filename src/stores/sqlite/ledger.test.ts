@@ -8,6 +8,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import { crashedEvent } from '../../metering/crashed.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
+import { bucketsOf } from '../../metering/scope.ts';
 import { openDatabase } from './database.ts';
 import { openSqliteLedger, type SqliteLedger } from './ledger.ts';
 
@@ -21,6 +22,7 @@ function setup(t: TestContext): { file: string; ledger: SqliteLedger; troubles: 
     bootId: 'boot',
     clock: systemClock,
     chargeCrashed: crashedEvent,
+    bucketsOf,
     onTrouble: (message) => troubles.push(message),
   });
   return { file, ledger, troubles };
@@ -36,6 +38,8 @@ function row(atMs = Date.now()): ReservationRow {
     tenant: 'dev/k',
     endpoint: 'chat',
     alias: 'smart',
+    tier: null,
+    quotaMs: atMs,
     costMilli: 1_000,
     inputTokensEstimate: 1,
   };
@@ -108,7 +112,14 @@ test('F52 a reservation that another process has charged as crashed is not charg
   const { file, ledger } = setup(t);
   const mine = row();
   await ledger.open(mine);
-  const options = { file, bootId: 'stranger', clock: systemClock, chargeCrashed: crashedEvent, onTrouble: () => {} };
+  const options = {
+    file,
+    bootId: 'stranger',
+    clock: systemClock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble: () => {},
+  };
   const stranger = openSqliteLedger(options);
   assert.equal(await stranger.recover(), 1);
   ledger.close({ ...crashedEvent(mine), class: 'ok' });
@@ -127,7 +138,7 @@ test('F52 a reservation that another process has charged as crashed is not charg
 });
 
 test('retention removes what came before, in batches, and nothing else', async (t) => {
-  const { file, ledger } = setup(t);
+  const { ledger } = setup(t);
   const dayMs = 86_400_000;
   const old = Array.from({ length: 1_200 }, (_, at) => row(Date.now() - 91 * dayMs + at));
   const young = [row(Date.now() - 89 * dayMs), row()];
@@ -156,9 +167,6 @@ test('retention removes what came before, in batches, and nothing else', async (
   assert.equal(await ledger.find(old[0]!.requestId, null), null);
   for (const one of young) assert.ok((await ledger.find(one.requestId, null)) !== null);
   await ledger.shutdown();
-  const after = openDatabase(file, 'checkpoint', 0);
-  assert.equal(after.prepare('SELECT count(*) AS n FROM attempt').get()?.n, 4);
-  after.close();
 });
 
 test('the files are for their owner only, and a clean shutdown leaves no log behind', async (t) => {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import type { BucketsOf } from '../batch-sums.ts';
 import { type Database, openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { ledgerKeyAt } from './ledger-key.ts';
@@ -9,6 +10,7 @@ import { recoverReservations } from './ledger-recovery.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
 import { migrate } from './migrations.ts';
+import { createRecentCalls } from './recent-calls.ts';
 import { createTroubleReport } from './tell-trouble.ts';
 import { createWalSync } from './wal-sync.ts';
 
@@ -19,15 +21,13 @@ export interface SqliteLedgerOptions {
   clock: Clock;
   /** What a reservation costs whose process died; a rule of metering. */
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
+  /** How an event moves the quota buckets; a rule of metering. */
+  bucketsOf: BucketsOf;
   /** Hears of what no caller is told: dropped closes, housekeeping that failed. For the log. */
   onTrouble: (message: string) => void;
 }
 
 export interface SqliteLedger extends Ledger {
-  /** Removes events that came before; resolves to how many. In small batches, off the loop. */
-  prune(beforeMs: number): Promise<number>;
-  /** Why nothing can be booked right now, in words for the operator; null when it can. */
-  trouble(): string | null;
   gauges(): LedgerGauges;
 }
 
@@ -47,6 +47,8 @@ const walCheckpointBytes = 16 * 1024 * 1024;
 /** A reader somewhere can keep the log from starting over: from here on nothing new is admitted. */
 const walBytesMax = 1024 * 1024 * 1024;
 const heartbeatIntervalMs = 5_000;
+/** Longer than the minute in which calls are limited. */
+const callsKeptMs = 65_000;
 
 /**
  * Opens or creates `ledger.db`, of which this is the one writer. Commits in the loop's own turn (measured: a thread
@@ -58,13 +60,16 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   createTables(file);
   const database = openDatabase(file, 'os', 0);
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${walCheckpointBytes * 2}`);
-  const writer = createLedgerWriter(database);
+  const writer = createLedgerWriter(database, options.bucketsOf);
   const reader = createLedgerReader(database);
   const housekeeper = createHousekeeper(file);
   let walBytes = 0;
+  const calls = createRecentCalls(callsKeptMs);
+  for (const call of reader.calls(clock.wallMs() - callsKeptMs)) calls.add(call.atMs, call);
 
   const queue: LedgerQueue = createLedgerQueue(writer, clock, {
     onCommitted: () => walSync.dirty(),
+    onOpened: (row) => calls.add(row.atMs, row),
     onDropped: (event, reason) => onTrouble(`ledger: the end of ${event.requestId} could not be written: ${reason}`),
   });
   const walSync = createWalSync(
@@ -90,15 +95,49 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     open: queue.open,
     close: queue.close,
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
+    // Who asks must see his own requests, so what waits is written first.
     async find(id, account) {
       queue.nudge();
       return reader.find(id, account);
+    },
+    buckets(scopes) {
+      queue.nudge();
+      return reader.buckets(scopes, clock.wallMs());
+    },
+    recentCalls: calls.of,
+    async seed(account, scopes, openIds) {
+      queue.nudge();
+      // One turn of the loop and the only writer: all three are of one instant.
+      return {
+        buckets: reader.buckets(scopes, clock.wallMs()),
+        open: reader.openReservations(account),
+        settled: reader.settled(openIds),
+      };
+    },
+    async openReservations(account) {
+      queue.nudge();
+      return reader.openReservations(account);
+    },
+    async settled(requestIds) {
+      queue.nudge();
+      return reader.settled(requestIds);
+    },
+    async livingBoots() {
+      return 1;
+    },
+    async list(query) {
+      queue.nudge();
+      return housekeeper.list(query);
+    },
+    async usage(query) {
+      queue.nudge();
+      return housekeeper.usage(query);
     },
     async flush() {
       await queue.drain();
       await walSync.sync();
     },
-    prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs)),
+    prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs), clock.wallMs()),
     trouble: queue.trouble,
     gauges: () => ({ ...queue.gauges(), walBytes }),
     async shutdown() {

@@ -1,0 +1,15 @@
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+
+/** How wide the stored quota buckets are, and the longest span in which they count (metering/window.ts). */
+const spanOfGrainMs: ReadonlyMap<number, number> = new Map([
+  [minuteMs, 5 * hourMs],
+  [hourMs, 30 * 24 * hourMs],
+]);
+
+export const quotaGrainsMs: readonly number[] = [...spanOfGrainMs.keys()];
+
+/** The first bucket that counts at `nowMs`, and one more for clocks that differ; those below are dead. */
+export function deadBefore(grainMs: number, nowMs: number): number {
+  return Math.floor((nowMs - (spanOfGrainMs.get(grainMs) ?? 0)) / grainMs) - 1;
+}

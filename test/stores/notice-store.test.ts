@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Crossing, Notice } from '../../src/metering/notice-store.ts';
+import { drivers } from './drivers.ts';
+
+const nowMs = 1_750_000_000_000;
+const crossing: Crossing = { scope: 'a:dev', limit: '5h', share: 0.8, crossedMs: nowMs };
+
+function notice(id: string, createdMs = nowMs): Notice {
+  return { id, plan: 'pro', body: `{"id":"${id}"}`, createdMs, tries: 0 };
+}
+
+for (const driver of drivers) {
+  const { skip } = driver;
+
+  test(`${driver.name}: a crossing is told once, whichever process notes it, and again once it was rearmed`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const processes = await Promise.all([1, 2, 3, 4].map(() => store.notices()));
+    const told = await Promise.all(
+      Array.from({ length: 16 }, (_, at) => processes[at % 4]!.cross(crossing, notice(`msg_${at}`))),
+    );
+    assert.equal(told.filter(Boolean).length, 1);
+    const [first, second] = [processes[0]!, processes[1]!];
+    assert.equal((await first.due(nowMs, nowMs + 1, 100)).length, 1, 'one notice with it');
+    assert.deepEqual(await second.crossed(), [crossing]);
+    assert.equal(await first.cross({ ...crossing, share: 0.95 }, notice('msg_95')), true, 'another share');
+    assert.equal(await first.cross({ ...crossing, scope: 'a:other' }, notice('msg_other')), true, 'another scope');
+    await first.rearm(crossing.scope, crossing.limit, crossing.share);
+    await first.rearm(crossing.scope, crossing.limit, crossing.share);
+    assert.equal(await second.cross({ ...crossing, crossedMs: nowMs + 9 }, notice('msg_again')), true);
+    for (const one of processes) await one.close();
+  });
+
+  test(`${driver.name}: a due notice is leased to one process until its lease ends`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const [one, other] = [await store.notices(), await store.notices()];
+    for (const at of [3, 1, 2]) await one.cross({ ...crossing, share: at / 10 }, notice(`msg_${at}`, nowMs + at));
+    assert.deepEqual(await one.due(nowMs, nowMs + 100, 10), [], 'not before its time');
+    assert.deepEqual(await one.due(nowMs + 5, nowMs + 100, 2), [
+      notice('msg_1', nowMs + 1),
+      notice('msg_2', nowMs + 2),
+    ]);
+    assert.deepEqual(await other.due(nowMs + 5, nowMs + 100, 10), [notice('msg_3', nowMs + 3)]);
+    assert.deepEqual(await other.due(nowMs + 99, nowMs + 200, 10), []);
+    const ids = (await other.due(nowMs + 100, nowMs + 200, 10)).map(({ id }) => id);
+    assert.deepEqual(ids, ['msg_1', 'msg_2', 'msg_3'], 'its process died');
+    await one.close();
+    await other.close();
+  });
+
+  test(`${driver.name}: of parallel askers each due notice goes to one`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const processes = await Promise.all([1, 2, 3, 4].map(() => store.notices()));
+    for (let at = 0; at < 20; at += 1) await processes[0]!.cross({ ...crossing, share: at / 100 }, notice(`msg_${at}`));
+    const got = await Promise.all(processes.map((one) => one.due(nowMs, nowMs + 1_000, 20)));
+    const ids = got.flat().map(({ id }) => id);
+    assert.equal(ids.length, 20);
+    assert.equal(new Set(ids).size, 20);
+    for (const one of processes) await one.close();
+  });
+
+  test(`${driver.name}: a delivered notice is gone, a failed one comes back with its tries, a hopeless one does not`, {
+    skip,
+  }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const notices = await store.notices();
+    for (const at of [1, 2, 3]) await notices.cross({ ...crossing, share: at / 10 }, notice(`msg_${at}`));
+    await notices.due(nowMs, nowMs + 10, 10);
+    await notices.delivered('msg_1');
+    await notices.failed('msg_2', 1, nowMs + 60);
+    await notices.failed('msg_3', 8, null);
+    assert.deepEqual(await notices.due(nowMs + 59, nowMs + 1_000, 10), []);
+    assert.deepEqual(await notices.due(nowMs + 60, nowMs + 1_000, 10), [{ ...notice('msg_2'), tries: 1 }]);
+    // What was told stays told.
+    assert.equal((await notices.crossed()).length, 3);
+    await notices.close();
+  });
+}
