@@ -5,8 +5,19 @@ import type { AccountStore } from '../../src/auth/account-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
 import type { Ledger } from '../../src/metering/ledger.ts';
+import type { NoticeStore } from '../../src/metering/notice-store.ts';
+import type { ReplyStore } from '../../src/metering/reply-store.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
+import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
+import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
+import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
+import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
+import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
+import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 
 /**
  * One store as a server sees it. Several may be opened over one: other processes, or the next start. Suites await
@@ -17,6 +28,8 @@ export interface StoreUnderTest {
   place: string;
   accounts(): AccountStore | Promise<AccountStore>;
   ledger(bootId: string, clock?: Clock): Ledger | Promise<Ledger>;
+  replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
+  notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   /**
    * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
    * books; nothing to do where another boot is a dead one. Suites call it after a kill and before `recover`.
@@ -24,6 +37,8 @@ export interface StoreUnderTest {
   letTheDeadBeKnown(): void | Promise<void>;
   remove(): void | Promise<void>;
 }
+
+type Closable<Store> = Store & { close(): Promise<void> };
 
 export interface StoreDriver {
   name: string;
@@ -46,15 +61,63 @@ const sqlite: StoreDriver = {
         bootId,
         clock,
         chargeCrashed: crashedEvent,
+        bucketsOf,
         onTrouble: () => {},
       }),
+    replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
+    notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
   }),
 };
 
+let server: Promise<StartedPostgres> | null = null;
+
+const postgres: StoreDriver = {
+  name: 'postgres',
+  skip: postgresMissing,
+  async create() {
+    // One server a test file, one database a test.
+    server ??= startPostgres(null);
+    return postgres.over((await server).newDatabase());
+  },
+  over: (place) => ({
+    place,
+    async accounts() {
+      const database = await openPostgres(place);
+      return { ...createPostgresAccountStore(database), close: database.close };
+    },
+    async ledger(bootId, clock = systemClock) {
+      const database = await openPostgres(place);
+      const ledger = await openPostgresLedger({
+        database,
+        bootId,
+        clock,
+        chargeCrashed: crashedEvent,
+        bucketsOf,
+        onTrouble: () => {},
+      });
+      return { ...ledger, shutdown: () => ledger.shutdown().then(database.close) };
+    },
+    async replies() {
+      const database = await openPostgres(place);
+      return { ...createPostgresReplyStore(database), close: database.close };
+    },
+    async notices() {
+      const database = await openPostgres(place);
+      return { ...createPostgresNoticeStore(database), close: database.close };
+    },
+    async letTheDeadBeKnown() {
+      const database = await openPostgres(place);
+      await database.rest.run('UPDATE culvert.boot SET seen_ms = 0');
+      await database.close();
+    },
+    remove: () => {},
+  }),
+};
+
 /** Every suite of this folder runs over each of these. */
-export const drivers: readonly StoreDriver[] = [sqlite];
+export const drivers: readonly StoreDriver[] = [sqlite, postgres];
 
 export function driverNamed(name: string): StoreDriver {
   const driver = drivers.find((candidate) => candidate.name === name);
