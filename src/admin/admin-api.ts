@@ -1,3 +1,5 @@
+import type { Failure } from '../kernel/failure.ts';
+
 /**
  * The admin API without a wire (design §16): the HTTP routes under /admin/v1 call it, and the CLI calls it in its own
  * process where no server runs. One table of operations, whose zod schemas are validation and OpenAPI at once.
@@ -26,4 +28,8 @@ export interface AdminReply {
   contentType: string;
   /** A text, or pieces of one for what may be long (exports). */
   body: string | AsyncIterable<string>;
+  /** Of an error reply: what was answered instead, for a wire that writes failures in its own way. */
+  failure?: Failure;
+  /** Of an error reply: what stands beside `error` in the body. */
+  members?: Readonly<Record<string, unknown>>;
 }

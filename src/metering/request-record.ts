@@ -2,9 +2,9 @@ import type { JsonObject } from '../kernel/json.ts';
 import type { UsageEvent } from './ledger.ts';
 
 /** A settled request as people read it, over HTTP and in exports: with the explanation of its route. */
-export function requestRecord(event: UsageEvent): JsonObject {
+export function requestRecord(event: UsageEvent) {
   return {
-    object: 'request',
+    object: 'request' as const,
     id: event.requestId,
     client_request_id: event.clientRequestId,
     created_at: new Date(event.atMs).toISOString(),

@@ -35,6 +35,8 @@ export interface ModelTable {
   resolve(model: string, principal: Principal): Alias | Failure;
   /** All that this key may use, in config order. */
   list(principal: Principal): readonly Alias[];
+  /** Whoever may use them, in config order. */
+  all(): readonly Alias[];
   readonly size: number;
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
@@ -216,6 +218,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       };
     },
     list,
+    all: () => [...aliases.values()],
     size: aliases.size,
     unheard,
     targets: () => [...aliases.values()].flatMap((alias) => alias.candidates.map(({ target }) => target)),

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import type { AccountRow } from '../auth/account-store.ts';
+import { accountIdFault } from '../auth/issue-key.ts';
+import { isoOrNull } from '../auth/key-facts.ts';
+import { didYouMean } from '../config/nearest.ts';
+import { invalid } from '../kernel/failure.ts';
+import { randomBase62 } from '../kernel/ids.ts';
+import type { Directory, KnownAccount, Records } from './directory.ts';
+import { filter, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+const status = z.enum(['active', 'suspended']);
+const displayName = z.string().min(1).max(200).describe('What people call it.');
+const planName = z.string().min(1).max(64).describe('Name of its plan.');
+
+const accountSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  plan: z.string(),
+  status,
+  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  created_at: timeField.nullable(),
+});
+
+/** `/accounts`: who pays. */
+export function accountOperations(parts: AdminParts, records: Records): Operation[] {
+  const { clock } = parts;
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/accounts',
+      summary: 'Accounts of the configuration and the store, by id.',
+      query: z.strictObject({ ...pageFields, plan: filter('Only those with this plan.'), status: status.optional() }),
+      body: null,
+      reply: listOf(accountSchema),
+      async run({ query }) {
+        const { accounts } = await records.current();
+        const page = pageByText(
+          accounts,
+          ({ id }) => id,
+          query,
+          (account) => {
+            const { plan = account.plan, status = account.status } = query;
+            return account.plan === plan && account.status === status;
+          },
+        );
+        return { data: page.rows.map(shown), next_cursor: page.next };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/accounts',
+      summary: 'Makes an account.',
+      query: noQuery,
+      body: z.strictObject({
+        id: z.string().max(64).optional().describe('Default: one is made up.'),
+        name: displayName.optional(),
+        plan: planName.optional().describe('Name of its plan. Default: default_plan of the configuration.'),
+      }),
+      status: 201,
+      reply: accountSchema,
+      async run({ body, actor }) {
+        const directory = await records.current();
+        const id = body.id ?? `acc_${randomBase62(16)}`;
+        const fault = accountIdFault(id);
+        if (fault !== null)
+          refuse(invalid('id', 'id: expected 1 to 64 of letters, digits and ._@-, a letter or digit first'));
+        const taken = { kind: 'conflict', message: `There is an account '${id}' already.` } as const;
+        if (directory.account(id) !== null) refuse(taken);
+        const plan = body.plan ?? directory.config.default_plan;
+        checkPlanName(directory, plan);
+        const account: AccountRow = {
+          id,
+          name: body.name ?? id,
+          plan,
+          status: 'active',
+          createdMs: clock.wallMs(),
+        };
+        const done = await records.apply([{ kind: 'create-account', account }], {
+          atMs: clock.wallMs(),
+          actor,
+          action: 'account.create',
+          subject: id,
+          before: null,
+          after: facts(account),
+        });
+        if (done !== 'done') refuse(taken);
+        return shown({ ...account, from: 'admin api', row: account });
+      },
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/accounts/{id}',
+      summary: 'One account.',
+      query: noQuery,
+      body: null,
+      reply: accountSchema,
+      run: async ({ params }) => shown(accountOf(await records.current(), params.id)),
+    }),
+    jsonOperation({
+      method: 'PATCH',
+      path: '/accounts/{id}',
+      summary: "Changes an account's plan, status or name; live windows have the new plan's limits at once.",
+      query: noQuery,
+      body: z
+        .strictObject({ plan: planName.optional(), status: status.optional(), name: displayName.optional() })
+        .refine((body) => Object.values(body).some((value) => value !== undefined), {
+          error: 'expected plan, status or name',
+        }),
+      reply: accountSchema,
+      async run({ params, body, actor }) {
+        const directory = await records.current();
+        const { row } = accountOf(directory, params.id);
+        if (row === null) return refuse(declaredConflict(parts, 'account', params.id));
+        if (body.plan !== undefined) checkPlanName(directory, body.plan);
+        const set = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
+        const next: AccountRow = { ...row, ...set };
+        const done = await records.apply([{ kind: 'update-account', id: row.id, set }], {
+          atMs: clock.wallMs(),
+          actor,
+          action: 'account.update',
+          subject: row.id,
+          before: facts(row),
+          after: facts(next),
+        });
+        if (done !== 'done') return refuse(noAccount(directory, params.id));
+        return shown({ ...next, from: 'admin api', row: next });
+      },
+    }),
+  ];
+}
+
+function shown({ id, name, plan, status, from, row }: KnownAccount): z.input<typeof accountSchema> {
+  return { id, name, plan, status, from, created_at: isoOrNull(row?.createdMs ?? null) };
+}
+
+function facts({ name, plan, status }: AccountRow): Record<string, unknown> {
+  return { name, plan, status };
+}
+
+export function accountOf(directory: Directory, id: string): KnownAccount {
+  return directory.account(id) ?? refuse(noAccount(directory, id));
+}
+
+function noAccount(directory: Directory, id: string) {
+  const hint = didYouMean(
+    id,
+    directory.accounts.slice(0, hintedMax).map((account) => account.id),
+  );
+  return { kind: 'not-found', message: `There is no account '${id.slice(0, 64)}'${hint}.` } as const;
+}
+
+/** More names than these are not compared for a hint. */
+const hintedMax = 1_000;
+
+export function checkPlanName(directory: Directory, plan: string): void {
+  if (directory.plan(plan) !== null) return;
+  const hint = didYouMean(
+    plan,
+    directory.plans.slice(0, hintedMax).map(({ name }) => name),
+  );
+  refuse(invalid('plan', `plan: there is no plan '${plan}'${hint}`));
+}
+
+/** The file decides what it declares: two places that say different things would mend each other for ever. */
+export function declaredConflict({ configFile }: AdminParts, what: string, name: string) {
+  const file = configFile ?? 'the configuration';
+  return { kind: 'conflict', message: `The ${what} '${name}' is declared in ${file}; change it there.` } as const;
+}

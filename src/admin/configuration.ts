@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import type { ConfigProblem } from '../config/problem.ts';
+import { redact } from '../config/redact.ts';
+import { noQuery } from './fields.ts';
+import { jsonOperation, type Operation, refuseWith } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const problemSchema = z.object({
+  line: z.int(),
+  column: z.int(),
+  path: z.string().describe("'' for the file as a whole."),
+  message: z.string(),
+});
+
+const checkedSchema = z.object({ ok: z.boolean(), errors: z.array(problemSchema), warnings: z.array(problemSchema) });
+
+/** `/config`: what is in force, and what a text would be. */
+export function configurationOperations(parts: AdminParts): Operation[] {
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/config',
+      summary: 'The configuration in force, every default filled in, without secrets. Durations in ms, sizes in bytes.',
+      query: noQuery,
+      body: null,
+      reply: z.object({ file: z.string().nullable(), config: z.record(z.string(), z.unknown()) }),
+      run: () => ({ file: parts.configFile, config: redact(parts.snapshot().config) as Record<string, unknown> }),
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/config/check',
+      summary: 'Checks a culvert.yaml (the body, as YAML) and changes nothing.',
+      query: noQuery,
+      body: 'yaml',
+      reply: checkedSchema,
+      run({ body }) {
+        const result = parts.checkConfig(body);
+        return result.ok
+          ? { ok: true, errors: [], warnings: result.warnings.map(shown) }
+          : { ok: false, errors: result.errors.map(shown), warnings: [] };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/config/reload',
+      summary: 'Reads the configuration file again; with errors (400, listed) the old one stays in force.',
+      query: noQuery,
+      body: null,
+      reply: z.object({ ok: z.literal(true), errors: z.array(problemSchema).max(0) }),
+      async run() {
+        const reloaded = await parts.reload();
+        if (reloaded.ok) return { ok: true as const, errors: [] };
+        const message = 'The configuration file has errors; the old one stays in use.';
+        return refuseWith(
+          { kind: 'invalid-request', param: null, message },
+          { ok: false, errors: reloaded.errors.map(shown) },
+        );
+      },
+    }),
+  ];
+}
+
+function shown({ line, column, path, message }: ConfigProblem): z.input<typeof problemSchema> {
+  return { line, column, path, message };
+}

@@ -1,0 +1,113 @@
+import type { z } from 'zod';
+import { formatPath } from '../config/problem.ts';
+import { checkAgainst } from '../config/schema-issues.ts';
+import { type Failure, FailureError, factsOf, invalid } from '../kernel/failure.ts';
+import { accountOperations } from './accounts.ts';
+import type { AdminApi, AdminMethod, AdminReply, AdminRequest } from './admin-api.ts';
+import { auditOperations } from './audit.ts';
+import { configurationOperations } from './configuration.ts';
+import { createRecords } from './directory.ts';
+import { healthOperations } from './health.ts';
+import { keyOperations } from './keys.ts';
+import { modelOperations } from './models.ts';
+import { openApiOf } from './open-api.ts';
+import { DetailedFailure, type Operation, refuse } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+import { type Found, findOperation } from './path.ts';
+import { planOperations } from './plans.ts';
+import { providerOperations } from './providers.ts';
+import { requestOperations } from './requests.ts';
+import { usageOperations } from './usage.ts';
+
+/** The admin API over the ports of auth, metering and inference. */
+export function createAdminApi(parts: AdminParts): AdminApi {
+  const records = createRecords(parts);
+  const operations: readonly Operation[] = [
+    ...accountOperations(parts, records),
+    ...keyOperations(parts, records),
+    ...planOperations(parts, records),
+    ...providerOperations(parts),
+    ...modelOperations(parts),
+    ...requestOperations(parts),
+    ...usageOperations(parts, records),
+    ...auditOperations(parts, records),
+    ...configurationOperations(parts),
+    ...healthOperations(parts),
+  ];
+  return {
+    async handle(request) {
+      try {
+        return await replyTo(operations, request);
+      } catch (error) {
+        if (!(error instanceof FailureError)) throw error;
+        const members = error instanceof DetailedFailure ? error.members : {};
+        return failed(error.failure, members, parts.clock.wallMs());
+      }
+    },
+    openApi: () => openApiOf(operations, parts.version),
+  };
+}
+
+async function replyTo(operations: readonly Operation[], request: AdminRequest): Promise<AdminReply> {
+  const { operation, params } = found(operations, request.method, request.path);
+  const query = checked(operation.query, queryObject(request.query), null);
+  const body = bodyOf(operation, request.body);
+  const result = await operation.run({ params, query, body, actor: request.actor });
+  if (operation.reply.kind === 'text') {
+    return { status: 200, contentType: operation.reply.contentType, body: result as AdminReply['body'] };
+  }
+  return { status: operation.reply.status, contentType: 'application/json', body: JSON.stringify(result) };
+}
+
+function found(operations: readonly Operation[], method: AdminMethod, path: string): Found & { kind: 'found' } {
+  const result = findOperation(operations, method, path);
+  switch (result.kind) {
+    case 'found':
+      return result;
+    case 'other-method':
+      return refuse({ kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed: result.allowed });
+    case 'none': {
+      const message = `There is no /admin/v1${path.slice(0, 200)}. GET /openapi.json describes what there is.`;
+      return refuse({ kind: 'not-found', message });
+    }
+  }
+}
+
+function bodyOf(operation: Operation, text: string): unknown {
+  if (operation.body === null) return undefined;
+  if (operation.body === 'yaml') return text;
+  return checked(operation.body, text === '' ? undefined : parsed(text), 'the body');
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return refuse(invalid(null, 'The request body is not valid JSON.'));
+  }
+}
+
+/** A parameter that stands there twice is a list, which no schema takes. */
+function queryObject(query: URLSearchParams): Record<string, string | string[]> {
+  const object = Object.create(null) as Record<string, string | string[]>;
+  for (const name of query.keys()) {
+    const values = query.getAll(name);
+    object[name] = values.length === 1 ? values[0]! : values;
+  }
+  return object;
+}
+
+/** `whole` names what was given as a whole, for what is wrong with no field of it. */
+function checked(schema: z.ZodType, value: unknown, whole: string | null): unknown {
+  const result = checkAgainst(schema, value);
+  if (result.ok) return result.value;
+  const { path, message } = result.problems[0]!;
+  const param = path.length === 0 ? null : formatPath(path);
+  return refuse(invalid(param, `${param ?? whole ?? 'the query'}: ${message}`));
+}
+
+function failed(failure: Failure, members: Readonly<Record<string, unknown>>, nowMs: number): AdminReply {
+  const { status, type, message, param } = factsOf(failure, nowMs);
+  const body = { ...members, error: { message, type, code: status, param } };
+  return { status, contentType: 'application/json', body: JSON.stringify(body), failure, members };
+}

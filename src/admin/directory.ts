@@ -1,0 +1,143 @@
+import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../auth/account-store.ts';
+import { declaredKeys } from '../auth/declared-keys.ts';
+import { type Declared, declaredKeyId } from '../auth/key-directory.ts';
+import type { Config } from '../config/schema.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { refuse } from './operation.ts';
+import { inOrderOf } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+export type Origin = 'configuration' | 'admin api';
+
+/** Everybody whom this server knows, wherever they were written. Of two with one name the file's counts. */
+export interface Directory {
+  config: Config;
+  declared: Declared;
+  stored: Stored;
+  /** In the order of their ids. */
+  accounts: readonly KnownAccount[];
+  /** In the order of `keyText`. */
+  keys: readonly KnownKey[];
+  account(id: string): KnownAccount | null;
+  key(id: string): KnownKey | null;
+  /** In the order of their names. */
+  plans: readonly KnownPlan[];
+  plan(name: string): KnownPlan | null;
+  accountsByPlan: ReadonlyMap<string, number>;
+}
+
+export interface KnownAccount {
+  id: string;
+  name: string;
+  plan: string;
+  status: AccountRow['status'];
+  from: Origin;
+  /** Null for one of the file. */
+  row: AccountRow | null;
+}
+
+export interface KnownKey extends Omit<KeyRow, 'prefix' | 'secrets' | 'kind' | 'createdMs'> {
+  from: Origin;
+  /** Null for one of the file. */
+  row: KeyRow | null;
+}
+
+export interface KnownPlan {
+  name: string;
+  from: Origin;
+  /** As written, with its secrets. */
+  definition: Readonly<Record<string, unknown>>;
+  /** Null for one of the file. */
+  updatedMs: number | null;
+}
+
+export function keyText({ account, name, id }: KnownKey): string {
+  return `${account}/${name}/${id}`;
+}
+
+/** How operations read and change what is stored. Store errors become 503, told to `onStoreError`. */
+export interface Records {
+  /** As of now: asks the store's version, and reads it when that moved. */
+  current(): Promise<Directory>;
+  /** All or nothing, with its audit row; counts in this process when it resolves. */
+  apply(changes: readonly Change[], audit: AuditEntry): Promise<'done' | 'exists' | 'absent'>;
+  /** For functions of auth that change the store themselves. */
+  changing<T>(change: () => Promise<T>): Promise<T>;
+  /** For other reads. */
+  asking<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export function createRecords(parts: AdminParts): Records {
+  let seen: { version: number; directory: Directory } | null = null;
+
+  async function asking<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof FailureError) throw error;
+      parts.onStoreError(error);
+      return refuse({
+        kind: 'overloaded',
+        message: 'Accounts and keys cannot be read or changed right now: their store does not answer.',
+      });
+    }
+  }
+
+  async function changing<T>(change: () => Promise<T>): Promise<T> {
+    const result = await asking(change);
+    // It is written; a look that fails is repeated within a second by whoever watches the store.
+    await parts.refresh().catch(parts.onStoreError);
+    return result;
+  }
+
+  return {
+    current: () =>
+      asking(async () => {
+        const { config } = parts.snapshot();
+        const version = await parts.store.version();
+        if (seen === null || seen.version !== version || seen.directory.config !== config) {
+          seen = { version, directory: directoryOf(config, await parts.store.load()) };
+        }
+        return seen.directory;
+      }),
+    apply: (changes, audit) => changing(() => parts.store.apply(changes, audit)),
+    changing,
+    asking,
+  };
+}
+
+function directoryOf(config: Config, stored: Stored): Directory {
+  const declared = declaredKeys(config, null);
+  const accounts = new Map<string, KnownAccount>();
+  for (const row of stored.accounts) accounts.set(row.id, { ...row, from: 'admin api', row });
+  for (const { id, plan, status } of declared.accounts) {
+    const name = Object.hasOwn(config.accounts, id) ? config.accounts[id]?.name : undefined;
+    accounts.set(id, { id, name: name ?? id, plan, status, from: 'configuration', row: null });
+  }
+  const keys = new Map<string, KnownKey>();
+  for (const row of stored.keys) if (row.kind === 'user') keys.set(row.id, { ...row, from: 'admin api', row });
+  for (const key of declared.keys) {
+    const id = declaredKeyId(key);
+    const tenant = `${key.account}/${key.name}`;
+    keys.set(id, { ...key, id, tenant, limits: null, revokedMs: null, from: 'configuration', row: null });
+  }
+  const plans = new Map<string, KnownPlan>();
+  for (const plan of stored.plans) plans.set(plan.name, { ...plan, from: 'admin api' });
+  for (const [name, definition] of Object.entries(config.plans)) {
+    plans.set(name, { name, definition, from: 'configuration', updatedMs: null });
+  }
+  const accountsByPlan = new Map<string, number>();
+  for (const { plan } of accounts.values()) accountsByPlan.set(plan, (accountsByPlan.get(plan) ?? 0) + 1);
+  return {
+    config,
+    declared,
+    stored,
+    accountsByPlan,
+    accounts: inOrderOf([...accounts.values()], ({ id }) => id),
+    keys: inOrderOf([...keys.values()], keyText),
+    account: (id) => accounts.get(id) ?? null,
+    key: (id) => keys.get(id) ?? null,
+    plans: inOrderOf([...plans.values()], ({ name }) => name),
+    plan: (name) => plans.get(name) ?? null,
+  };
+}

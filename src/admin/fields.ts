@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { parseDurationMs, parseInstantMs } from '../config/scalars.ts';
+
+/** Fields that several operations take or give. Times are ISO 8601 in UTC on the wire. */
+
+export const noQuery = z.strictObject({});
+
+export const listLimitMax = 1_000;
+export const listLimitDefault = 100;
+
+export const pageFields = {
+  limit: z.coerce
+    .number({ error: `expected a whole number from 1 to ${listLimitMax}` })
+    .int()
+    .min(1)
+    .max(listLimitMax)
+    .default(listLimitDefault)
+    .describe('Most rows of one answer.'),
+  cursor: z.string().min(1).max(1_024).optional().describe('`next_cursor` of the answer before.'),
+};
+
+/** What a filter is compared with, byte for byte: `%`, `_` and `*` mean themselves. */
+export function filter(description: string) {
+  return z.string().min(1).max(256).optional().describe(description);
+}
+
+/** A list's answer. */
+export function listOf<Row extends z.ZodType>(row: Row) {
+  return z.object({
+    data: z.array(row),
+    next_cursor: z.string().nullable().describe('For the next page; null at the end.'),
+  });
+}
+
+export const timeField = z.string().describe('ISO 8601, UTC.');
+
+/** A date (its first instant, UTC), an RFC 3339 time, or how long ago: `24h`. The output takes now and gives ms. */
+export function pastInstant(description: string) {
+  return instantFrom('expected a date such as 2027-01-01, a time such as 2027-01-01T12:00:00Z, or 24h', -1).describe(
+    description,
+  );
+}
+
+/** The same, where `90d` is that far ahead. */
+export function futureInstant(description: string) {
+  return instantFrom('expected a date such as 2027-01-01, a time such as 2027-01-01T12:00:00Z, or 90d', 1).describe(
+    description,
+  );
+}
+
+function instantFrom(expected: string, direction: 1 | -1) {
+  return z.string({ error: expected }).transform((text, context) => {
+    const durationMs = parseDurationMs(text);
+    const atMs = durationMs === undefined ? parseInstantMs(text) : undefined;
+    if (durationMs === undefined && atMs === undefined) context.addIssue({ code: 'custom', message: expected });
+    return (nowMs: number) => atMs ?? nowMs + direction * (durationMs ?? 0);
+  });
+}

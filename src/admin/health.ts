@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { noQuery } from './fields.ts';
+import { jsonOperation, type Operation } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const modelStatus = z.enum(['healthy', 'degraded', 'down']);
+
+const healthSchema = z.object({
+  status: z.enum(['ok', 'degraded', 'down']).describe('down: nothing can be served.'),
+  version: z.string(),
+  at: z.string(),
+  parts: z
+    .array(z.object({ name: z.string(), ok: z.boolean(), trouble: z.string().nullable() }))
+    .describe('What this process depends on.'),
+  providers: z.record(z.string(), modelStatus),
+  models: z.int().describe('How many callers can name.'),
+  unheard: z.array(z.string()).describe('Providers whose list of models could not be read yet.'),
+});
+
+/** `/health`: why a server is not ready, for people. */
+export function healthOperations(parts: AdminParts): Operation[] {
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/health',
+      summary: 'Stores, counters and providers of the process that answers.',
+      query: noQuery,
+      body: null,
+      reply: healthSchema,
+      run: () => healthOf(parts),
+    }),
+  ];
+}
+
+function healthOf({ clock, version, snapshot, health, troubles }: AdminParts): z.input<typeof healthSchema> {
+  const { models, providers } = snapshot();
+  const nowMs = clock.monotonicMs();
+  const targets = models.targets();
+  const byProvider = Map.groupBy(targets, ({ provider }) => provider);
+  const statuses = [...providers.keys()].map((name) => {
+    const own = byProvider.get(name) ?? [];
+    return [name, own.length === 0 ? 'healthy' : health.status(own, nowMs)] as const;
+  });
+  const stores = Object.entries(troubles()).map(([name, trouble]) => ({ name, ok: trouble === null, trouble }));
+  const served = targets.length > 0 && health.status(targets, nowMs) !== 'down';
+  const broken = !served || stores.some(({ ok }) => !ok);
+  const ill = statuses.some(([, status]) => status !== 'healthy') || models.unheard.length > 0;
+  return {
+    status: broken ? 'down' : ill ? 'degraded' : 'ok',
+    version,
+    at: new Date(clock.wallMs()).toISOString(),
+    parts: stores,
+    providers: Object.fromEntries(statuses),
+    models: models.size,
+    unheard: [...models.unheard],
+  };
+}

@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import type { KeyRow } from '../auth/account-store.ts';
+import { revokeKey, rotateKey } from '../auth/change-key.ts';
+import { issueKey } from '../auth/issue-key.ts';
+import { isoOrNull } from '../auth/key-facts.ts';
+import { duration, globs, network } from '../config/scalars.ts';
+import { keyLimitsSchema } from '../config/schema-plans.ts';
+import { invalid } from '../kernel/failure.ts';
+import { declaredConflict } from './accounts.ts';
+import { type Directory, type KnownKey, keyText, type Records } from './directory.ts';
+import { filter, futureInstant, listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+const status = z.enum(['active', 'expired', 'suspended', 'revoked']);
+/** A leaked secret that is rotated out should not work for longer. */
+const graceMax = '90d';
+
+const keyFields = {
+  id: z.string().describe('Public, kept through rotation.'),
+  prefix: z.string().nullable().describe('What the secret begins with; null for a declared key.'),
+  account: z.string(),
+  name: z.string(),
+  plan: z.string().describe("Its account's."),
+  status,
+  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  tenant: z.string().describe('Owner of its vector data.'),
+  models: z.array(z.string()).nullable().describe('Globs; null = every model of the plan.'),
+  ips: z.array(z.string()).nullable().describe('Where it may be used from; null = anywhere.'),
+  limits: z.record(z.string(), z.unknown()).nullable().describe("Its own limits beside its plan's."),
+  expires: timeField.nullable(),
+  old_secrets_until: timeField.nullable().describe('The end of the overlap of a rotation; null when there is none.'),
+  created_at: timeField.nullable(),
+  revoked_at: timeField.nullable(),
+};
+const keySchema = z.object(keyFields);
+const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. Shown this once.') });
+
+/** `/keys`: secrets of accounts. */
+export function keyOperations(parts: AdminParts, records: Records): Operation[] {
+  const { clock, store } = parts;
+  const shown = (directory: Directory, key: KnownKey) => shownKey(directory, key, clock.wallMs());
+  const withSecret = async (row: KeyRow, secret: string) => {
+    const directory = await records.current();
+    return { ...shown(directory, { ...row, from: 'admin api', row }), key: secret };
+  };
+
+  async function revoke(id: string, actor: string) {
+    const row = storedRow(parts, keyOf(await records.current(), id));
+    const revoked = await records.changing(() => revokeKey(store, row, { actor, nowMs: clock.wallMs() }));
+    const directory = await records.current();
+    return shown(directory, directory.key(id) ?? { ...revoked, from: 'admin api', row: revoked });
+  }
+
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/keys',
+      summary: 'Keys of the configuration and the store, by account and name, without secrets.',
+      query: z.strictObject({
+        ...pageFields,
+        account: filter('Only those of this account.'),
+        status: status.optional().describe('Only those that are so now.'),
+      }),
+      body: null,
+      reply: listOf(keySchema),
+      async run({ query }) {
+        const directory = await records.current();
+        const nowMs = clock.wallMs();
+        const { account, status: wanted } = query;
+        const page = pageByText(
+          directory.keys,
+          keyText,
+          query,
+          (key) =>
+            (account === undefined || key.account === account) &&
+            (wanted === undefined || statusOf(directory, key, nowMs) === wanted),
+        );
+        return { data: page.rows.map((key) => shown(directory, key)), next_cursor: page.next };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/keys',
+      summary: 'Makes a key; its secret is in this answer and nowhere else.',
+      query: noQuery,
+      body: z.strictObject({
+        account: z.string().min(1).max(64),
+        name: z.string().min(1).max(64),
+        expires: futureInstant('A date, a time, or how far ahead: 90d.').nullish(),
+        models: globs()
+          .min(1)
+          .nullish()
+          .describe('Models it may use; * stands for any characters. Default: all of the plan.'),
+        ips: z.array(network()).min(1).max(1_000).nullish().describe('Where it may be used from. Default: anywhere.'),
+        limits: keyLimitsSchema.nullish(),
+        share_vectors_with: z
+          .string()
+          .min(1)
+          .max(256)
+          .nullish()
+          .describe('Id of a key of the same account whose vector data it owns too.'),
+      }),
+      status: 201,
+      reply: keyWithSecretSchema,
+      async run({ body, actor }) {
+        const directory = await records.current();
+        const nowMs = clock.wallMs();
+        const expiresMs = body.expires?.(nowMs) ?? null;
+        if (expiresMs !== null && expiresMs <= nowMs) refuse(invalid('expires', 'expires: that is over already'));
+        const issued = await records.changing(() =>
+          issueKey(
+            store,
+            {
+              account: body.account,
+              name: body.name,
+              expiresMs,
+              models: body.models ?? null,
+              ips: body.ips ?? null,
+              limits: body.limits ?? null,
+              shareVectorsWith: body.share_vectors_with ?? null,
+              actor,
+              nowMs,
+            },
+            directory,
+          ),
+        );
+        return issued.kind === 'issued' ? withSecret(issued.row, issued.minted.secret) : refuse(issued);
+      },
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/keys/{id}',
+      summary: 'One key, without its secret.',
+      query: noQuery,
+      body: null,
+      reply: keySchema,
+      async run({ params }) {
+        const directory = await records.current();
+        return shown(directory, keyOf(directory, params.id));
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/keys/{id}/rotate',
+      summary: 'A new secret for the same key; the old ones work until the grace is over.',
+      query: noQuery,
+      body: z
+        .strictObject({
+          grace: z
+            .union([z.literal('0').transform(() => 0), duration({ max: graceMax })], {
+              error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
+            })
+            .prefault('24h')
+            .describe('How long the old secrets go on working; 0s: not at all.'),
+        })
+        .prefault({}),
+      reply: keyWithSecretSchema,
+      async run({ params, body, actor }) {
+        const row = storedRow(parts, keyOf(await records.current(), params.id));
+        const change = { actor, nowMs: clock.wallMs(), graceMs: body.grace };
+        const rotated = await records.changing(() => rotateKey(store, row, change));
+        return rotated.kind === 'rotated' ? withSecret(rotated.row, rotated.minted.secret) : refuse(rotated);
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/keys/{id}/revoke',
+      summary: 'Ends a key: new calls are refused within a second everywhere, running ones complete.',
+      query: noQuery,
+      body: null,
+      reply: keySchema,
+      run: ({ params, actor }) => revoke(params.id, actor),
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/keys/{id}',
+      summary: 'As revoke: a revoked key stays in lists, and its name is free again.',
+      query: noQuery,
+      body: null,
+      reply: keySchema,
+      run: ({ params, actor }) => revoke(params.id, actor),
+    }),
+  ];
+}
+
+function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<typeof keySchema> {
+  const { row } = key;
+  const overlaps = (row?.secrets ?? []).flatMap(({ untilMs }) =>
+    untilMs !== null && untilMs > nowMs ? [untilMs] : [],
+  );
+  return {
+    id: key.id,
+    prefix: row?.prefix ?? null,
+    account: key.account,
+    name: key.name,
+    plan: directory.account(key.account)?.plan ?? directory.config.default_plan,
+    status: statusOf(directory, key, nowMs),
+    from: key.from,
+    tenant: key.tenant,
+    models: key.models === null ? null : [...key.models],
+    ips: key.ips === null ? null : [...key.ips],
+    limits: key.limits,
+    expires: isoOrNull(key.expiresMs),
+    old_secrets_until: overlaps.length === 0 ? null : isoOrNull(Math.max(...overlaps)),
+    created_at: isoOrNull(row?.createdMs ?? null),
+    revoked_at: isoOrNull(key.revokedMs),
+  };
+}
+
+function statusOf(directory: Directory, key: KnownKey, nowMs: number): z.output<typeof status> {
+  if (key.revokedMs !== null) return 'revoked';
+  if (key.expiresMs !== null && key.expiresMs <= nowMs) return 'expired';
+  return directory.account(key.account)?.status ?? 'active';
+}
+
+function keyOf(directory: Directory, id: string): KnownKey {
+  return directory.key(id) ?? refuse({ kind: 'not-found', message: `There is no key '${id.slice(0, 64)}'.` });
+}
+
+function storedRow(parts: AdminParts, key: KnownKey): KeyRow {
+  return key.row ?? refuse(declaredConflict(parts, 'key', `${key.account}/${key.name}`));
+}

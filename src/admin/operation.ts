@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { AdminMethod } from './admin-api.ts';
+
+/** One operation of the admin API: what it takes and gives, as validation and as OpenAPI at once, and what it does. */
+export interface Operation {
+  method: AdminMethod;
+  /** Below `/admin/v1`, with `{names}`. */
+  path: string;
+  /** One sentence for the documentation. */
+  summary: string;
+  query: z.ZodType;
+  /** `yaml`: a text that is taken as it is. Null: there is no body, and one that comes is not looked at. */
+  body: z.ZodType | 'yaml' | null;
+  reply: JsonReply | TextReply;
+  /** Throws FailureError for what the caller can mend. */
+  run(call: Call): Promise<unknown>;
+}
+
+export interface JsonReply {
+  kind: 'json';
+  status: 200 | 201;
+  schema: z.ZodType;
+}
+
+/** `run` gives the text, or its pieces where it may be long. */
+export interface TextReply {
+  kind: 'text';
+  contentType: string;
+}
+
+export interface Call {
+  /** Decoded, by name. */
+  params: Readonly<Record<string, string>>;
+  query: unknown;
+  body: unknown;
+  /** For the audit trail. */
+  actor: string;
+}
+
+type ParamOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamOf<Rest> : never;
+type OutputOf<Schema> = Schema extends z.ZodType ? z.output<Schema> : Schema extends 'yaml' ? string : undefined;
+
+interface TypedCall<Path extends string, Query extends z.ZodType, Body> {
+  params: Readonly<Record<ParamOf<Path>, string>>;
+  query: z.output<Query>;
+  body: OutputOf<Body>;
+  actor: string;
+}
+
+interface Taking<Path extends string, Query extends z.ZodType, Body> {
+  method: AdminMethod;
+  path: Path;
+  summary: string;
+  query: Query;
+  body: Body;
+}
+
+/** An operation that answers with JSON; `run` is typed by its path and schemas. */
+export function jsonOperation<
+  const Path extends string,
+  Query extends z.ZodType,
+  Body extends z.ZodType | 'yaml' | null,
+  Reply extends z.ZodType,
+>(
+  operation: Taking<Path, Query, Body> & {
+    status?: 200 | 201;
+    reply: Reply;
+    run(call: TypedCall<Path, Query, Body>): Promise<z.input<Reply>> | z.input<Reply>;
+  },
+): Operation {
+  const { status = 200, reply, run, ...taking } = operation;
+  return {
+    ...taking,
+    reply: { kind: 'json', status, schema: reply },
+    // The caller of `run` has checked what it gives by these very schemas.
+    run: async (call) => run(call as TypedCall<Path, Query, Body>),
+  };
+}
+
+/** An operation that answers with a text of any length, such as an export. */
+export function textOperation<const Path extends string, Query extends z.ZodType>(
+  operation: Omit<Taking<Path, Query, null>, 'body'> & {
+    contentType: string;
+    run(call: TypedCall<Path, Query, null>): Promise<string | AsyncIterable<string>>;
+  },
+): Operation {
+  const { contentType, run, ...taking } = operation;
+  return {
+    ...taking,
+    body: null,
+    reply: { kind: 'text', contentType },
+    run: (call) => run(call as TypedCall<Path, Query, null>),
+  };
+}
+
+/** Ends an operation with a Failure. */
+export function refuse(failure: Failure): never {
+  throw new FailureError(failure);
+}
+
+/** The same with further members beside `error` in the body. */
+export function refuseWith(failure: Failure, members: Readonly<Record<string, unknown>>): never {
+  throw new DetailedFailure(failure, members);
+}
+
+export class DetailedFailure extends FailureError {
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(failure: Failure, members: Readonly<Record<string, unknown>>) {
+    super(failure);
+    this.members = members;
+  }
+}

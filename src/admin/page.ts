@@ -1,0 +1,66 @@
+import { invalid } from '../kernel/failure.ts';
+import { refuse } from './operation.ts';
+
+export interface PageQuery {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+export interface Page<Row> {
+  rows: readonly Row[];
+  next: string | null;
+}
+
+/**
+ * One page of what is in memory, in the order of a text that is each row's own (code units, `inOrderOf`). The cursor is
+ * the last row's, so that rows that come or go between two pages neither repeat nor hide others.
+ */
+export function pageByText<Row>(
+  rows: readonly Row[],
+  textOf: (row: Row) => string,
+  query: PageQuery,
+  shows: (row: Row) => boolean = () => true,
+): Page<Row> {
+  const after = query.cursor === undefined ? null : decoded(query.cursor);
+  const found: Row[] = [];
+  for (const row of rows) {
+    if ((after !== null && textOf(row) <= after) || !shows(row)) continue;
+    if (found.length === query.limit) return { rows: found, next: encoded(textOf(found.at(-1)!)) };
+    found.push(row);
+  }
+  return { rows: found, next: null };
+}
+
+export function inOrderOf<Row>(rows: readonly Row[], textOf: (row: Row) => string): Row[] {
+  return rows
+    .map((row) => ({ row, text: textOf(row) }))
+    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .map(({ row }) => row);
+}
+
+/** One page of what has an order of its own and is made anew for each answer; the cursor is a place in it. */
+export function pageByPlace<Row>(rows: readonly Row[], { limit, cursor }: PageQuery): Page<Row> {
+  const start = cursor === undefined ? 0 : placeOf(cursor);
+  const end = start + limit;
+  return { rows: rows.slice(start, end), next: end < rows.length ? encoded(String(end)) : null };
+}
+
+/** A cursor that is a whole number, such as the id of an audit row. */
+export function placeOf(cursor: string): number {
+  const text = decoded(cursor);
+  return /^\d{1,15}$/.test(text) ? Number(text) : badCursor();
+}
+
+/** Opaque, so that nobody builds one. */
+export function encoded(text: string): string {
+  return Buffer.from(text).toString('base64url');
+}
+
+function decoded(cursor: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('utf8');
+  return encoded(text) === cursor ? text : badCursor();
+}
+
+function badCursor(): never {
+  return refuse(invalid('cursor', 'cursor: expected the next_cursor of an earlier answer'));
+}

@@ -1,0 +1,41 @@
+import type { AccountStore } from '../auth/account-store.ts';
+import type { ConfigResult } from '../config/check.ts';
+import type { ConfigProblem } from '../config/problem.ts';
+import type { Config } from '../config/schema.ts';
+import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { Health } from '../inference/routing/health.ts';
+import type { Transport } from '../inference/transport/upstream-call.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Counters } from '../metering/counters.ts';
+import type { Ledger } from '../metering/ledger.ts';
+import type { PlanBook } from '../metering/plan-book.ts';
+
+/** What the admin API works on, given by the composition root. */
+export interface AdminParts {
+  clock: Clock;
+  /** Culvert's own. */
+  version: string;
+  store: AccountStore;
+  /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
+  refresh(): Promise<unknown>;
+  ledger: Pick<Ledger, 'list' | 'find' | 'usage'>;
+  plans(): PlanBook;
+  /** For how full an account's windows are; null where nobody can tell, as in the CLI's own process. */
+  counters: Pick<Counters, 'read' | 'running'> | null;
+  /** The configuration in force, and what it made. */
+  snapshot(): Snapshot;
+  health: Health;
+  transport: Transport;
+  /** The configuration file as messages name it; null when there is none. */
+  configFile: string | null;
+  /** A text as if it stood in the configuration file. */
+  checkConfig(text: string): ConfigResult;
+  /** Reads the configuration file again and takes it into use; with errors nothing changes. */
+  reload(): Promise<Reloaded>;
+  /** What this process depends on: by name, why it cannot be used, null when it can. */
+  troubles(): Readonly<Record<string, string | null>>;
+  /** Told of a store that could not be asked; the caller got a 503. */
+  onStoreError(error: unknown): void;
+}
+
+export type Reloaded = { ok: true; config: Config } | { ok: false; errors: readonly ConfigProblem[] };

@@ -1,0 +1,50 @@
+import type { AdminMethod } from './admin-api.ts';
+import type { Operation } from './operation.ts';
+
+export type Found =
+  | { kind: 'found'; operation: Operation; params: Readonly<Record<string, string>> }
+  | { kind: 'other-method'; allowed: readonly AdminMethod[] }
+  | { kind: 'none' };
+
+/** Longer ones name nothing here. */
+const pathCharsMax = 2_048;
+
+/**
+ * The operation at a path below /admin/v1. Each part between slashes is decoded by itself, so that an id may hold a
+ * slash (`%2F`); a part that is written out wins over a name.
+ */
+export function findOperation(operations: readonly Operation[], method: AdminMethod, path: string): Found {
+  const parts = partsOf(path);
+  if (parts === null) return { kind: 'none' };
+  const at = operations.filter((operation) => matches(operation.path, parts));
+  const literal = at.filter(({ path }) => !path.endsWith('}'));
+  const here = literal.length > 0 ? literal : at;
+  const operation = here.find((candidate) => candidate.method === method);
+  if (operation !== undefined) return { kind: 'found', operation, params: paramsOf(operation.path, parts) };
+  return here.length === 0 ? { kind: 'none' } : { kind: 'other-method', allowed: here.map((other) => other.method) };
+}
+
+function partsOf(path: string): string[] | null {
+  if (path.length > pathCharsMax) return null;
+  try {
+    return path.split('/').slice(1).map(decodeURIComponent);
+  } catch {
+    return null;
+  }
+}
+
+function matches(pattern: string, parts: readonly string[]): boolean {
+  const wanted = pattern.split('/').slice(1);
+  return (
+    wanted.length === parts.length &&
+    wanted.every((want, i) => (want.startsWith('{') ? parts[i] !== '' : want === parts[i]))
+  );
+}
+
+function paramsOf(pattern: string, parts: readonly string[]): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [i, want] of pattern.split('/').slice(1).entries()) {
+    if (want.startsWith('{')) params[want.slice(1, -1)] = parts[i]!;
+  }
+  return params;
+}

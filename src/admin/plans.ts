@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { isoOrNull } from '../auth/key-facts.ts';
+import { checkPlan } from '../config/cross-check-plans.ts';
+import { formatPath } from '../config/problem.ts';
+import { redactPart } from '../config/redact.ts';
+import { name } from '../config/scalars.ts';
+import { planSchema } from '../config/schema-plans.ts';
+import { invalid } from '../kernel/failure.ts';
+import { declaredConflict } from './accounts.ts';
+import type { Directory, KnownPlan, Records } from './directory.ts';
+import { listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { jsonOperation, type Operation, refuse } from './operation.ts';
+import { pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+const planReply = z.object({
+  name: z.string(),
+  from: z.enum(['configuration', 'admin api']).describe('Those of the configuration are changed there.'),
+  default: z.boolean().describe('Whether accounts that name none have it.'),
+  accounts: z.int().describe('How many accounts have it.'),
+  updated_at: timeField.nullable(),
+  definition: z.record(z.string(), z.unknown()).describe('As under `plans` in culvert.yaml, without secrets.'),
+});
+
+/** `/plans`: limits by name. */
+export function planOperations(parts: AdminParts, records: Records): Operation[] {
+  const { clock } = parts;
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/plans',
+      summary: 'Plans of the configuration and the store, by name.',
+      query: z.strictObject(pageFields),
+      body: null,
+      reply: listOf(planReply),
+      async run({ query }) {
+        const directory = await records.current();
+        const page = pageByText(directory.plans, (plan) => plan.name, query);
+        return { data: page.rows.map((plan) => shown(directory, plan)), next_cursor: page.next };
+      },
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/plans/{name}',
+      summary: 'One plan.',
+      query: noQuery,
+      body: null,
+      reply: planReply,
+      async run({ params }) {
+        const directory = await records.current();
+        return shown(directory, planOf(directory, params.name));
+      },
+    }),
+    jsonOperation({
+      method: 'PUT',
+      path: '/plans/{name}',
+      summary: 'Makes or replaces a plan; live windows have its limits at once.',
+      query: noQuery,
+      body: planSchema,
+      reply: planReply,
+      async run({ params, body, actor }) {
+        const directory = await records.current();
+        const before = directory.plan(params.name);
+        if (before?.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
+        if (!name('a plan').safeParse(params.name).success) {
+          refuse(invalid('name', 'name: a plan is named by 1 to 64 letters, digits, dots, _ or -'));
+        }
+        const [problem] = checkPlan(body, directory.config);
+        if (problem !== undefined) {
+          const param = formatPath(problem.path);
+          refuse(invalid(param, `${param}: ${problem.message}`));
+        }
+        const nowMs = clock.wallMs();
+        await records.apply([{ kind: 'put-plan', plan: { name: params.name, definition: body, updatedMs: nowMs } }], {
+          atMs: nowMs,
+          actor,
+          action: before === null ? 'plan.create' : 'plan.update',
+          subject: params.name,
+          before: before === null ? null : redactPart(before.definition),
+          after: redactPart(body),
+        });
+        return shown(directory, { name: params.name, from: 'admin api', definition: body, updatedMs: nowMs });
+      },
+    }),
+    jsonOperation({
+      method: 'DELETE',
+      path: '/plans/{name}',
+      summary: 'Removes a plan that no account has.',
+      query: noQuery,
+      body: null,
+      reply: planReply,
+      async run({ params, actor }) {
+        const directory = await records.current();
+        const plan = planOf(directory, params.name);
+        if (plan.from === 'configuration') refuse(declaredConflict(parts, 'plan', params.name));
+        const users = directory.accounts.filter((account) => account.plan === plan.name);
+        if (users.length > 0) {
+          const named = users.slice(0, 5).map(({ id }) => id);
+          const more = users.length > named.length ? ` and ${users.length - named.length} more` : '';
+          const message = `The plan '${plan.name}' is that of ${named.join(', ')}${more}; give them another one first.`;
+          refuse({ kind: 'conflict', message });
+        }
+        const done = await records.apply([{ kind: 'delete-plan', name: plan.name }], {
+          atMs: clock.wallMs(),
+          actor,
+          action: 'plan.delete',
+          subject: plan.name,
+          before: redactPart(plan.definition),
+          after: null,
+        });
+        return done === 'done' ? shown(directory, plan) : refuse(noPlan(plan.name));
+      },
+    }),
+  ];
+}
+
+function shown(directory: Directory, plan: KnownPlan): z.input<typeof planReply> {
+  return {
+    name: plan.name,
+    from: plan.from,
+    default: plan.name === directory.config.default_plan,
+    accounts: directory.accountsByPlan.get(plan.name) ?? 0,
+    updated_at: isoOrNull(plan.updatedMs),
+    definition: redactPart(plan.definition) as Record<string, unknown>,
+  };
+}
+
+function planOf(directory: Directory, name: string): KnownPlan {
+  return directory.plan(name) ?? refuse(noPlan(name));
+}
+
+function noPlan(name: string) {
+  return { kind: 'not-found', message: `There is no plan '${name.slice(0, 64)}'.` } as const;
+}

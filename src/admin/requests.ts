@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import { invalid } from '../kernel/failure.ts';
+import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
+import { requestRecord } from '../metering/request-record.ts';
+import { csvLine } from './csv.ts';
+import { filter, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
+import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
+import type { AdminParts } from './parts.ts';
+
+const filters = {
+  account: filter('Only those of this account.'),
+  model: filter('Only those that asked for this model.'),
+  status: z
+    .string()
+    .regex(/^([1-5]|[1-5]\d\d|[1-5]xx)$/, 'expected an HTTP status such as 429, or a class such as 5xx')
+    .transform((text) => Number(text.replace('xx', '')))
+    .optional()
+    .describe('HTTP status such as 429, or a class such as 5xx.'),
+};
+const exportFields = {
+  ...filters,
+  from: pastInstant('First instant. Default: 30 days before `to`.').optional(),
+  to: pastInstant('End, not included. Default: now.').optional(),
+};
+
+const requestSchema = z
+  .looseObject({
+    object: z.literal('request'),
+    id: z.string(),
+    account: z.string(),
+    key: z.string().describe('Id of the key.'),
+    tenant: z.string(),
+    created_at: z.string(),
+    endpoint: z.string(),
+    model: z.string(),
+    target: z.string().nullable(),
+    status: z.int(),
+    class: z.string(),
+    units: z.number(),
+    cost_usd: z.number().nullable(),
+    route: z.record(z.string(), z.unknown()).describe('What routing did and why.'),
+  })
+  .describe('One settled request, as GET /v1/requests/{id} shows it, with whose it is.');
+
+const defaultPeriodMs = 30 * 86_400_000;
+
+/** `/requests`: single requests as the ledger keeps them. */
+export function requestOperations(parts: AdminParts): Operation[] {
+  const { ledger, clock } = parts;
+  const query = (asked: z.output<z.ZodObject<typeof filters>>): Omit<RequestQuery, 'limit' | 'cursor'> => ({
+    account: asked.account ?? null,
+    alias: asked.model ?? null,
+    status: asked.status ?? null,
+    sinceMs: null,
+    untilMs: null,
+  });
+
+  /** Page by page: however long a time is asked for, one page is in memory. */
+  async function* exported(
+    asked: z.output<z.ZodObject<typeof exportFields>>,
+    textOf: (event: UsageEvent) => string,
+    head: string,
+  ): AsyncGenerator<string> {
+    const { fromMs, toMs } = periodOf(asked, clock.wallMs());
+    // `untilMs` is the last instant that counts.
+    const range = { ...query(asked), sinceMs: fromMs, untilMs: toMs - 1, limit: listLimitMax };
+    let cursor: string | null = null;
+    let text = head;
+    do {
+      const page: Awaited<ReturnType<typeof ledger.list>> = await ledger.list({ ...range, cursor });
+      for (const event of page.events) text += textOf(event);
+      yield text;
+      text = '';
+      cursor = page.next;
+    } while (cursor !== null);
+  }
+
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/requests',
+      summary: 'Settled requests, newest first.',
+      query: z.strictObject({
+        ...pageFields,
+        ...filters,
+        since: pastInstant('Only those from then on.').optional(),
+        until: pastInstant('Only those up to then.').optional(),
+      }),
+      body: null,
+      reply: listOf(requestSchema),
+      async run({ query: asked }) {
+        const nowMs = clock.wallMs();
+        const { events, next } = await ledger.list({
+          ...query(asked),
+          sinceMs: asked.since?.(nowMs) ?? null,
+          untilMs: asked.until?.(nowMs) ?? null,
+          limit: asked.limit,
+          cursor: asked.cursor ?? null,
+        });
+        return { data: events.map(shown), next_cursor: next };
+      },
+    }),
+    textOperation({
+      method: 'GET',
+      path: '/requests.csv',
+      summary: 'The same as CSV, all of a time, newest first, without routes.',
+      query: z.strictObject(exportFields),
+      contentType: 'text/csv; charset=utf-8; header=present',
+      run: async ({ query: asked }) => begun(exported(asked, csvOf, csvLine(columns.map(([name]) => name)))),
+    }),
+    textOperation({
+      method: 'GET',
+      path: '/requests.jsonl',
+      summary: 'The same as JSON lines, all of a time, newest first, with routes.',
+      query: z.strictObject(exportFields),
+      contentType: 'application/x-ndjson',
+      run: async ({ query: asked }) => begun(exported(asked, (event) => `${JSON.stringify(shown(event))}\n`, '')),
+    }),
+    jsonOperation({
+      method: 'GET',
+      path: '/requests/{id}',
+      summary:
+        'One settled request with the explanation of its route, by our id or the caller’s (the newest of those).',
+      query: noQuery,
+      body: null,
+      reply: requestSchema,
+      async run({ params }) {
+        const event = await ledger.find(params.id, null);
+        const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
+        return event === null ? refuse({ kind: 'not-found', message }) : shown(event);
+      },
+    }),
+  ];
+}
+
+/** The period of a question; refuses one that ends before it begins. */
+export function periodOf(
+  asked: { from?: ((nowMs: number) => number) | undefined; to?: ((nowMs: number) => number) | undefined },
+  nowMs: number,
+): { fromMs: number; toMs: number } {
+  const toMs = asked.to?.(nowMs) ?? nowMs + 1;
+  const fromMs = asked.from?.(nowMs) ?? toMs - defaultPeriodMs;
+  if (fromMs >= toMs) refuse(invalid('from', 'from: expected a time before to'));
+  return { fromMs, toMs };
+}
+
+function shown(event: UsageEvent): z.input<typeof requestSchema> {
+  return { ...requestRecord(event), account: event.account, key: event.keyId, tenant: event.tenant };
+}
+
+/** Waits for the first piece, so that what is wrong with the question is a refusal and not a broken export. */
+async function begun(pieces: AsyncGenerator<string>): Promise<AsyncIterable<string>> {
+  const first = await pieces.next();
+  return (async function* () {
+    try {
+      if (first.done !== true) yield first.value;
+      yield* pieces;
+    } finally {
+      await pieces.return(undefined);
+    }
+  })();
+}
+
+const columns: readonly (readonly [string, (event: UsageEvent) => string | number | boolean | null])[] = [
+  ['id', (event) => event.requestId],
+  ['client_request_id', (event) => event.clientRequestId],
+  ['created_at', (event) => new Date(event.atMs).toISOString()],
+  ['account', (event) => event.account],
+  ['key', (event) => event.keyId],
+  ['tenant', (event) => event.tenant],
+  ['endpoint', (event) => event.endpoint],
+  ['model', (event) => event.alias],
+  ['tier', (event) => event.tier],
+  ['target', (event) => event.target],
+  ['status', (event) => event.status],
+  ['class', (event) => event.class],
+  ['stream', (event) => event.stream],
+  ['aborted', (event) => event.aborted],
+  ['attempts', (event) => event.route.attempts.length],
+  ['ms', (event) => event.ms],
+  ['first_token_ms', (event) => event.firstTokenMs],
+  ['input_tokens', (event) => event.inputTokens],
+  ['output_tokens', (event) => event.outputTokens],
+  ['cached_input_tokens', (event) => event.cachedInputTokens],
+  ['reasoning_tokens', (event) => event.reasoningTokens],
+  ['characters', (event) => event.characters],
+  ['audio_ms', (event) => event.audioMs],
+  ['images', (event) => event.images],
+  ['usage_source', (event) => event.usageSource],
+  ['units', (event) => event.costMilli / 1_000],
+  ['cost_usd', (event) => event.costUsd],
+  ['user', (event) => event.user],
+];
+
+function csvOf(event: UsageEvent): string {
+  return csvLine(columns.map(([, of]) => of(event)));
+}
