@@ -4,7 +4,7 @@ import { readJsonBody } from '../../src/http/read-body.ts';
 import { writeFailure } from '../../src/http/write-failure.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
-import type { Failure } from '../../src/kernel/failure.ts';
+import type { Failure, QuotaExceeded } from '../../src/kernel/failure.ts';
 import { rawExchange } from '../raw-exchange.ts';
 import { answerTo } from '../send-bytes.ts';
 import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
@@ -95,8 +95,8 @@ const quota = (freeInMs: number): Failure => ({
   kind: 'quota-exceeded',
   limit: '5h',
   window: '5h',
-  used: 50_000,
-  allowed: 50_000,
+  used: 50,
+  allowed: 50,
   freeAtMs: 1_750_000_000_000 + freeInMs,
   message: 'Rate limit exceeded: 5-hour window, 50 of 50 requests used.',
 });
@@ -120,6 +120,20 @@ test('design §6: a wait above 60 s is told by x-culvert-retry-at, without a Ret
   assert.equal(headers.get('retry-after-ms'), null);
   assert.equal(headers.get('x-should-retry'), 'false');
   assert.equal(headers.get('x-culvert-retry-at'), new Date(1_750_000_061_000).toISOString());
+});
+
+test('design §6: a limit that no instant frees carries no Retry-After, one of concurrency asks for another try', async (t) => {
+  const endless: Failure = { ...(quota(0) as QuotaExceeded), freeAtMs: null };
+  const never = await startBareServer(t, { admit: () => endless });
+  const { error, headers } = await failed(await fetch(never.url + chatPath, { method: 'POST' }));
+  const { resets_at, retry_after_ms } = error as unknown as Record<string, unknown>;
+  assert.deepEqual([resets_at, retry_after_ms], [null, null]);
+  assert.deepEqual([headers.get('retry-after'), headers.get('x-should-retry')], [null, 'false']);
+  assert.equal(headers.get('x-culvert-retry-at'), null);
+  const places: Failure = { ...endless, limit: 'concurrency', window: null };
+  const busy = await startBareServer(t, { admit: () => places });
+  const full = await failed(await fetch(busy.url + chatPath, { method: 'POST' }));
+  assert.deepEqual([full.headers.get('retry-after'), full.headers.get('x-should-retry')], ['1', 'true']);
 });
 
 test('design §6: an error of our own is that one 500, its words stay inside, the server lives (F56)', async (t) => {

@@ -19,7 +19,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
   const server = createGatewayServer({
     clock: parts.clock ?? systemClock,
     admission: {
-      admit: () => parts.admit?.() ?? { kind: 'admitted', headers: [], release() {} },
+      admit: () => parts.admit?.() ?? { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
     },
     routes: [
@@ -42,10 +42,12 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
       tenant: 'a/k',
       plan: 'default',
       allowedModels: null,
+      limits: null,
       keyName: 'k',
     }),
     authenticateAdmin: () => null,
     corsOrigins: () => [],
+    trustedProxies: () => [],
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);

@@ -23,8 +23,8 @@ test('an error body has message, type, the status as integer code, param and the
   });
 });
 
-test('a reached window says used and allowed in requests, and when the next one passes', () => {
-  assert.deepEqual(errorBody(limit('5h', 49_950, 50_000), 'req_1', nowMs), {
+test('a reached window says used and allowed as callers read them, and when the next one passes', () => {
+  assert.deepEqual(errorBody(limit('5h', 49.95, 50), 'req_1', nowMs), {
     error: {
       message: 'Rate limit exceeded: 5-hour window, 50 of 50 requests used.',
       type: 'rate_limit_error',
@@ -44,6 +44,12 @@ test('a reached window says used and allowed in requests, and when the next one 
 test('other limits count in plain numbers and have no window', () => {
   const { error } = errorBody(limit(null, 20, 20), 'req_1', nowMs) as { error: Record<string, unknown> };
   assert.deepEqual([error.limit, error.used, error.allowed, 'window' in error], ['minute', 20, 20, false]);
+});
+
+test('a limit that no instant frees says so with nulls', () => {
+  const failure = { ...limit(null, 4, 4), limit: 'concurrency', freeAtMs: null } as Failure;
+  const { error } = errorBody(failure, 'req_1', nowMs) as { error: Record<string, unknown> };
+  assert.deepEqual([error.limit, error.resets_at, error.retry_after_ms], ['concurrency', null, null]);
 });
 
 test('an error frame is one data line and never a [DONE]', () => {
