@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import { fakeClock } from '../../kernel/clock.ts';
+import { takeLease } from './lease.ts';
+import { openPostgres } from './open.ts';
+
+test('one server a database counts in its own memory; its folder takes over at once, another after 30 s', {
+  skip: postgresMissing,
+}, async (t) => {
+  const server = await startPostgres(t);
+  const database = await openPostgres(server.url);
+  t.after(database.close);
+  const clock = fakeClock();
+  const lease = (folderId: string, bootId: string) => takeLease({ database, folderId, bootId, clock });
+  const silence = (ms: number) => database.rest.run(`UPDATE culvert.lease SET seen_ms = seen_ms - ${ms}`);
+
+  const [a, b] = await Promise.all([lease('folder-a', 'boot-1'), lease('folder-b', 'boot-2')]);
+  assert.deepEqual([a.kind, b.kind].toSorted(), ['held', 'leased'], 'of two at one moment one has it');
+  const refused = a.kind === 'held' ? a : b;
+  assert.ok(refused.kind === 'held');
+  assert.match(refused.message, /127\.0\.0\.1:\d+\/postgres\. Stop it .*redis:/);
+  assert.doesNotMatch(refused.message, /culvert@/);
+
+  const winner = a.kind === 'leased' ? 'folder-a' : 'folder-b';
+  const again = await lease(winner, 'boot-3');
+  assert.ok(again.kind === 'leased', 'its own folder, restarted');
+  assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
+  await silence(29_000);
+  assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
+  await silence(1_000);
+  const next = await lease('folder-c', 'boot-4');
+  assert.ok(next.kind === 'leased');
+
+  assert.equal(next.trouble(), null);
+  clock.advance(24_999);
+  assert.equal(next.trouble(), null);
+  clock.advance(1);
+  assert.match(next.trouble() ?? '', /has not been reached for 25 s/);
+  await again.release();
+  assert.equal((await lease('folder-d', 'boot-5')).kind, 'held', 'nobody gives away what is not theirs');
+  await next.release();
+  const last = await lease('folder-d', 'boot-5');
+  assert.ok(last.kind === 'leased');
+  await last.release();
+});
