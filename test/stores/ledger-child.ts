@@ -4,7 +4,7 @@ import { driverNamed } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
 const [driver = '', place = '', bootId = '', what = ''] = process.argv.slice(2);
-const ledger = driverNamed(driver).over(place).ledger(bootId);
+const ledger = await driverNamed(driver).over(place).ledger(bootId);
 
 if (what === 'recover') {
   process.stdout.write('ready\n');
