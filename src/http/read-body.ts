@@ -2,13 +2,20 @@ import type { Failure } from '../kernel/failure.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import type { Exchange } from './exchange.ts';
 
-/**
- * The whole request body. A Failure for a wrong content type (415), more than `limitBytes` (413) or 60 s without
- * progress (408); null when the caller left while sending.
- */
+/** As `readBody`, for JSON: a Failure for another content type too (415). */
 export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Buffer | Failure | null> {
+  const { headers } = exchange.request;
+  const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
+  return refused === null ? readBody(exchange, limitBytes) : Promise.resolve(refused);
+}
+
+/**
+ * The whole request body, of any content type. A Failure for a compressed one (415), more than `limitBytes` (413) or
+ * 60 s without progress (408); null when the caller left while sending.
+ */
+export function readBody(exchange: Exchange, limitBytes: number): Promise<Buffer | Failure | null> {
   const { request, response } = exchange;
-  const refused = wrongMediaType(request.headers['content-type'], request.headers['content-encoding']);
+  const refused = wrongEncoding(request.headers['content-encoding']);
   if (refused !== null) return Promise.resolve(refused);
   const declared = request.headers['content-length'];
   if (declared !== undefined && Number(declared) > limitBytes) {
@@ -49,11 +56,13 @@ export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Bu
   });
 }
 
-function wrongMediaType(contentType: string | undefined, encoding: string | undefined): Failure | null {
-  if (encoding !== undefined && encoding !== 'identity') {
-    const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported; send the body uncompressed.`;
-    return { kind: 'unsupported-encoding', message };
-  }
+function wrongEncoding(encoding: string | undefined): Failure | null {
+  if (encoding === undefined || encoding === 'identity') return null;
+  const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported; send the body uncompressed.`;
+  return { kind: 'unsupported-encoding', message };
+}
+
+function wrongMediaType(contentType: string | undefined): Failure | null {
   if (contentType === 'application/json') return null;
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === 'application/json' || (mediaType?.endsWith('+json') && mediaType.startsWith('application/')))

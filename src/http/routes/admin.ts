@@ -1,0 +1,119 @@
+import { isUtf8 } from 'node:buffer';
+import type { ServerResponse } from 'node:http';
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { readBody, readJsonBody } from '../read-body.ts';
+import { identityHeaders, writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+/** What the routes need of the admin API; `AdminApi` of the admin room fits. */
+export interface AdminBackend {
+  handle(request: {
+    method: AdminMethod;
+    path: string;
+    query: URLSearchParams;
+    body: string;
+    actor: string;
+  }): Promise<AdminAnswer>;
+}
+
+export interface AdminAnswer {
+  status: number;
+  contentType: string;
+  body: string | AsyncIterable<string>;
+  failure?: Failure;
+  members?: Readonly<Record<string, unknown>>;
+}
+
+type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+const prefix = '/admin/v1';
+const methods: readonly AdminMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** The one body that is no JSON. */
+const yamlPath = '/config/check';
+const bodyBytesMax = 1024 * 1024;
+
+/**
+ * Everything below /admin/v1, for the admin key alone. One pattern for all of it: a path that nobody knows is refused
+ * by the same check of the key as any other.
+ */
+export function adminRoutes(api: AdminBackend, clock: Clock): Route[] {
+  return methods.map((method) => ({
+    method,
+    path: `${prefix}/*`,
+    auth: 'admin',
+    quota: 'none',
+    validator: 'admin',
+    dialect: openAiChat,
+    handle: (exchange) => answer(api, clock, method, exchange),
+  }));
+}
+
+async function answer(api: AdminBackend, clock: Clock, method: AdminMethod, exchange: Exchange): Promise<void> {
+  const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
+  // The router decodes before it matches; a path that is written otherwise is no other way in.
+  if (!exchange.path.startsWith(`${prefix}/`)) {
+    return refuse({ kind: 'not-found', message: `There is no ${exchange.path.slice(0, 200)} here.` });
+  }
+  const path = exchange.path.slice(prefix.length);
+  const body = await bodyOf(exchange, path);
+  if (body === null) return;
+  if (typeof body !== 'string') return refuse(body);
+  const query = new URLSearchParams(exchange.search);
+  const reply = await api.handle({ method, path, query, body, actor: 'admin' });
+  if (reply.failure === undefined) return write(exchange, reply);
+  if (Object.keys(reply.members ?? {}).length === 0) return refuse(reply.failure);
+  const error = openAiChat.errorBody(reply.failure, exchange.requestId, clock.wallMs());
+  writeJson(exchange, reply.status, { ...reply.members, ...error } as JsonObject);
+}
+
+/** '' when there is none; null when the caller left while sending. */
+async function bodyOf(exchange: Exchange, path: string): Promise<string | Failure | null> {
+  const { headers, method } = exchange.request;
+  const length = headers['content-length'];
+  const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
+  if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return '';
+  const body = await (path === yamlPath ? readBody : readJsonBody)(exchange, bodyBytesMax);
+  if (!Buffer.isBuffer(body)) return body;
+  return isUtf8(body) ? body.toString('utf8') : invalid(null, 'The request body is not valid UTF-8.');
+}
+
+async function write(exchange: Exchange, { status, contentType, body }: AdminAnswer): Promise<void> {
+  const { request, response } = exchange;
+  const headers = [...identityHeaders(exchange), 'content-type', contentType, 'cache-control', 'no-store'];
+  if (typeof body === 'string') {
+    response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+    response.end(request.method === 'HEAD' ? undefined : body);
+    return;
+  }
+  response.writeHead(status, headers);
+  if (request.method !== 'HEAD') await writePieces(response, body);
+  response.end();
+}
+
+/** No faster than the caller reads; one who leaves, or reads nothing for 60 s, ends it. */
+async function writePieces(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
+  for await (const piece of pieces) {
+    if (response.destroyed) return;
+    if (piece !== '' && !response.write(piece)) await readOn(response);
+  }
+}
+
+function readOn(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const stall = setTimeout(() => response.destroy(), readerStallTimeoutMs);
+    const done = () => {
+      clearTimeout(stall);
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+    if (response.destroyed) done();
+  });
+}

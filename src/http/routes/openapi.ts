@@ -1,0 +1,78 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Route } from '../exchange.ts';
+import { identityHeaders } from '../write-failure.ts';
+
+export interface OpenApiParts {
+  /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
+  admin(): Record<string, unknown>;
+  /** The whole route table, this route too. */
+  routes(): readonly Route[];
+}
+
+type Json = Record<string, unknown>;
+
+/** `GET /openapi.json`: everything that is served. Without a key: it names what there is, and nothing of this server's. */
+export function openApiRoute(parts: OpenApiParts): Route {
+  let document: Buffer | null = null;
+  return {
+    method: 'GET',
+    path: '/openapi.json',
+    auth: 'none',
+    quota: 'none',
+    validator: 'none',
+    dialect: openAiChat,
+    handle(exchange) {
+      document ??= Buffer.from(JSON.stringify(documentOf(parts)));
+      exchange.response.writeHead(200, [
+        ...identityHeaders(exchange),
+        'content-type',
+        'application/json',
+        'content-length',
+        String(document.length),
+      ]);
+      exchange.response.end(exchange.request.method === 'HEAD' ? undefined : document);
+    },
+  };
+}
+
+/** The admin API by its schemas; of the others, which exist and what key they take: their bodies are their vendors'. */
+function documentOf({ admin, routes }: OpenApiParts): Json {
+  const { paths, components, ...rest } = admin() as { paths: Json; components: Json };
+  const others: Record<string, Json> = {};
+  for (const route of routes()) {
+    if (route.path.startsWith('/admin/')) continue;
+    const path = route.path.replace(/:(\w+)/g, '{$1}').replace('*', '{id}');
+    others[path] = { ...others[path], [route.method.toLowerCase()]: described(route, path) };
+  }
+  const schemes = components.securitySchemes as Json;
+  const apiKey = { type: 'http', scheme: 'bearer', description: 'A key, `sk-cv-…`; x-api-key and api-key do as well.' };
+  return {
+    ...rest,
+    paths: { ...others, ...paths },
+    components: { ...components, securitySchemes: { ...schemes, apiKey } },
+  };
+}
+
+const security = { key: [{ apiKey: [] }], admin: [{ adminKey: [] }], none: [] } as const;
+
+function described(route: Route, path: string): Json {
+  return {
+    security: security[route.auth],
+    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...(route.method === 'POST'
+      ? { requestBody: { content: { 'application/json': { schema: { type: 'object' } } } } }
+      : {}),
+    responses: {
+      200: { description: 'OK' },
+      default: {
+        description: 'Refused',
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+      },
+    },
+  };
+}
