@@ -38,15 +38,24 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
       process.stderr.write(`${error.message}\n`);
       return error.exitCode;
     }
-    // Every command opens the data folder in its own way; what keeps it from that needs the same sentence.
-    const unusable = (await import('../stores/sqlite/unusable.ts')).whyUnusable(error);
+    const unusable = await whyUnusable(error);
     if (unusable === null) throw error;
     process.stderr.write(`${unusable}\n`);
     return 1;
   }
 }
 
-function createProgram(parts: CliParts, run: Run, serve: Run): Command {
+/** Every command opens the stores in its own way; what keeps it from that needs the same sentence. */
+async function whyUnusable(error: unknown): Promise<string | null> {
+  const [sqlite, postgres] = await Promise.all([
+    import('../stores/sqlite/unusable.ts'),
+    import('../stores/postgres/unusable.ts'),
+  ]);
+  return sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
+}
+
+/** The whole command line; `run` takes the work of a command, `serve` that of one which goes on until a signal. */
+export function createProgram(parts: CliParts, run: Run, serve: Run): Command {
   const program = new Command('culvert')
     .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
     .version(parts.version)

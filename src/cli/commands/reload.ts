@@ -5,36 +5,40 @@ import { note, print, printJson } from '../print.ts';
 
 interface Reloaded {
   ok: boolean;
-  errors: readonly { file?: string; line: number; column: number; path: string; message: string }[];
+  /** The server's own file. */
+  file: string | null;
+  errors: readonly { line: number; column: number; path: string; message: string }[];
 }
 
 /** `culvert reload`: the running server reads its configuration again; one with errors changes nothing. */
 export async function reload(flags: AdminFlags, parts: CliParts): Promise<number> {
-  const reply = await withAdmin(flags, parts, async (admin) => {
+  const reply = await withAdmin(flags, parts, async (admin): Promise<Reloaded> => {
     if (admin.server === null) throw new CommandFailed('No server runs here, so there is nothing to reload.');
     try {
-      return (await admin.request('POST', '/config/reload', { body: {} })) as Reloaded;
+      await admin.request('POST', '/config/reload');
+      return { ok: true, file: null, errors: [] };
     } catch (error) {
-      const refused = error instanceof AdminRefused ? reloadedIn(error.text) : null;
-      if (refused === null) throw error;
-      return refused;
+      const errors = error instanceof AdminRefused ? errorsIn(error.text) : null;
+      if (errors === null) throw error;
+      const { file } = (await admin.request('GET', '/config')) as Pick<Reloaded, 'file'>;
+      return { ok: false, file, errors };
     }
   });
   if (flags.json) printJson(reply);
   else if (reply.ok) print('The configuration is reloaded.');
   else {
-    for (const { file = 'culvert.yaml', line, column, path, message } of reply.errors)
-      note(`${file}:${line}:${column} ${path === '' ? message : `${path}: ${message}`}`);
+    for (const { line, column, path, message } of reply.errors)
+      note(`${reply.file ?? 'culvert.yaml'}:${line}:${column} ${path === '' ? message : `${path}: ${message}`}`);
     note('The old configuration stays in use.');
   }
   return reply.ok ? 0 : 1;
 }
 
 /** The list of errors in a refusal; null when it is a refusal of another kind. */
-function reloadedIn(text: string): Reloaded | null {
+function errorsIn(text: string): Reloaded['errors'] | null {
   try {
     const { errors } = JSON.parse(text) as Partial<Reloaded>;
-    return Array.isArray(errors) ? { ok: false, errors } : null;
+    return Array.isArray(errors) ? errors : null;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { pastInstant } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
@@ -27,13 +27,30 @@ export async function usage(flags: UsageFlags, parts: CliParts): Promise<number>
       for await (const piece of admin.read('/usage.csv', query)) process.stdout.write(piece);
       return 0;
     }
-    const reply = (await admin.request('GET', '/usage', { query })) as { data: Row[] } & Windows;
+    const reply = await wholeUsage(admin, query);
     if (listForm(flags) === 'json') printJson(reply);
     else if (reply.data.length === 0) note('Nothing was used in this time.');
     else print(usageTable(reply.data, flags.groupBy));
     if (listForm(flags) === 'table' && reply.windows !== undefined) print(`\n${windowTable(reply)}`);
     return 0;
   });
+}
+
+interface Usage extends Windows {
+  data: Row[];
+  next_cursor: string | null;
+}
+
+/** All of its pages: the ledger bounds how many groups there are. */
+async function wholeUsage(admin: AdminClient, query: AdminQuery): Promise<Usage> {
+  const first = (await admin.request('GET', '/usage', { query })) as Usage;
+  const data = [...first.data];
+  for (let cursor = first.next_cursor; cursor !== null; ) {
+    const page = (await admin.request('GET', '/usage', { query: { ...query, cursor } })) as Usage;
+    data.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return { ...first, data, next_cursor: null };
 }
 
 function usageTable(groups: readonly Row[], groupBy: string): string {
