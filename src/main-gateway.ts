@@ -1,4 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { createAdminApi } from './admin/create-admin-api.ts';
+import type { AdminParts } from './admin/parts.ts';
+import type { Stored } from './auth/account-store.ts';
 import { mintAdminKey } from './auth/api-key.ts';
 import { declaredKeys } from './auth/declared-keys.ts';
 import { issueFirstKey } from './auth/issue-key.ts';
@@ -8,16 +11,20 @@ import { isLoopback } from './config/loopback-host.ts';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
+import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
+import { openApiRoute } from './http/routes/openapi.ts';
 import { requestRoute } from './http/routes/requests.ts';
 import { statusRoutes } from './http/routes/status.ts';
+import { usageRoute } from './http/routes/usage.ts';
 import { createGatewayServer } from './http/server.ts';
 import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
+import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
 import { createModelRefresh } from './inference/pipeline/model-refresh.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
@@ -27,16 +34,25 @@ import { createRetryBudget } from './inference/routing/retry-budget.ts';
 import { createTransport } from './inference/transport/send.ts';
 import { systemClock } from './kernel/clock.ts';
 import { systemRandom } from './kernel/random.ts';
-import { crashedEvent } from './metering/crashed.ts';
+import { createSealer } from './kernel/seal.ts';
+import { openStores, StartRefused } from './main-stores.ts';
+import { createPlanBook } from './metering/create-plan-book.ts';
+import { createLimitedAdmission } from './metering/limited-admission.ts';
+import { createNotices } from './metering/notices.ts';
+import type { PlanBook } from './metering/plan-book.ts';
 import { createSettlement } from './metering/settlement.ts';
-import { createUnlimitedAdmission } from './metering/unlimited-admission.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
-import { ensureAdminKey, openDataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
+import {
+  type DataFolder,
+  ensureAdminKey,
+  ensureSecret,
+  openDataFolder,
+  readIfThere,
+  replaceFile,
+} from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
-import { openSqliteKeyStore } from './stores/sqlite/key-store.ts';
-import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -45,6 +61,10 @@ export interface GatewayOptions {
   version: string;
   /** Servers on this machine that the operator has confirmed. */
   locals: readonly LocalServer[];
+  /** As messages name it; null when there is none. */
+  configFile: string | null;
+  checkConfig: AdminParts['checkConfig'];
+  reload: AdminParts['reload'];
 }
 
 export interface Gateway {
@@ -68,9 +88,6 @@ export interface Gateway {
 const firstPruneMs = 60_000;
 const pruneIntervalMs = 3_600_000;
 
-/** A start that cannot go on; its message is a sentence that says what to do. */
-export class StartRefused extends Error {}
-
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { env, log, version } = options;
@@ -83,32 +100,48 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
   if (lock.kind === 'held') throw new StartRefused(lock.message);
 
-  const keyStore = openSqliteKeyStore(folder.culvertDb);
+  const secret = config.storage.secret ?? secretOf(config, folder);
+  const onTrouble = (message: string) => log.error(message);
+  const stores = await openStores({ config, folder, clock, onTrouble }).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
+  const { ledger, counters } = stores;
   const generatedAdmin = config.admin.key === undefined && loopback ? ensureAdminKey(folder, mintAdminKey) : null;
   const declared = (from: Config) => declaredKeys(from, generatedAdmin?.key ?? null);
   const ring = createKeyRing(clock, declared(config));
-  const keyWatch = watchKeys(ring, keyStore, (error) => log.error({ error: String(error) }, 'keys could not be read'));
+  let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let plans = bookOfPlans();
+
+  function bookOfPlans(): PlanBook {
+    const onUnreadable = (name: string) =>
+      log.warn({ plan: name }, 'a stored plan cannot be read any more: its accounts have the default plan');
+    return createPlanBook({ config, stored: stored.plans, onUnreadable });
+  }
+
+  const keyWatch = watchKeys(
+    stores.accounts,
+    (next) => {
+      stored = next;
+      // Before the ring, whose new principals ask the book for their limits.
+      plans = bookOfPlans();
+      ring.restock(next);
+    },
+    (error) => log.error({ error: String(error) }, 'keys could not be read'),
+  );
   await keyWatch.poll();
   let newUserKey: string | null = null;
   if (ring.userKeys() === 0) {
     if (!loopback) {
+      await stores.close();
       lock.release();
       throw new StartRefused(
         `No key is configured, and ${config.server.host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
       );
     }
-    newUserKey = (await issueFirstKey(keyStore, config.default_plan, clock.wallMs()))?.key.secret ?? null;
+    newUserKey = (await issueFirstKey(stores.accounts, config.default_plan, clock.wallMs()))?.minted.secret ?? null;
     await keyWatch.poll();
   }
-
-  const bootId = randomUUID();
-  const ledger = openSqliteLedger({
-    file: folder.ledgerDb,
-    bootId,
-    clock,
-    chargeCrashed: crashedEvent,
-    onTrouble: (message) => log.error(message),
-  });
   const recovered = await ledger.recover();
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
@@ -138,6 +171,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       env,
       locals,
       known,
+      plans: () => plans,
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),
     });
@@ -171,6 +205,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),
   });
 
+  const notices = createNotices({ store: stores.notices, plans: () => plans, clock, post: postNotice, onTrouble });
   const logRequest = requestLog(log);
   const services: Services = {
     clock,
@@ -178,8 +213,22 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     transport,
     health,
     retryBudget: createRetryBudget(),
-    admission: createUnlimitedAdmission(ledger, bootId),
-    settlement: createSettlement(ledger, () => undefined),
+    admission: createLimitedAdmission({
+      counters,
+      ledger,
+      plans: () => plans,
+      bootId: stores.bootId,
+      clock,
+      observe: notices.observe,
+    }),
+    settlement: createSettlement(ledger, (reservation, spent) => counters.settle(reservation.held, spent)),
+    idempotency: createIdempotency({
+      store: stores.replies,
+      sealer: createSealer(secret, 'idempotent replies'),
+      bootId: stores.bootId,
+      clock,
+      onTrouble,
+    }),
     conversations: createConversationReader(createConversationWorkers()),
     snapshot: () => snapshot,
     finished(event) {
@@ -200,15 +249,36 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
+  const troubles = () => ({ ...stores.troubles(), keys: keyWatch.trouble() });
+  const admin = createAdminApi({
+    clock,
+    version,
+    store: stores.accounts,
+    refresh: () => keyWatch.poll(),
+    ledger,
+    plans: () => plans,
+    counters,
+    snapshot: () => snapshot,
+    health,
+    transport,
+    configFile: options.configFile,
+    checkConfig: options.checkConfig,
+    reload: options.reload,
+    troubles,
+    onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
+  });
   const routes: readonly Route[] = [
     chatRoute(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),
+    usageRoute({ counters, ledger, plans: () => plans, clock }),
+    ...adminRoutes(admin, clock),
+    openApiRoute({ admin: () => admin.openApi(), routes: () => routes }),
     ...statusRoutes({
       services,
       version,
       draining: () => server.draining,
-      storeTrouble: () => ledger.trouble() ?? keyWatch.trouble(),
+      storeTrouble: () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null,
     }),
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];
@@ -216,12 +286,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     clock,
     admission: services.admission,
     routes,
-    authenticate: (headers) => ring.authenticate(headers),
+    authenticate: (headers, addressOf) => ring.authenticate(headers, addressOf),
     authenticateAdmin(headers) {
       const answer = ring.authenticateAdmin(headers);
       return answer === 'admin' ? null : answer;
     },
     corsOrigins: () => snapshot.config.server.cors_origins,
+    trustedProxies: () => snapshot.config.server.trusted_proxies,
     onUnexpected: (error, requestId) =>
       log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error'),
   });
@@ -239,12 +310,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const url = urlOf(config.server.host, address.port);
   lock.announce(url);
+  void notices.start();
 
   const modelsKnown = modelRefresh.look();
-  const prune = () =>
-    void ledger
-      .prune(clock.wallMs() - snapshot.config.storage.retention)
-      .catch((error: unknown) => log.error({ error: String(error) }, 'old requests could not be removed'));
+  const prune = () => {
+    const nowMs = clock.wallMs();
+    Promise.all([ledger.prune(nowMs - snapshot.config.storage.retention), stores.replies.sweep(nowMs)]).catch(
+      (error: unknown) => log.error({ error: String(error) }, 'old requests could not be removed'),
+    );
+  };
   // Soon after the start too: a server that is restarted every hour would keep everything for ever.
   const firstPrune = setTimeout(prune, firstPruneMs);
   const pruneTimer = setInterval(prune, pruneIntervalMs);
@@ -256,8 +330,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await simulator?.close();
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
-    await ledger.shutdown();
-    await keyStore.close();
+    await notices.stop();
+    await stores.close();
     if (lock.kind === 'locked') lock.release();
   }
 
@@ -270,6 +344,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     modelsKnown,
     async reconfigure(next) {
       config = next;
+      plans = bookOfPlans();
       ring.declare(declared(next));
       await renew();
       await modelRefresh.look();
@@ -287,4 +362,30 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await closeStores();
     },
   };
+}
+
+/** Where replicas share a database they must share the secret too: what one seals another opens. */
+function secretOf({ storage }: Config, folder: DataFolder): string {
+  if (storage.database === 'sqlite') return ensureSecret(folder, () => randomBytes(32).toString('base64'));
+  throw new StartRefused(
+    'storage.secret is needed with PostgreSQL, the same on every replica: openssl rand -base64 32 makes one.',
+  );
+}
+
+/** Redirects are not followed: a notice goes where the plan says. */
+async function postNotice(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  timeoutMs: number,
+): Promise<number> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers,
+    body,
+    redirect: 'manual',
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  await response.body?.cancel();
+  return response.status;
 }

@@ -1,4 +1,6 @@
+import type { Reloaded } from './admin/parts.ts';
 import { startMessage } from './cli/start-table.ts';
+import { checkConfigText } from './config/check.ts';
 import { findConfigFile, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import type { Config } from './config/schema.ts';
@@ -6,7 +8,8 @@ import { watchConfig } from './config/watch.ts';
 import { providersInEnvironment } from './inference/providers/catalog.ts';
 import { probeGet } from './inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from './inference/providers/probe-local.ts';
-import { type Gateway, openGateway, StartRefused } from './main-gateway.ts';
+import { type Gateway, openGateway } from './main-gateway.ts';
+import { StartRefused } from './main-stores.ts';
 import { createLog } from './observe/log.ts';
 
 export interface StartOptions {
@@ -25,7 +28,8 @@ const listWaitMs = 1_500;
 export async function start(options: StartOptions): Promise<number> {
   const env = process.env;
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
-  const load = () => loadConfig({ file, env, implicitProviders: providersInEnvironment(env).map(({ id }) => id) });
+  const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
+  const load = () => loadConfig({ file, env, implicitProviders });
   const loaded = load();
   if (!loaded.ok) {
     for (const problem of loaded.errors) console.error(formatProblem(problem));
@@ -53,6 +57,10 @@ export async function start(options: StartOptions): Promise<number> {
       log,
       version: options.version,
       locals: wanted === 'on' ? await probing : [],
+      configFile: file,
+      checkConfig: (text) =>
+        checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
+      reload: () => reload('the admin API'),
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
@@ -74,7 +82,7 @@ export async function start(options: StartOptions): Promise<number> {
 
   let current = config;
   const watch = watchConfig({ sources: loaded.sources, onChange: () => void reload('the file changed') });
-  async function reload(why: string): Promise<void> {
+  async function reload(why: string): Promise<Reloaded> {
     const next = load();
     watch.update(next.sources);
     if (!next.ok) {
@@ -83,7 +91,7 @@ export async function start(options: StartOptions): Promise<number> {
         `configuration not reloaded (${why}): it has errors, the old one stays in use`,
       );
       flush();
-      return;
+      return next;
     }
     const config = overridden(next.config);
     for (const key of needsRestart(current, config)) log.warn(`${key} changed: it takes effect at the next start`);
@@ -92,6 +100,7 @@ export async function start(options: StartOptions): Promise<number> {
     await gateway.reconfigure(config);
     log.info(`configuration reloaded (${why})`);
     flush();
+    return { ok: true, config };
   }
   process.on('SIGHUP', () => void reload('SIGHUP'));
 
@@ -154,6 +163,10 @@ const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   'server.host': ({ server }) => server.host,
   'server.port': ({ server }) => server.port,
   'storage.data_dir': ({ storage }) => storage.data_dir,
+  'storage.database': ({ storage }) => storage.database,
+  'storage.state': ({ storage }) => storage.state,
+  'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
+  'storage.secret': ({ storage }) => storage.secret,
   'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
 };
 

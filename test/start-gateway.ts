@@ -50,7 +50,16 @@ export async function startGateway(
     return checked.config;
   };
   const log = parts.log ?? (await createLog({ level: 'silent', form: 'json' })).log;
-  const gateway = await openGateway({ config: parse(config), env: {}, log, version: '0.0.0-test', locals: [] });
+  const gateway = await openGateway({
+    config: parse(config),
+    env: {},
+    log,
+    version: '0.0.0-test',
+    locals: [],
+    configFile: null,
+    checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
+    reload: async () => ({ ok: true, config: parse(config) }),
+  });
   let closed = false;
   const close = async (graceMs: number) => {
     if (closed) return;

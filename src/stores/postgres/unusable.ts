@@ -21,6 +21,13 @@ export function whyUnusable(error: unknown, place: string): string | null {
   return null;
 }
 
+/** Whether it may be usable in a moment: not there yet, starting, or full. A wrong password stays wrong. */
+export function mayPass(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== null) return state === '53300' || state.startsWith('57') || state.startsWith('08');
+  return !(error instanceof NewerSchema);
+}
+
 /** Both addresses of a name that has two may have refused: then the error holds theirs. */
 function socketCode(error: Error): string | null {
   const first = error instanceof AggregateError ? error.errors[0] : error;

@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AccountStore } from './auth/account-store.ts';
+import type { Config } from './config/schema.ts';
+import type { Clock } from './kernel/clock.ts';
+import type { Counters } from './metering/counters.ts';
+import { crashedEvent } from './metering/crashed.ts';
+import type { Ledger } from './metering/ledger.ts';
+import { createMemoryCounters } from './metering/memory-counters.ts';
+import type { NoticeStore } from './metering/notice-store.ts';
+import type { ReplyStore } from './metering/reply-store.ts';
+import { bucketsOf, scopesOf } from './metering/scope.ts';
+import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
+import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
+import { openSqliteLedger } from './stores/sqlite/ledger.ts';
+import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
+import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
+
+/** A start that cannot go on; its message is a sentence that says what to do. */
+export class StartRefused extends Error {}
+
+/** Everything that is kept, behind its ports, whichever drivers the configuration names. */
+export interface Stores {
+  accounts: AccountStore;
+  ledger: Ledger;
+  counters: Counters;
+  replies: ReplyStore;
+  notices: NoticeStore;
+  /** Names this process in reservations and replies. */
+  bootId: string;
+  /** Why nothing can be admitted right now, by what is to blame. */
+  troubles(): { ledger: string | null; counters: string | null };
+  /** After the last request. */
+  close(): Promise<void>;
+}
+
+export interface StoreOptions {
+  config: Config;
+  folder: DataFolder;
+  clock: Clock;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/**
+ * Opens what `storage` names. The caller holds the data folder's lock. Throws `StartRefused` where the operator can
+ * mend it.
+ */
+export function openStores(options: StoreOptions): Promise<Stores> {
+  return options.config.storage.database === 'sqlite' ? openEmbedded(options) : openShared(options);
+}
+
+async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
+  const bootId = randomUUID();
+  const accounts = openSqliteAccountStore(folder.culvertDb);
+  const ledger = openSqliteLedger({
+    file: folder.ledgerDb,
+    bootId,
+    clock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble,
+  });
+  const counters = createMemoryCounters({ clock, books: ledger });
+  const replies = openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble });
+  const notices = openSqliteNoticeStore(folder.culvertDb);
+  return {
+    accounts,
+    ledger,
+    counters,
+    replies,
+    notices,
+    bootId,
+    troubles: () => ({ ledger: ledger.trouble(), counters: counters.trouble() }),
+    async close() {
+      await counters.close();
+      await ledger.shutdown();
+      await replies.close();
+      await notices.close();
+      await accounts.close();
+    },
+  };
+}
+
+/** A database that is only just coming up is waited for so long: whoever starts everything at once need not order it. */
+const reachMaxMs = 60_000;
+const reachRetryMs = 1_000;
+/** What dead replicas left open is looked for so often, by every replica. */
+const recoverIntervalMs = 10_000;
+
+async function openShared({ config, folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
+  const { storage } = config;
+  const bootId = randomUUID();
+  // Loaded at need: `pg` and the Redis client cost a laptop nothing.
+  const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
+  const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
+  const { createPostgresNoticeStore } = await import('./stores/postgres/notice-store.ts');
+  const { createPostgresReplyStore } = await import('./stores/postgres/reply-store.ts');
+  const { takeLease } = await import('./stores/postgres/lease.ts');
+  const database = await reachPostgres(storage.database, onTrouble);
+
+  const lease =
+    storage.state === 'memory'
+      ? await takeLease({ database, folderId: folderIdOf(folder), bootId, clock })
+      : { kind: 'leased' as const, trouble: () => null, release: async () => {} };
+  if (lease.kind === 'held') {
+    await database.close();
+    throw new StartRefused(lease.message);
+  }
+  const ledger = await openPostgresLedger({
+    database,
+    bootId,
+    clock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble,
+  });
+  const memory = (share?: () => number) =>
+    createMemoryCounters({ clock, books: ledger, ...(share === undefined ? {} : { share }) });
+  const counters = storage.state === 'memory' ? memory() : await openRedisCounters();
+
+  async function openRedisCounters(): Promise<Counters> {
+    const { createRedisCounters } = await import('./stores/redis/counters.ts');
+    const redis = createRedisCounters({ url: storage.state, books: ledger, scopesOf, clock, onTrouble });
+    if (storage.on_state_loss === 'deny') return redis;
+    const { createLocalOnLoss } = await import('./metering/state-loss.ts');
+    return createLocalOnLoss({ primary: redis, localWith: memory, ledger, onTrouble });
+  }
+
+  const recoverTimer = setInterval(() => {
+    ledger.recover().then(
+      (requests) => {
+        if (requests > 0) onTrouble(`${requests} requests of a dead replica were charged at their estimate`);
+      },
+      // The ledger itself says when it cannot be reached.
+      () => undefined,
+    );
+  }, recoverIntervalMs);
+  recoverTimer.unref();
+
+  return {
+    accounts: createPostgresAccountStore(database),
+    ledger,
+    counters,
+    replies: createPostgresReplyStore(database),
+    notices: createPostgresNoticeStore(database),
+    bootId,
+    troubles: () => ({ ledger: ledger.trouble() ?? lease.trouble(), counters: counters.trouble() }),
+    async close() {
+      clearInterval(recoverTimer);
+      await counters.close();
+      await ledger.shutdown();
+      await lease.release();
+      await database.close();
+    },
+  };
+}
+
+async function reachPostgres(url: string, onTrouble: (message: string) => void) {
+  const { openPostgres } = await import('./stores/postgres/open.ts');
+  const { mayPass, whyUnusable } = await import('./stores/postgres/unusable.ts');
+  const untilMs = performance.now() + reachMaxMs;
+  for (let told = false; ; told = true) {
+    try {
+      return await openPostgres(url);
+    } catch (error) {
+      const why = whyUnusable(error, placeOf(url));
+      if (why === null) throw error;
+      if (!mayPass(error) || performance.now() > untilMs) throw new StartRefused(why);
+      if (!told) onTrouble(`${why} Waiting for it, at most ${reachMaxMs / 1_000} s.`);
+      await pause(reachRetryMs);
+    }
+  }
+}
+
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+/** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
+function folderIdOf(folder: DataFolder): string {
+  const file = join(folder.path, 'folder.id');
+  const kept = readIfThere(file)?.trim();
+  if (kept !== undefined && kept !== '') return kept;
+  const made = randomUUID();
+  replaceFile(file, `${made}\n`);
+  return made;
+}
