@@ -54,6 +54,7 @@ test('it never begins before the newest bucket of an earlier run', () => {
   quota.startAt(900_000);
   assert.equal(quota.nowMs(), 1_000_000, 'an old one changes nothing');
   quota.startAt(1_200_000);
+  assert.equal(quota.toWallMs(1_200_500), at.wallMs + 500);
   assert.equal(quota.nowMs(), 1_200_000);
   assert.equal(quota.toWallMs(1_200_500), at.wallMs + 500);
   pass(700);
