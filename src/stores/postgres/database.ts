@@ -177,8 +177,8 @@ function isConnectionLoss(message: string): boolean {
   return /terminated|not queryable|timeout/i.test(message);
 }
 
-/** For people: never user, password or parameters. */
-function placeOf(url: string): string {
+/** For people: host, port and database of a URL, never user, password or parameters. */
+export function placeOf(url: string): string {
   try {
     const { host, pathname } = new URL(url);
     return `${host === '' ? 'localhost' : host}${pathname}`;

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Run } from './database.ts';
 
 /** A statement that was sent before may still be running: the server ends it after 250 ms. */
-const settleMs = 2_000;
+export const leftoverSettleMs = 1_500;
 /** What does not fit is charged at its estimate when this process ends. */
 const leftoversMax = 100_000;
 const batchRowsMax = 1_000;
@@ -13,8 +13,8 @@ export interface Leftovers {
   unwanted(requestId: string): void;
   /** Its close could not be written: it is left to the next recovery, which charges the estimate. */
   disowned(requestId: string): void;
-  /** Sees to those that are old enough. */
-  sweep(run: Run): Promise<void>;
+  /** Sees to those that came so long ago. */
+  sweep(run: Run, olderThanMs: number): Promise<void>;
 }
 
 export function createLeftovers(clock: Clock): Leftovers {
@@ -26,10 +26,10 @@ export function createLeftovers(clock: Clock): Leftovers {
     if (list.size < leftoversMax) list.set(requestId, clock.monotonicMs());
   }
 
-  async function sweepList(list: Map<string, number>, run: Run, statement: string): Promise<void> {
+  async function sweepList(list: Map<string, number>, run: Run, statement: string, olderThanMs: number): Promise<void> {
     const ids: string[] = [];
     for (const [id, sinceMs] of list) {
-      if (clock.monotonicMs() - sinceMs < settleMs || ids.length === batchRowsMax) break;
+      if (clock.monotonicMs() - sinceMs < olderThanMs || ids.length === batchRowsMax) break;
       ids.push(id);
     }
     if (ids.length === 0) return;
@@ -40,10 +40,15 @@ export function createLeftovers(clock: Clock): Leftovers {
   return {
     unwanted: (requestId) => add(unwanted, requestId),
     disowned: (requestId) => add(disowned, requestId),
-    async sweep(run) {
-      await sweepList(unwanted, run, 'DELETE FROM culvert.reservation WHERE request_id = ANY($1)');
+    async sweep(run, olderThanMs) {
+      await sweepList(unwanted, run, 'DELETE FROM culvert.reservation WHERE request_id = ANY($1)', olderThanMs);
       // A boot that never was is over.
-      await sweepList(disowned, run, `UPDATE culvert.reservation SET boot_id = '' WHERE request_id = ANY($1)`);
+      await sweepList(
+        disowned,
+        run,
+        `UPDATE culvert.reservation SET boot_id = '' WHERE request_id = ANY($1)`,
+        olderThanMs,
+      );
     },
   };
 }

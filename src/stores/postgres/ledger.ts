@@ -6,7 +6,7 @@ import { createTroubleReport } from '../sqlite/tell-trouble.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { createCloseQueue } from './ledger-closes.ts';
-import { createLeftovers } from './ledger-leftovers.ts';
+import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
 import { createOpenQueue } from './ledger-opens.ts';
 import { pruneLedger } from './ledger-prune.ts';
 import {
@@ -42,6 +42,7 @@ const reservedMax = 200_000;
 /** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
 const ownClosesWaitMs = 250;
 const shutdownWaitMs = 5_000;
+const sweepIntervalMs = 1_000;
 /** `usageRowsMax` of the port. */
 const usageRowsMax = 10_000;
 
@@ -74,12 +75,11 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     },
   });
   const troubles = createTroubleReport(() => fault, onTrouble);
-  const boots = createBoots(database, bootId, clock, (error) => {
-    hear(error);
-    if (error === null) leftovers.sweep(run).catch(() => {});
-  });
+  const boots = createBoots(database, bootId, clock, hear);
   // Before the first reservation, which would look like a dead boot's without it.
   await boots.begin();
+  const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
+  sweeping.unref();
 
   /** After this process' own closes are written. */
   async function reading<T>(read: () => Promise<T>): Promise<T> {
@@ -119,8 +119,13 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       opens.refuse('Culvert is shutting down');
       await opens.drain();
       await closes.flush(shutdownWaitMs);
-      // What is left open, another process charges: at once, or after 30 s when this cannot be said.
-      await boots.end().catch(() => {});
+      clearInterval(sweeping);
+      try {
+        await leftovers.sweep(run, 0);
+        await boots.end();
+      } catch {
+        // What is left open is charged by another process after 30 s of silence then, instead of at once.
+      }
     },
   };
 }

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, fakeClock, systemClock } from '../../src/kernel/clock.ts';
+import { FailureError } from '../../src/kernel/failure.ts';
+import { crashedEvent } from '../../src/metering/crashed.ts';
+import type { Ledger } from '../../src/metering/ledger.ts';
+import { bucketsOf, scopesOf } from '../../src/metering/scope.ts';
+import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
+import type { Database, PoolSizes } from '../../src/stores/postgres/database.ts';
+import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
+import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
+import { reservationRow, usageEvent } from '../stores/rows.ts';
+import { startCuttingProxy } from './cutting-proxy.ts';
+
+interface Replica {
+  database: Database;
+  ledger: Ledger;
+  told: string[];
+}
+
+async function replica(
+  t: TestContext,
+  url: string,
+  bootId: string,
+  { clock = systemClock, sizes }: { clock?: Clock; sizes?: PoolSizes } = {},
+): Promise<Replica> {
+  const database = await openPostgres(url, sizes);
+  const told: string[] = [];
+  const ledger = await openPostgresLedger({
+    database,
+    bootId,
+    clock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble: (message) => told.push(message),
+  });
+  t.after(async () => {
+    await ledger.shutdown();
+    await database.close();
+  });
+  return { database, ledger, told };
+}
+
+/** How long the refusal took, in ms. */
+async function refusedAfterMs(work: Promise<unknown>): Promise<number> {
+  const sinceMs = performance.now();
+  const error: unknown = await work.then(
+    () => assert.fail('it was not refused'),
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof FailureError, String(error));
+  assert.equal(error.failure.kind, 'quota-unavailable');
+  assert.doesNotMatch(JSON.stringify(error.failure), /127\.0\.0\.1|culvert@/);
+  return performance.now() - sinceMs;
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (let round = 0; round < 200; round += 1) {
+    if (await holds()) return;
+    await pause(25);
+  }
+  assert.fail(`waited 5 s for: ${what}`);
+}
+
+async function count(database: Database, sql: string): Promise<number> {
+  const { rows } = await database.rest.run<{ count: number }>(`SELECT count(*) AS count FROM ${sql}`);
+  return rows[0]?.count ?? Number.NaN;
+}
+
+/** What a machine under load may add to 250 ms. */
+const slackMs = 150;
+
+test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
+  const server: StartedPostgres = await startPostgres(t);
+
+  await t.test(
+    'F46 killed -9 and back: refused within 250 ms, served again without a restart, no row lost',
+    async (t) => {
+      const { database, ledger, told } = await replica(t, server.newDatabase(), 'boot-1');
+      const accounts = createPostgresAccountStore(database);
+      const rows = Array.from({ length: 40 }, () => reservationRow());
+      await Promise.all(rows.map((row) => ledger.open(row)));
+      for (const row of rows.slice(0, 20)) ledger.close(usageEvent(row));
+      await ledger.flush();
+      await server.stop('SIGKILL');
+
+      for (const row of rows.slice(20)) ledger.close(usageEvent(row));
+      const waits = Array.from({ length: 30 }, () => refusedAfterMs(ledger.open(reservationRow())));
+      for (const waitedMs of await Promise.all(waits)) assert.ok(waitedMs < 250 + slackMs, `${waitedMs} ms`);
+      await refusedAfterMs(accounts.version());
+      await refusedAfterMs(ledger.find(rows[0]!.requestId, null));
+      assert.match(
+        ledger.trouble() ?? '',
+        /^127\.0\.0\.1:\d+\/culvert_\d+_\d+: PostgreSQL cannot be reached: .*ECONNREFUSED/,
+      );
+      assert.match(told.join('\n'), /requests cannot be recorded/);
+
+      await server.restart();
+      const sinceMs = performance.now();
+      await until('an open that passes', () =>
+        ledger.open(reservationRow({ requestId: rows[0]!.requestId.replace(/.$/, 'x') })).then(
+          () => true,
+          () => false,
+        ),
+      );
+      assert.ok(performance.now() - sinceMs < 2_000);
+      assert.equal(await accounts.version(), 1);
+      await until('the closes of the outage', async () => (await count(database, 'culvert.usage_event')) === 40);
+      for (const row of rows) assert.equal((await ledger.find(row.requestId, 'dev'))?.class, 'ok');
+      assert.equal(ledger.gauges().dropped, 0);
+      await until('the end of the trouble', () => ledger.trouble() === null);
+    },
+  );
+
+  await t.test('F47 the answer to an open is lost: it is asked again, and stands there once', async (t) => {
+    const proxy = await startCuttingProxy(t, server.port);
+    const url = server.newDatabase();
+    const direct = await replica(t, url, 'boot-0');
+    const { ledger } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1');
+    await ledger.open(reservationRow());
+    proxy.cutAfter('bulk-reservation');
+    const row = reservationRow();
+    await ledger.open(row);
+    assert.equal(proxy.cuts(), 1);
+    assert.equal(await count(direct.database, 'culvert.reservation'), 2);
+    ledger.close(usageEvent(row));
+    assert.equal((await ledger.find(row.requestId, null))?.class, 'ok');
+  });
+
+  await t.test('F47 the answer to COMMIT of settlements is lost: each is written and counted once', async (t) => {
+    const proxy = await startCuttingProxy(t, server.port);
+    const url = server.newDatabase();
+    const { ledger, database } = await replica(t, url.replace(`:${server.port}/`, `:${proxy.port}/`), 'boot-1');
+    const rows = Array.from({ length: 50 }, () => reservationRow());
+    await Promise.all(rows.map((row) => ledger.open(row)));
+    proxy.cutAfter('COMMIT');
+    for (const row of rows) ledger.close(usageEvent(row));
+    await ledger.flush();
+    assert.equal(proxy.cuts(), 1);
+    assert.equal(await count(database, 'culvert.usage_event'), 50);
+    assert.equal(await count(database, 'culvert.reservation'), 0);
+    const buckets = await ledger.buckets(['a:dev']);
+    assert.equal(
+      buckets.filter((row) => row.grainMs === 3_600_000).reduce((sum, row) => sum + row.units, 0),
+      50_000,
+    );
+  });
+
+  await t.test('F48 two connections and a lock: refused at 250 ms, and nothing of it stays', async (t) => {
+    const { database, ledger } = await replica(t, server.newDatabase(), 'boot-1', {
+      sizes: { opens: 2, closes: 1, rest: 2 },
+    });
+    await ledger.open(reservationRow());
+    await database.rest.transaction('write', async (run) => {
+      await run('LOCK TABLE culvert.reservation IN ACCESS EXCLUSIVE MODE');
+      const waits: Promise<number>[] = [];
+      for (let round = 0; round < 8; round += 1) {
+        waits.push(refusedAfterMs(ledger.open(reservationRow())));
+        await pause(20);
+      }
+      for (const waitedMs of await Promise.all(waits))
+        assert.ok(waitedMs >= 245 && waitedMs < 250 + slackMs, `${waitedMs} ms`);
+    });
+    await until('an open that passes', () =>
+      ledger.open(reservationRow({ alias: 'after' })).then(
+        () => true,
+        () => false,
+      ),
+    );
+    // Whatever arrived late is taken out again.
+    await until('two reservations', async () => (await count(database, 'culvert.reservation')) === 2);
+  });
+
+  await t.test('F38 the reservations of a silent boot are charged once, by one of all who look', async (t) => {
+    const url = server.newDatabase();
+    const clock = fakeClock(Date.now());
+    const dead = await replica(t, url, 'dead');
+    const lives = await Promise.all(['a', 'b', 'c'].map((boot) => replica(t, url, boot, { clock })));
+    const { database } = lives[0]!;
+    await Promise.all(Array.from({ length: 500 }, () => dead.ledger.open(reservationRow({ bootId: 'dead' }))));
+    const recoverAll = async () => {
+      const counts = await Promise.all(lives.map(({ ledger }) => ledger.recover()));
+      return counts.reduce((sum, one) => sum + one, 0);
+    };
+    const silence = (ms: number) =>
+      database.rest.run(`UPDATE culvert.boot SET seen_ms = seen_ms - ${ms} WHERE id = 'dead'`);
+    clock.advance(10_000);
+    assert.equal(await recoverAll(), 0, 'it beat just now');
+    await silence(29_000);
+    assert.equal(await recoverAll(), 0, 'silent, but not yet for 30 s');
+    await silence(1_000);
+    assert.equal(await recoverAll(), 500);
+    assert.equal(await recoverAll(), 0);
+    assert.equal(await count(database, `culvert.usage_event WHERE class = 'crashed' AND cost_milli = 1000`), 500);
+    const buckets = await lives[0]!.ledger.buckets(['a:dev']);
+    const hours = buckets.filter((row) => row.grainMs === 3_600_000);
+    assert.equal(
+      hours.reduce((sum, row) => sum + row.units, 0),
+      500_000,
+    );
+  });
+
+  await t.test('F46 after an outage in which everybody was silent nobody is taken for dead', async (t) => {
+    const url = server.newDatabase();
+    const clock = fakeClock(Date.now());
+    const other = await replica(t, url, 'other');
+    await other.ledger.open(reservationRow({ bootId: 'other' }));
+    // A replica that comes up now has heard nobody yet.
+    const judge = await replica(t, url, 'judge', { clock });
+    await judge.database.rest.run(`UPDATE culvert.boot SET seen_ms = seen_ms - 60000 WHERE id = 'other'`);
+    assert.equal(await judge.ledger.recover(), 0);
+    clock.advance(9_999);
+    assert.equal(await judge.ledger.recover(), 0);
+    clock.advance(1);
+    assert.equal(await judge.ledger.recover(), 1);
+  });
+
+  await t.test('F46 a settlement that waited 30 s in vain is charged at its estimate', async (t) => {
+    const clock = fakeClock(Date.now());
+    const { ledger, database, told } = await replica(t, server.newDatabase(), 'boot-1', { clock });
+    const row = reservationRow();
+    await ledger.open(row);
+    await server.stop('SIGKILL');
+    ledger.close(usageEvent(row));
+    clock.advance(30_000);
+    await until('the close to be given up', () => ledger.gauges().dropped === 1);
+    assert.match(told.join('\n'), new RegExp(`the end of ${row.requestId} could not be written`));
+    await server.restart();
+    clock.advance(2_000);
+    await until('the reservation to be charged', async () => (await ledger.recover().catch(() => 0)) === 1);
+    const event = await ledger.find(row.requestId, 'dev');
+    assert.equal(event?.usageSource, 'estimated');
+    assert.equal(event?.costMilli, 1_000);
+    assert.equal(await count(database, 'culvert.reservation'), 0);
+  });
+
+  await t.test('F52 three replicas settle for one account: buckets, roll-ups and events say the same', async (t) => {
+    const url = server.newDatabase();
+    const replicas = await Promise.all(['a', 'b', 'c'].map((boot) => replica(t, url, boot)));
+    const settle = async ({ ledger }: Replica, bootId: string) => {
+      for (let round = 0; round < 8; round += 1) {
+        const rows = Array.from({ length: 40 }, (_, at) =>
+          reservationRow({ bootId, tier: at % 2 === 0 ? 'big' : null, tenant: `dev/${at % 3}`, alias: `m${at % 4}` }),
+        );
+        await Promise.all(rows.map((row) => ledger.open(row)));
+        for (const row of rows) ledger.close(usageEvent(row, { costMilli: 50 }));
+      }
+      await ledger.flush();
+    };
+    await Promise.all(replicas.map((one, at) => settle(one, 'abc'[at]!)));
+    const { ledger, database } = replicas[0]!;
+    const all = 3 * 8 * 40;
+    assert.equal(await count(database, 'culvert.usage_event'), all);
+    const [usage] = await ledger.usage({ account: 'dev', groupBy: 'account', fromMs: 0, toMs: Date.now() + 3_600_000 });
+    assert.deepEqual(
+      { requests: usage?.requests, milliUnits: usage?.milliUnits },
+      { requests: all, milliUnits: all * 50 },
+    );
+    const buckets = await ledger.buckets(['a:dev', 'a:dev#big']);
+    const sum = (scope: string, grainMs: number) =>
+      buckets
+        .filter((row) => row.scope === scope && row.grainMs === grainMs)
+        .reduce((units, row) => units + row.units, 0);
+    assert.equal(sum('a:dev', 60_000), all * 50);
+    assert.equal(sum('a:dev', 3_600_000), all * 50);
+    assert.equal(sum('a:dev#big', 60_000), (all * 50) / 2);
+    assert.equal(await count(database, 'culvert.reservation'), 0);
+  });
+
+  await t.test(
+    'F44 a seed is of one instant: each request is settled or open in it, never both, never neither',
+    async (t) => {
+      const url = server.newDatabase();
+      const { ledger } = await replica(t, url, 'a');
+      const reader = await replica(t, url, 'b');
+      const rows = Array.from({ length: 600 }, () => reservationRow({ bootId: 'a' }));
+      await Promise.all(rows.map((row) => ledger.open(row)));
+      const ids = rows.map((row) => row.requestId);
+      const scopes = scopesOf({ account: 'dev', tenant: 'dev/laptop', tier: null });
+      const closing = (async () => {
+        for (const row of rows) {
+          ledger.close(usageEvent(row));
+          if (Math.random() < 0.2) await pause(1);
+        }
+      })();
+      for (let look = 0; look < 30; look += 1) {
+        const seed = await reader.ledger.seed('dev', scopes, ids);
+        const open = seed.open.map((row) => row.requestId);
+        assert.deepEqual([...open, ...seed.settled.keys()].toSorted(), ids.toSorted());
+        const settledUnits = seed.buckets
+          .filter((row) => row.scope === 'a:dev' && row.grainMs === 60_000)
+          .reduce((units, row) => units + row.units, 0);
+        assert.equal(settledUnits, seed.settled.size * 1_000);
+      }
+      await closing;
+    },
+  );
+
+  await t.test('S4 what PostgreSQL cannot keep in text neither breaks a batch nor a look-up', async (t) => {
+    const { ledger } = await replica(t, server.newDatabase(), 'boot-1');
+    const rows = Array.from({ length: 3 }, () => reservationRow());
+    await Promise.all(rows.map((row) => ledger.open(row)));
+    ledger.close(usageEvent(rows[0]!, { user: 'a\0b', clientRequestId: 'half \ud800' }));
+    ledger.close(usageEvent(rows[1]!, { user: `'); DROP TABLE culvert.usage_event; --` }));
+    // A number of no integer's size: this one cannot be written at all.
+    ledger.close(usageEvent(rows[2]!, { outputTokens: 1e300 }));
+    assert.equal((await ledger.find(rows[0]!.requestId, 'dev'))?.user, 'a\uFFFDb');
+    assert.equal((await ledger.find(rows[1]!.requestId, 'dev'))?.user, `'); DROP TABLE culvert.usage_event; --`);
+    assert.equal(await ledger.find('\0', null), null);
+    assert.equal(ledger.gauges().dropped, 1);
+  });
+
+  await t.test('servers that beat are counted; one that says goodbye is not', async (t) => {
+    const url = server.newDatabase();
+    const a = await replica(t, url, 'a');
+    assert.equal(await a.ledger.livingBoots(), 1);
+    const b = await replica(t, url, 'b');
+    assert.equal(await b.ledger.livingBoots(), 2);
+    await a.ledger.shutdown();
+    const c = await replica(t, url, 'c');
+    assert.equal(await c.ledger.livingBoots(), 2);
+  });
+});
