@@ -1,6 +1,9 @@
-import { fakeClock } from '../../src/kernel/clock.ts';
+import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters } from '../../src/metering/counters.ts';
 import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { scopesOf } from '../../src/metering/scope.ts';
+import { createRedisCounters } from '../../src/stores/redis/counters.ts';
+import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';
 
 /** Counters as the suite sees them, over books of its own. */
@@ -43,8 +46,47 @@ function memory(name: string, answers: 'at once' | 'later'): CounterDriver {
   };
 }
 
+/** One for all cases of a process: each case has accounts of its own. */
+let server: Promise<StartedRedis> | null = null;
+
+const redis: CounterDriver = {
+  name: 'redis',
+  missing: () => redisMissing || null,
+  async create() {
+    server ??= startRedis(null);
+    const { url } = await server;
+    const clock = fakeClock(Date.now());
+    const books = fakeBooks('later');
+    const opened: Counters[] = [];
+    async function open(): Promise<Counters> {
+      const counters = createRedisCounters({
+        url,
+        books,
+        scopesOf,
+        clock: systemClock,
+        nowMs: clock.wallMs,
+        onTrouble: () => {},
+      });
+      opened.push(counters);
+      await counters.whenReady();
+      return counters;
+    }
+    return {
+      counters: await open(),
+      books,
+      another: open,
+      advance: (ms) => clock.advance(ms),
+      nowMs: () => clock.wallMs(),
+      async remove() {
+        for (const counters of opened) await counters.close();
+      },
+    };
+  },
+};
+
 /** The suite of counters runs over each of these. */
 export const counterDrivers: readonly CounterDriver[] = [
   memory('memory', 'at once'),
   memory('memory over books that answer later', 'later'),
+  redis,
 ];

@@ -1,0 +1,242 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError } from '../../kernel/failure.ts';
+import type {
+  Counters,
+  Entry,
+  EntryAnswer,
+  Full,
+  Held,
+  Hold,
+  QuotaBooks,
+  Scope,
+  Unavailable,
+} from '../../metering/counters.ts';
+import { openKey, placesKey, scopeKey } from './keys.ts';
+import { createLeases } from './leases.ts';
+import { allowedOnWire, fullOf, placeOf, spanOnWire, statesOf } from './limits-on-wire.ts';
+import { type Answer, createLink } from './link.ts';
+import { enterScript, holdScript, readScript, settleScript } from './lua-admit.ts';
+import { leaveScript, pulseScript, renewScript, runningScript } from './lua-leases.ts';
+import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
+import type { Script } from './script.ts';
+import type { SeedFacts } from './seed-fields.ts';
+import { createSeeding } from './seeding.ts';
+import { createSettlements } from './settlements.ts';
+import { createSweep } from './sweep.ts';
+import { commandTimeoutMs, type Reply } from './wire.ts';
+
+/** Milli-calls of a hold in a tier's calls a minute. */
+const tierCallMilli = 1_000;
+
+/** A scope may be lost again behind its seed; not for ever. */
+const seedsPerAskMax = 3;
+
+const scripts: readonly Script[] = [
+  enterScript,
+  holdScript,
+  readScript,
+  settleScript,
+  renewScript,
+  leaveScript,
+  runningScript,
+  pulseScript,
+  beginSeedScript,
+  seedScript,
+  oldScript,
+  forgetScript,
+];
+
+const full = 1;
+const needsSeed = 3;
+
+const unavailable: Unavailable = {
+  kind: 'unavailable',
+  reason: 'The quota counters cannot be asked right now.',
+};
+
+export interface RedisCountersOptions {
+  /** `redis[s]://[[user][:password]@]host[:port][/database]` */
+  url: string;
+  /** The ledger that all processes over this Redis share. */
+  books: QuotaBooks;
+  /** `scopesOf` of metering/scope.ts. */
+  scopesOf: SeedFacts['scopesOf'];
+  clock: Clock;
+  /** For the operator's log: that nothing can be admitted, and that it can again. */
+  onTrouble: (message: string) => void;
+  /** In place of the server's time, for tests. */
+  nowMs?: () => number;
+}
+
+/** Counters that many processes share. */
+export interface RedisCounters extends Counters {
+  /** No server answers; false as soon as one does, though it may not admit yet. */
+  lost(): boolean;
+  /** Requests were admitted elsewhere: Redis begins anew, from the ledger, before it admits again. */
+  distrust(): void;
+  /** Resolves when requests can be admitted for the first time. */
+  whenReady(): Promise<void>;
+  /** Looks for requests that nobody will end; happens by itself every 10 s. */
+  sweep(): Promise<void>;
+}
+
+/**
+ * Connects by itself, and again for ever. Until the first connection, and whenever Redis is away, slow or has lost its
+ * memory, the answer is `unavailable`: admission fails closed.
+ */
+export function createRedisCounters(options: RedisCountersOptions): RedisCounters {
+  const { url, books, scopesOf, clock, onTrouble } = options;
+  const leases = createLeases(() => link);
+  const link = createLink({
+    url,
+    clock,
+    scripts,
+    onTrouble,
+    ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
+    beforeEpoch: (run) => leases.takeAgain(run),
+    onReady: () => {
+      leases.onReady();
+      settlements.onReady();
+    },
+  });
+  const seeding = createSeeding({ link, books, scopesOf, onTrouble });
+  const settlements = createSettlements(link, seeding, () => clock.monotonicMs());
+  const sweep = createSweep(link, books, settlements);
+
+  /** Asks, seeds what Redis does not count yet, and asks again: within the deadline of one command in all. */
+  async function ask(
+    script: Script,
+    account: string,
+    scopes: readonly Scope[],
+    places: readonly string[],
+    args: readonly string[],
+  ): Promise<Answer> {
+    const keys = [openKey(account), ...scopes.map((scope) => scopeKey(account, scope)), ...places];
+    const untilMs = clock.monotonicMs() + commandTimeoutMs;
+    for (let seeds = 0; ; seeds++) {
+      const answer = await link.run(script, keys, args);
+      if (typeof answer === 'string' || answer[0] !== needsSeed) return answer;
+      if (seeds === seedsPerAskMax) return 'unsent';
+      const missing = answer.slice(1).map((place) => scopes[(place as number) - 1]!);
+      if (!(await within(seeding.ensure(account, missing), untilMs - clock.monotonicMs()))) return 'unsent';
+    }
+  }
+
+  async function enter(entry: Entry): Promise<EntryAnswer> {
+    const { requestId, account, callMilli, limits, places } = entry;
+    const scopes: Scope[] = [];
+    const asked = limits.flatMap((limit) => {
+      spanOnWire(limit);
+      return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
+    });
+    const answer = await ask(
+      enterScript,
+      account,
+      scopes,
+      places.map((place) => placesKey(account, place.scope)),
+      [
+        requestId,
+        String(callMilli),
+        String(scopes.length),
+        String(limits.length),
+        ...asked,
+        ...places.map(({ allowed }) => allowedOnWire(allowed)),
+      ],
+    );
+    const placeScopes = places.map(({ scope }) => scope);
+    if (answer === 'unknown') leases.giveBack(account, placeScopes, requestId);
+    if (typeof answer === 'string') return unavailable;
+    if (answer[0] === full) return fullOf(answer, [...limits, ...places]);
+    return {
+      kind: 'entered',
+      states: statesOf(answer, 1),
+      leave: places.length === 0 ? () => {} : leases.held(account, placeScopes, requestId),
+    };
+  }
+
+  return {
+    enter(entry) {
+      if (entry.limits.length === 0 && entry.places.length === 0)
+        return { kind: 'entered', states: [], leave: () => {} };
+      return enter(entry);
+    },
+
+    async hold(hold: Hold): Promise<Held | Full | Unavailable> {
+      const { requestId, account, costMilli, limits } = hold;
+      const scopes = [...hold.scopes];
+      const asked = limits.flatMap((limit) => [
+        placeOf(limit.scope, scopes),
+        ...spanOnWire(limit),
+        allowedOnWire(limit.allowed),
+        limit.rule,
+      ]);
+      const answer = await ask(
+        holdScript,
+        account,
+        scopes,
+        [],
+        [
+          requestId,
+          String(costMilli),
+          String(hold.scopes.length),
+          hold.scopes.join('\n'),
+          String(scopes.length),
+          String(tierCallMilli),
+          ...asked,
+        ],
+      );
+      sweep.used(account);
+      if (answer === 'unknown') settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
+      if (typeof answer === 'string') return unavailable;
+      if (answer[0] === full) return fullOf(answer, limits);
+      return {
+        kind: 'held',
+        requestId,
+        account,
+        scopes: hold.scopes,
+        costMilli,
+        quotaMs: answer[1] as number,
+        states: statesOf(answer, 2),
+      };
+    },
+
+    settle: (held, spent) => settlements.settle(held, spent),
+
+    async read(account, limits) {
+      const scopes: Scope[] = [];
+      const asked = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
+      return statesOf(known(await ask(readScript, account, scopes, [], ['-', String(scopes.length), ...asked])), 1);
+    },
+
+    async running(account, scopes) {
+      const keys = scopes.map((scope) => placesKey(account, scope));
+      return known(await link.run(runningScript, keys, [])).slice(1) as number[];
+    },
+
+    trouble: link.trouble,
+    lost: link.lost,
+    distrust: link.distrust,
+    whenReady: link.whenReady,
+    sweep: sweep.run,
+
+    async close() {
+      leases.close();
+      settlements.close();
+      sweep.close();
+      link.close();
+    },
+  };
+}
+
+function known(answer: Answer): readonly Reply[] {
+  if (typeof answer === 'string') throw new FailureError({ kind: 'quota-unavailable', message: unavailable.reason });
+  return answer;
+}
+
+/** False when it takes longer. */
+function within(promise: Promise<boolean>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), Math.max(0, ms));
+    void promise.then(resolve).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,27 @@
+import type { Scope } from '../../metering/counters.ts';
+
+/**
+ * Names in Redis. All keys of an account share a hash tag, so that they stand together; the epoch alone stands apart.
+ * Account ids hold neither braces nor spaces.
+ */
+export const epochKey = 'cv:epoch';
+
+/** Hash of the account's running requests: id → `quotaMs|milli-units|scopes`, beside its generation `g` of epoch `e`. */
+export function openKey(account: string): string {
+  return `cv:{${account}}:open`;
+}
+
+/** Hash of everything that is counted for a scope (see lua-windows.ts). */
+export function scopeKey(account: string, scope: Scope): string {
+  return `cv:{${account}}:s:${scope}`;
+}
+
+/** Sorted set of leases: request id by the instant at which it runs out. */
+export function placesKey(account: string, scope: Scope): string {
+  return `cv:{${account}}:p:${scope}`;
+}
+
+/** Says that an account was swept just now, by whichever process. */
+export function sweptKey(account: string): string {
+  return `cv:{${account}}:swept`;
+}

@@ -1,0 +1,189 @@
+/** A bit longer than the longest span: an idle account goes away by itself, and begins anew from the ledger. */
+const scopeTtlMs = 31 * 24 * 3_600_000;
+
+/** Running requests outlive what counts them: their loss means that counts may be of requests that nobody knows. */
+const openTtlMs = scopeTtlMs + 24 * 3_600_000;
+
+/**
+ * What every script begins with. KEYS[1] is the epoch, ARGV[1] the epoch that the caller believes in, ARGV[2] the
+ * time in ms, empty for the server's own (tests give it). Answers begin with a code: 0 done, 1 full, 2 another epoch, 3 some
+ * scopes must be seeded first (their places among the script's scopes follow).
+ *
+ * A scope's hash holds, for each measure (c calls, u units, t tokens, d USD) and span (1 minute, 5 hours, 7 days, 30
+ * days), a running total `<measure><span>` and the oldest bucket that is in it, `<measure><span>p`, which counts only
+ * while the total is not 0; and the buckets themselves, `<measure><grain><number>` with grain s(econd), m(inute) or
+ * h(our). Zeroes are not stored. `l` is the newest time that was counted by, which never runs back, `g` the generation
+ * of the account's running requests that it was seeded beside.
+ * Same geometry as metering/window.ts: a bucket counts until its end has left the span.
+ */
+export const luaWindows = `
+local call = redis.call
+if call('GET', KEYS[1]) ~= ARGV[1] then return {2} end
+local floor = math.floor
+local scopeTtlMs, openTtlMs = ${scopeTtlMs}, ${openTtlMs}
+local spans = { ['1'] = {1000, 60000, 's'}, ['5'] = {60000, 18000000, 'm'},
+  ['7'] = {3600000, 604800000, 'h'}, ['30'] = {3600000, 2592000000, 'h'} }
+local spansOf = { c = {'1'}, u = {'5', '7', '30'}, t = {'1', '5', '7', '30'}, d = {'5', '7', '30'} }
+
+local function serverMs()
+  if ARGV[2] ~= '' then return tonumber(ARGV[2]) end
+  local t = call('TIME')
+  return t[1] * 1000 + floor(t[2] / 1000)
+end
+
+-- A scope: k its key, v the values known of it, w those to be written.
+local function scopeOf(key, fields, values)
+  local v = {}
+  for i = 1, #fields do v[fields[i]] = tonumber(values[i]) or 0 end
+  return { k = key, v = v, w = {}, changed = false, l = v.l }
+end
+
+local function get(s, field)
+  local x = s.v[field]
+  if not x then
+    x = tonumber(call('HGET', s.k, field)) or 0
+    s.v[field] = x
+  end
+  return x
+end
+
+local function put(s, field, x)
+  s.v[field] = x
+  s.w[field] = x
+  s.changed = true
+end
+
+local function flush(s)
+  if not s.changed then return end
+  local set, gone = {'HSET', s.k}, {'HDEL', s.k}
+  for field, x in pairs(s.w) do
+    if x == 0 then gone[#gone + 1] = field
+    else
+      set[#set + 1] = field
+      set[#set + 1] = x
+    end
+  end
+  for i = 3, #gone, 1000 do call('HDEL', s.k, unpack(gone, i, math.min(i + 999, #gone))) end
+  if #set > 2 then call(unpack(set)) end
+end
+
+-- Calls visit(bucket, amount, field) from the bucket 'from' to 'to' until it answers true.
+-- No span has more than 721: a script must end soon, whatever stands in a hash.
+local function walk(s, prefix, from, to, visit)
+  local step = 8
+  from = math.max(from, to - 721)
+  while from <= to do
+    local upTo = math.min(to, from + step - 1)
+    local fields, n = {}, 0
+    for b = from, upTo do
+      n = n + 1
+      fields[n] = prefix .. b
+    end
+    local found = call('HMGET', s.k, unpack(fields))
+    for i = 1, n do
+      local amount = s.v[fields[i]] or tonumber(found[i]) or 0
+      if visit(from + i - 1, amount, fields[i]) then return end
+    end
+    from = upTo + 1
+    step = 128
+  end
+end
+
+-- Subtracts what has left the span by 'now'; the total and its oldest bucket (of no meaning when it is 0).
+-- 'emptied': the oldest bucket may have been given back as a whole.
+local function live(s, m, sp, now, emptied)
+  local name = m .. sp
+  local total = get(s, name)
+  if total == 0 then return 0, 0 end
+  local span = spans[sp]
+  local oldest = get(s, name .. 'p')
+  local first = floor((now - span[2]) / span[1])
+  if oldest >= first and not emptied then return total, oldest end
+  -- Both count the same hour buckets, which are deleted when they leave the month: the week must have seen them.
+  if sp == '30' then live(s, m, '7', now) end
+  local left = total
+  walk(s, m .. span[3], oldest, floor(s.l / span[1]), function(bucket, amount, field)
+    oldest = bucket
+    if bucket >= first then return amount > 0 end
+    if amount > 0 then
+      left = left - amount
+      if sp ~= '7' then put(s, field, 0) end
+    end
+  end)
+  put(s, name, left)
+  put(s, name .. 'p', left == 0 and 0 or oldest)
+  return left, oldest
+end
+
+local function add(s, m, amount, now)
+  for _, sp in ipairs(spansOf[m]) do
+    local span = spans[sp]
+    local total = live(s, m, sp, now)
+    if total == 0 then put(s, m .. sp .. 'p', floor(now / span[1])) end
+    put(s, m .. sp, total + amount)
+    -- Week and month share their buckets.
+    if sp ~= '7' then
+      local field = m .. span[3] .. floor(now / span[1])
+      put(s, field, get(s, field) + amount)
+    end
+  end
+end
+
+-- Takes back what was counted at 'countedMs', where it still counts.
+local function sub(s, m, amount, countedMs, now)
+  local had = {}
+  for _, sp in ipairs(spansOf[m]) do
+    local span = spans[sp]
+    local total, oldest = live(s, m, sp, now)
+    local bucket = floor(countedMs / span[1])
+    if total > 0 and bucket >= oldest then
+      local field = m .. span[3] .. bucket
+      had[field] = had[field] or get(s, field)
+      local taken = math.min(amount, had[field])
+      put(s, m .. sp, total - taken)
+      put(s, field, had[field] - taken)
+      if taken == had[field] and bucket == oldest then live(s, m, sp, now, true) end
+    end
+  end
+end
+
+-- Counted at 'now': the hash lives on from here, and so do the running requests beside it. Once an hour is enough.
+local function touch(s, now)
+  if floor(s.l / 3600000) < floor(now / 3600000) then
+    call('PEXPIRE', s.k, scopeTtlMs)
+    call('PEXPIRE', KEYS[2], openTtlMs)
+  end
+  if now > s.l then
+    s.l = now
+    put(s, 'l', now)
+  end
+end
+
+local function leavesAt(sp, total, oldest)
+  if total == 0 then return -1 end
+  local span = spans[sp]
+  return (oldest + 1) * span[1] + span[2]
+end
+
+-- The first instant at which 'amount' has left; -1 when there is not so much.
+local function freeAt(s, m, sp, total, oldest, amount)
+  if amount > total then return -1 end
+  local span = spans[sp]
+  local at = -1
+  walk(s, m .. span[3], oldest, floor(s.l / span[1]), function(bucket, held)
+    amount = amount - held
+    if amount <= 0 then
+      at = (bucket + 1) * span[1] + span[2]
+      return true
+    end
+  end)
+  return at
+end
+
+-- Whether a limit lets 'cost' pass; allowed -1 is no limit. When not: how much must leave.
+local function above(total, cost, allowed, rule)
+  if allowed < 0 then return 0 end
+  if rule == 'exact' then return math.max(0, total + cost - allowed) end
+  return math.max(0, total - allowed + 1)
+end
+`;

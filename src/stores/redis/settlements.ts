@@ -1,0 +1,88 @@
+import type { Held, Spent } from '../../metering/counters.ts';
+import { openKey, scopeKey } from './keys.ts';
+import type { Link } from './link.ts';
+import { settleScript } from './lua-admit.ts';
+import type { Seeding } from './seeding.ts';
+
+/** Settlements that Redis could not be told; above it the oldest are left to the sweep, which reads the ledger. */
+export const pendingMax = 10_000;
+
+/** By then the ledger has the end of the request, or gives it up: the sweep knows more than we do. */
+const pendingMaxMs = 60_000;
+
+const retryEveryMs = 500;
+
+/** Settlements tried again at one time. */
+const retriesAtOnceMax = 32;
+
+const needsSeed = 3;
+
+/** What must be told of a hold: enough of it to find it again. */
+export type Ended = Pick<Held, 'requestId' | 'account' | 'scopes'>;
+
+/** Tells Redis what requests came to: pipelined, never waited for, told again until it is known to be done. */
+export interface Settlements {
+  settle(held: Ended, spent: Spent): void;
+  onReady(): void;
+  pending(): number;
+  close(): void;
+}
+
+export function createSettlements(
+  link: Pick<Link, 'run' | 'ready'>,
+  seeding: Seeding,
+  nowMs: () => number,
+): Settlements {
+  const pending = new Map<string, { held: Ended; spent: Spent; sinceMs: number }>();
+  let retrying = false;
+  const timer = setInterval(() => void retry(), retryEveryMs);
+  timer.unref();
+
+  function keep(held: Ended, spent: Spent): void {
+    const known = pending.get(held.requestId);
+    pending.set(held.requestId, known ?? { held, spent, sinceMs: nowMs() });
+    if (pending.size > pendingMax) for (const [oldest] of pending) return void pending.delete(oldest);
+  }
+
+  /** True once Redis has done it, or knows nothing of the request. */
+  async function tell({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
+    const answer = await link.run(
+      settleScript,
+      [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
+      [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano), ...scopes],
+    );
+    if (typeof answer === 'string') return false;
+    if (answer[0] !== needsSeed) return true;
+    // Whether the seed will count this request as running, only the ledger's snapshot tells: asked again after it.
+    await seeding.ensure(account, scopes);
+    return false;
+  }
+
+  async function retry(): Promise<void> {
+    if (retrying || !link.ready()) return;
+    retrying = true;
+    try {
+      const work = [...pending.entries()].values();
+      const one = async () => {
+        for (const [requestId, { held, spent, sinceMs }] of work) {
+          if (!link.ready()) return;
+          if ((await tell(held, spent)) || nowMs() - sinceMs > pendingMaxMs) pending.delete(requestId);
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(retriesAtOnceMax, pending.size) }, one));
+    } finally {
+      retrying = false;
+    }
+  }
+
+  return {
+    settle(held, spent) {
+      void tell(held, spent).then((done) => {
+        if (!done) keep(held, spent);
+      });
+    },
+    onReady: () => void retry(),
+    pending: () => pending.size,
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,104 @@
+import type { QuotaBooks } from '../../metering/counters.ts';
+import { openKey, scopeKey, sweptKey } from './keys.ts';
+import type { Link } from './link.ts';
+import { forgetScript, oldScript } from './lua-seed.ts';
+import { readEntry } from './seed-fields.ts';
+import type { Settlements } from './settlements.ts';
+
+const sweepEveryMs = 10_000;
+
+/** By then a reservation is in the ledger, or was refused. */
+const oldMs = 30_000;
+
+/** Accounts that are looked after; above it the longest unused are left to whoever uses them next. */
+export const sweptAccountsMax = 10_000;
+
+/**
+ * Finds running requests whose process cannot end them any more. Those that the ledger never got are given back whole;
+ * where it has settled them, what counts them is forgotten and so seeded anew, with tokens and USD.
+ */
+export interface Sweep {
+  /** This account is in use here. */
+  used(account: string): void;
+  /** One round; tests need not wait for the timer. */
+  run(): Promise<void>;
+  close(): void;
+}
+
+export function createSweep(link: Pick<Link, 'run' | 'ready'>, books: QuotaBooks, settlements: Settlements): Sweep {
+  const accounts = new Set<string>();
+  /** By account: settled according to the ledger a round ago, when the settlement may only just have been on the way. */
+  const suspects = new Map<string, ReadonlySet<string>>();
+  let busy = false;
+  const timer = setInterval(() => void sweep(), sweepEveryMs);
+  timer.unref();
+
+  async function sweep(): Promise<void> {
+    if (busy) return;
+    busy = true;
+    try {
+      for (const account of [...accounts]) {
+        if (!link.ready()) return;
+        await sweepAccount(account);
+      }
+    } catch {
+      // The ledger cannot be read now; admission says so to the operator. The next round is soon.
+    } finally {
+      busy = false;
+    }
+  }
+
+  async function sweepAccount(account: string): Promise<void> {
+    const answer = await link.run(
+      oldScript,
+      [openKey(account), sweptKey(account)],
+      [String(oldMs), String(sweepEveryMs - 1_000)],
+    );
+    if (typeof answer === 'string') return;
+    const running = answer[1] as number;
+    // Nothing runs: it is used again, or it is of no interest.
+    if (running === 0) accounts.delete(account);
+    // Another process has just looked.
+    if (running === -1) return;
+    const before = suspects.get(account);
+    suspects.delete(account);
+    if (answer.length === 2) return;
+    const old = [];
+    for (let i = 2; i < answer.length; i += 2) old.push(readEntry(answer[i] as string, answer[i + 1] as string));
+    const { open, settled } = await books.seed(
+      account,
+      [],
+      old.map(({ requestId }) => requestId),
+    );
+    const settledNow = new Set<string>();
+    const stillOpen = new Set(open.map(({ requestId }) => requestId));
+    for (const { requestId, scopes } of old) {
+      if (stillOpen.has(requestId)) continue;
+      if (!settled.has(requestId))
+        settlements.settle({ requestId, account, scopes }, { costMilli: 0, tokens: 0, usdNano: 0 });
+      else if (before?.has(requestId))
+        await link.run(
+          forgetScript,
+          [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
+          [requestId],
+        );
+      else settledNow.add(requestId);
+    }
+    if (settledNow.size > 0) suspects.set(account, settledNow);
+  }
+
+  return {
+    used(account) {
+      // The most recently used stand last.
+      accounts.delete(account);
+      accounts.add(account);
+      if (accounts.size > sweptAccountsMax)
+        for (const oldest of accounts) {
+          suspects.delete(oldest);
+          return void accounts.delete(oldest);
+        }
+    },
+    run: sweep,
+    close: () => clearInterval(timer),
+  };
+}

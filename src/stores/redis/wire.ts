@@ -1,0 +1,174 @@
+import type { Clock } from '../../kernel/clock.ts';
+
+/** What Redis answers to what we ask; scripts answer lists of whole numbers and texts. */
+export type Reply = string | number | null | readonly Reply[];
+
+/** No answer within this long is none: admission answers 503 rather than wait. */
+export const commandTimeoutMs = 250;
+
+/** Commands of one connection that wait for an answer; more are not sent. */
+export const inFlightMax = 4_096;
+
+/** A connection on which the oldest answer is so late is given up. */
+const silentMaxMs = 2_000;
+
+const connectTimeoutMs = 1_000;
+
+/** Why a command has no answer. `sent`: it may have been done nevertheless. */
+export class NoReply extends Error {
+  readonly sent: boolean;
+  constructor(reason: string, sent: boolean) {
+    super(reason);
+    this.sent = sent;
+  }
+}
+
+/** One connection that is never repaired: it works, is slow, or is over. Nothing is queued while it does not work. */
+export interface Wire {
+  /** Rejects with NoReply, or with the error that Redis answered. */
+  send(args: readonly string[]): Promise<Reply>;
+  /** An answer is overdue: asking for more would only wait. */
+  slow(): boolean;
+  destroy(): void;
+}
+
+interface Waiting {
+  sentMs: number;
+  overdue: boolean;
+  fail(error: Error): void;
+}
+
+interface Client {
+  connect(): Promise<unknown>;
+  sendCommand(args: readonly string[]): Promise<unknown>;
+  destroy(): void;
+}
+
+/** Connects, or rejects. `onOver` is called once when an established connection ends by itself. */
+export async function openWire(
+  url: string,
+  clock: Clock,
+  events: { onOver(reason: string): void; onFlowing(): void },
+): Promise<Wire> {
+  // Only who runs on Redis pays for loading its client.
+  const { createClient } = await import('@redis/client');
+  let over = false;
+  let established = false;
+  const client = createClient({
+    url,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    // Our own deadlines: one timer for all commands, not one AbortSignal each.
+    commandOptions: { timeout: 0 },
+    socket: { reconnectStrategy: false, connectTimeout: connectTimeoutMs },
+  });
+  client.on('error', (error: Error) => end(error.message));
+  client.on('end', () => end('the connection was closed'));
+  try {
+    await withinMs((client as Client).connect(), connectTimeoutMs, 'connecting took too long');
+  } catch (error) {
+    over = true;
+    destroyQuietly(client);
+    throw error;
+  }
+  established = true;
+
+  /** In the order of sending, which is that of deadlines and of answers. */
+  const waiting = new Set<Waiting>();
+  let overdue = 0;
+  let timer: NodeJS.Timeout | null = null;
+
+  function end(reason: string): void {
+    if (over) return;
+    over = true;
+    if (!established) return;
+    if (timer !== null) clearTimeout(timer);
+    for (const one of waiting) one.fail(new NoReply(reason, true));
+    waiting.clear();
+    destroyQuietly(client);
+    events.onOver(reason);
+  }
+
+  function watch(): void {
+    if (timer !== null || over) return;
+    let dueMs = Number.POSITIVE_INFINITY;
+    for (const one of waiting) {
+      dueMs = Math.min(dueMs, one.sentMs + (one.overdue ? silentMaxMs : commandTimeoutMs));
+      if (!one.overdue) break;
+    }
+    if (dueMs === Number.POSITIVE_INFINITY) return;
+    const leftMs = dueMs - clock.monotonicMs();
+    // Answers that are there already, behind a long turn of the loop, are read before anything is given up.
+    timer = setTimeout(() => setImmediate(giveUp), Math.max(1, leftMs));
+    timer.unref();
+  }
+
+  function giveUp(): void {
+    timer = null;
+    const nowMs = clock.monotonicMs();
+    for (const one of waiting) {
+      if (nowMs - one.sentMs >= silentMaxMs) return end('no answer for 2 s');
+      if (nowMs - one.sentMs < commandTimeoutMs) break;
+      if (one.overdue) continue;
+      one.overdue = true;
+      overdue += 1;
+      one.fail(new NoReply(`no answer within ${commandTimeoutMs} ms`, true));
+    }
+    watch();
+  }
+
+  return {
+    send(args) {
+      if (over) return Promise.reject(new NoReply('not connected', false));
+      if (waiting.size >= inFlightMax) return Promise.reject(new NoReply('too many commands wait', false));
+      return new Promise<Reply>((resolve, reject) => {
+        const one: Waiting = { sentMs: clock.monotonicMs(), overdue: false, fail: reject };
+        waiting.add(one);
+        watch();
+        const answered = (): boolean => {
+          if (!waiting.delete(one)) return false;
+          if (!one.overdue) return true;
+          overdue -= 1;
+          if (overdue === 0) events.onFlowing();
+          return false;
+        };
+        (client as Client).sendCommand(args).then(
+          (reply) => {
+            if (!answered()) return;
+            // Too late to be acted on, though no timer could say so: the ledger counts on this deadline.
+            if (clock.monotonicMs() - one.sentMs > commandTimeoutMs) reject(new NoReply('the answer came late', true));
+            else resolve(reply as Reply);
+          },
+          (error: Error) => {
+            if (answered()) reject(error);
+          },
+        );
+      });
+    },
+    slow: () => overdue > 0,
+    destroy() {
+      established = false;
+      over = true;
+      if (timer !== null) clearTimeout(timer);
+      for (const one of waiting) one.fail(new NoReply('closed', true));
+      waiting.clear();
+      destroyQuietly(client);
+    },
+  };
+}
+
+function destroyQuietly(client: { destroy(): void }): void {
+  try {
+    client.destroy();
+  } catch {
+    // It never was open, or is closed already.
+  }
+}
+
+function withinMs<T>(promise: Promise<T>, ms: number, reason: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(reason)), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

@@ -1,0 +1,114 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { closedPort } from './start-process.ts';
+
+/** Why tests over Redis cannot run here: a test's `skip`. */
+export const redisMissing: string | false =
+  answers('redis-server') && answers('redis-cli') ? false : 'redis-server is not installed (npm run setup:test-tools)';
+
+export interface RedisOptions {
+  /** Its working folder, for dumps; one of its own otherwise. */
+  dir?: string;
+  /** Of redis-server, such as `--appendonly yes`; nothing is persisted unless asked. */
+  args?: readonly string[];
+  /** A free one otherwise. */
+  port?: number;
+  /** False: nobody listens until `restart`. */
+  running?: boolean;
+}
+
+export interface StartedRedis {
+  url: string;
+  /** Holds the dump. */
+  dir: string;
+  /** SIGKILL, and its end. */
+  kill(): Promise<void>;
+  /** On the same port, with whatever it had persisted. */
+  restart(): Promise<void>;
+  /** What redis-cli prints. */
+  cli(...args: string[]): string;
+}
+
+/** A server of its own on loopback, gone after the test, or (null) with this process. */
+export async function startRedis(
+  t: Pick<TestContext, 'after'> | null,
+  options: RedisOptions = {},
+): Promise<StartedRedis> {
+  const port = options.port ?? (await closedPort());
+  const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'culvert-redis-'));
+  let server: ChildProcess | null = null;
+
+  async function launch(): Promise<void> {
+    const child = spawn(
+      'redis-server',
+      ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', dir, ...(options.args ?? [])],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    );
+    server = child;
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    let log = '';
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.setEncoding('utf8').on('data', (text: string) => {
+        log = (log + text).slice(-8_192);
+        if (log.includes('Ready to accept connections')) resolve();
+      });
+      child.once('exit', () => reject(new Error(`redis-server ended:\n${log}`)));
+    });
+    if (t !== null) return;
+    // Shared by a test file, whose process must not wait for it.
+    child.unref();
+    (child.stdout as Socket).unref();
+    (child.stderr as Socket).unref();
+  }
+
+  async function kill(): Promise<void> {
+    if (server === null || server.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, 'exit');
+    server.kill('SIGKILL');
+    await exited;
+  }
+
+  t?.after(async () => {
+    await kill();
+    if (options.dir === undefined) rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  });
+  if (options.running !== false) await launch();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    dir,
+    kill,
+    restart: launch,
+    cli: (...args) => execFileSync('redis-cli', ['-p', String(port), ...args], { encoding: 'utf8' }).trim(),
+  };
+}
+
+/** Until it is so: for what another process must notice. Fails after `withinMs`. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, withinMs = 5_000): Promise<void> {
+  const end = performance.now() + withinMs;
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${withinMs} ms`);
+    await pause(10);
+  }
+}
+
+/** Whatever a test left behind goes with its process. */
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+function answers(program: string): boolean {
+  try {
+    execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
