@@ -1,10 +1,9 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { createGunzip } from 'node:zlib';
 import { CommandFailed } from './command-failed.ts';
 import type { BackupRow } from './parts.ts';
+import { writeWholeFile } from './whole-file.ts';
 
 /**
  * A backup is gzip of JSON lines: a head, a `{table, row}` for every row, and `{end, rows}`, without which it is not
@@ -31,7 +30,6 @@ export async function writeBackupFile(
   rows: AsyncIterable<BackupRow>,
   counted: (rows: number) => void,
 ): Promise<number> {
-  const unfinished = `${file}.new`;
   let count = 0;
   async function* text(): AsyncGenerator<string> {
     let waiting = `${JSON.stringify(head)}\n`;
@@ -44,15 +42,7 @@ export async function writeBackupFile(
     }
     yield `${waiting}${JSON.stringify({ end: true, rows: count })}\n`;
   }
-  try {
-    // What a killed backup left may have another mode.
-    await rm(unfinished, { force: true });
-    await pipeline(text(), createGzip(), createWriteStream(unfinished, { mode: 0o600, flags: 'wx', flush: true }));
-    await rename(unfinished, file);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
+  await writeWholeFile(file, text(), 'gzip');
   return count;
 }
 

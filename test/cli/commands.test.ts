@@ -49,6 +49,12 @@ describe('commands, run as programs', { concurrency: true }, () => {
       [['start', '--port', '70000'], /port from 0 to 65535/],
       [['keys', 'create', '--account', 'a', '--name', 'n', '--expires', 'soon'], /2027-01-01, or 90d/],
       [['models', '--url', 'nonsense'], /is not the URL of a server/],
+      [['keys', 'list', '--url', 'nonsense'], /is not the URL of a server/],
+      [['keys', 'rotate', 'x', '--grace', 'soon'], /such as 24h, or 0s/],
+      [['bench', 'http://127.0.0.1:9', '--duration', '2h'], /at most 1h/],
+      [['usage', '--group-by', 'colour'], /Allowed choices are day, model/],
+      [['usage', '--from', 'yesterday'], /--from: expected a date such as 2027-01-01/],
+      [['requests', 'list', '--limit', '0'], /whole number from 1 to 100000/],
     ];
     const runs = await Promise.all(wrong.map(([args]) => runCommand(args, { cwd })));
     for (const [index, { code, stdout, stderr }] of runs.entries()) {

@@ -22,8 +22,6 @@ export async function backup(file: string, flags: BackupFlags, parts: CliParts):
   let rows: number;
   try {
     rows = await writeBackupFile(file, head, parts.readBackup(config), progress.count);
-  } catch (error) {
-    throw fileTrouble(error, file) ?? error;
   } finally {
     progress.end();
   }
@@ -43,10 +41,4 @@ function isGzip(file: string): boolean {
   } finally {
     closeSync(descriptor);
   }
-}
-
-function fileTrouble(error: unknown, file: string): CommandFailed | null {
-  const fault = error as NodeJS.ErrnoException;
-  if (typeof fault?.path !== 'string' || !fault.path.startsWith(file)) return null;
-  return new CommandFailed(`${file} cannot be written (${fault.code}).`);
 }

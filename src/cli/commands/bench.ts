@@ -1,5 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { parseDurationMs } from '../../config/scalars.ts';
 import { askOnce, type Order } from '../bench/ask-once.ts';
 import { createTally, type Results, type Spread } from '../bench/results.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -14,7 +15,7 @@ export interface BenchFlags {
   model?: string;
   concurrency: number;
   requests?: number;
-  duration?: number;
+  duration?: string;
   stream?: boolean;
   maxTokens: number;
   prompt: string;
@@ -29,6 +30,7 @@ const interruptedCode = 130;
 export async function bench(server: string, flags: BenchFlags): Promise<number> {
   if (flags.requests !== undefined && flags.duration !== undefined)
     throw new CommandFailed('Give --requests or --duration, not both.', 2);
+  const forMs = flags.duration === undefined ? null : checkedDurationMs(flags.duration);
   const url = serverUrl({ url: server }, () => {
     throw new CommandFailed(`'${server}' is not the URL of a server`, 2);
   });
@@ -62,7 +64,7 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
         `Each request asks ${model} at ${url} for at most ${flags.maxTokens} tokens, and costs what that costs there.`,
       ),
     );
-    const results = await load(order, flags);
+    const results = await load(order, flags, forMs);
     if (listForm(flags) === 'json') printJson(asJson(results, model, flags));
     else print(described(results));
     if (left.signal.aborted) return interruptedCode;
@@ -73,28 +75,37 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
   }
 }
 
+const benchMaxMs = 3_600_000;
+
+function checkedDurationMs(text: string): number {
+  const ms = parseDurationMs(text);
+  if (ms !== undefined && ms >= 1 && ms <= benchMaxMs) return ms;
+  throw new CommandFailed('--duration: expected a time such as 30s, at most 1h', 2);
+}
+
 async function firstChatModel(url: string, key: string): Promise<string> {
   const first = (await fromServer(url, key)).find((model) => model.model_type === 'chat');
   if (first === undefined) throw new CommandFailed(`${url} lists no model that chats; name one with --model.`);
   return first.id;
 }
 
-async function load(order: Order, flags: BenchFlags): Promise<Results> {
+/** `forMs` null: as many as wanted, however long that takes. */
+async function load(order: Order, flags: BenchFlags, forMs: number | null): Promise<Results> {
   // Alone, and not counted: it opens the way, and tells what a mistake would cost a thousand times.
   const first = await askOnce(order);
   if (!first.ok)
     throw new CommandFailed(plain(`The first request failed: ${first.outcome} ${first.message ?? ''}`.trim()));
-  const wanted = flags.duration === undefined ? (flags.requests ?? requestsDefault) : requestsMax;
-  const expected = Math.ceil(((flags.duration ?? 0) / first.ms) * flags.concurrency);
+  const wanted = forMs === null ? (flags.requests ?? requestsDefault) : requestsMax;
+  const expected = Math.ceil(((forMs ?? 0) / first.ms) * flags.concurrency);
   note(
-    flags.duration === undefined
+    forMs === null
       ? `${wanted.toLocaleString('en')} requests follow, ${flags.concurrency} at a time.`
-      : `About ${expected.toLocaleString('en')} requests follow within ${flags.duration / 1_000} s, ${flags.concurrency} at a time, never more than ${requestsMax.toLocaleString('en')}.`,
+      : `About ${expected.toLocaleString('en')} requests follow within ${forMs / 1_000} s, ${flags.concurrency} at a time, never more than ${requestsMax.toLocaleString('en')}.`,
   );
   const tally = createTally();
   const progress = createProgress('requests');
   const startedMs = performance.now();
-  const endsMs = flags.duration === undefined ? Number.POSITIVE_INFINITY : startedMs + flags.duration;
+  const endsMs = forMs === null ? Number.POSITIVE_INFINITY : startedMs + forMs;
   let begun = 0;
   const caller = async () => {
     while (begun < wanted && performance.now() < endsMs && !order.signal.aborted) {

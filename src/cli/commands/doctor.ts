@@ -85,7 +85,13 @@ function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding
 async function storesFindings(config: Config, server: 'runs' | 'none', parts: CliParts): Promise<Finding[]> {
   const facts = await parts.storeFacts(config);
   const findings = storeFindings(facts);
-  if (facts.database.trouble === null) findings.push(schemaFinding(await parts.migrations(config), server));
+  if (facts.database.trouble !== null) return findings;
+  try {
+    findings.push(schemaFinding(await parts.migrations(config), server));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    findings.push(problem('schema', message, 'Run the version of Culvert that wrote it, or a newer one.'));
+  }
   return findings;
 }
 

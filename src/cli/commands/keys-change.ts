@@ -1,4 +1,6 @@
+import { parseDurationMs } from '../../config/scalars.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import type { Row } from '../rows.ts';
@@ -10,13 +12,15 @@ export interface RotateFlags extends AdminFlags {
 
 /** `culvert keys rotate`: the new secret stands alone on stdout, as `keys create` prints it. */
 export async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Promise<number> {
+  const graceMs = flags.grace === '0' ? 0 : parseDurationMs(flags.grace);
+  if (graceMs === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);
   return withAdmin(flags, parts, async (admin) => {
     const id = await keyIdOf(admin, named);
     const path = `/keys/${encodeURIComponent(id)}/rotate`;
     const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
     if (flags.json) printJson(rotated);
     else {
-      const until = flags.grace === '0s' ? 'no longer works' : `works for another ${flags.grace}`;
+      const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
       note(`Key '${id}' has a new secret, shown this once; the old one ${until}:`);
       print(String(rotated.key));
     }

@@ -1,10 +1,10 @@
-import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { pastInstant } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row, shownTime } from '../rows.ts';
+import { writeWholeFile } from '../whole-file.ts';
 import { describedRequest } from './request-described.ts';
 
 export interface RequestFilters extends AdminFlags {
@@ -66,7 +66,7 @@ export async function exportRequests(flags: RequestsExportFlags, parts: CliParts
   await withAdmin(flags, parts, async (admin) => {
     const text = admin.read(`/requests.${flags.format}`, query);
     if (flags.out === undefined) await pipeline(text, process.stdout, { end: false });
-    else await pipeline(text, createWriteStream(flags.out, { mode: 0o600 }));
+    else await writeWholeFile(flags.out, text, 'plain');
   });
   return 0;
 }

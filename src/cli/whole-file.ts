@@ -1,0 +1,30 @@
+import { createWriteStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { CommandFailed } from './command-failed.ts';
+
+/**
+ * Writes a file whole or not at all, for its owner's eyes; it is durable before it takes the place of an older one.
+ * What keeps the file from being written is a sentence; what `pieces` throws passes through.
+ */
+export async function writeWholeFile(
+  file: string,
+  pieces: AsyncIterable<string>,
+  form: 'plain' | 'gzip',
+): Promise<void> {
+  const unfinished = `${file}.new`;
+  try {
+    // What a killed command left may have another mode.
+    await rm(unfinished, { force: true });
+    const written = createWriteStream(unfinished, { mode: 0o600, flags: 'wx', flush: true });
+    await (form === 'gzip' ? pipeline(pieces, createGzip(), written) : pipeline(pieces, written));
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => undefined);
+    const fault = error as NodeJS.ErrnoException | null;
+    if (fault?.path === unfinished || fault?.path === file)
+      throw new CommandFailed(`${file} cannot be written (${fault.code}).`);
+    throw error;
+  }
+}
