@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { openAdmin } from './open-admin.ts';
+
+const config = {
+  plans: { pro: { rpm: 10, windows: { '5h': 500 } } },
+  tiers: { premium: { rpm: 5 } },
+  accounts: { file: { plan: 'pro', name: 'From the file' } },
+};
+const secret = 'a webhook secret of thirty-two bytes';
+const notify = { webhook: 'https://hooks.example.org/token-in-path', secret };
+
+test('an account is made, changed and listed beside those of the file', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/accounts', { id: 'acme', name: 'Acme', plan: 'pro' });
+  assert.deepEqual(made, {
+    id: 'acme',
+    name: 'Acme',
+    plan: 'pro',
+    status: 'active',
+    from: 'admin api',
+    created_at: '2025-06-15T15:06:40.000Z',
+  });
+  const generated = await admin.ok('POST', '/accounts', { name: 'No id' });
+  assert.equal(generated.plan, 'default');
+  assert.equal((await admin.ok('PATCH', '/accounts/acme', { name: 'ACME' })).name, 'ACME');
+  assert.deepEqual(await admin.ok('GET', '/accounts/acme'), { ...made, name: 'ACME' });
+  const { data } = await admin.ok('GET', '/accounts');
+  assert.deepEqual(
+    data.map(({ id, from }: { id: string; from: string }) => [id, from]),
+    [
+      [generated.id, 'admin api'],
+      ['acme', 'admin api'],
+      ['file', 'configuration'],
+    ].sort(),
+  );
+  const [last] = (await admin.ok('GET', '/audit?limit=1')).data;
+  assert.deepEqual([last.action, last.subject, last.actor], ['account.update', 'acme', 'test']);
+  assert.deepEqual([last.before.name, last.after.name], ['Acme', 'ACME']);
+});
+
+test('an account of the file is changed there; the refusal names the file', async (t) => {
+  const admin = await openAdmin(t, config);
+  const [status, , message] = await admin.refused('PATCH', '/accounts/file', { plan: 'default' });
+  assert.equal(status, 409);
+  assert.match(message, /declared in culvert\.yaml/);
+  assert.equal((await admin.refused('POST', '/accounts', { id: 'file', name: 'x', plan: 'pro' }))[0], 409);
+});
+
+test('a plan that does not exist is refused with the one that was probably meant', async (t) => {
+  const admin = await openAdmin(t, config);
+  const [status, param, message] = await admin.refused('POST', '/accounts', { id: 'acme', plan: 'prp' });
+  assert.deepEqual([status, param], [400, 'plan']);
+  assert.match(message, /did you mean 'pro'/);
+  await admin.ok('POST', '/accounts', { id: 'acme' });
+  assert.equal((await admin.refused('PATCH', '/accounts/acme', { plan: 'nope' }))[1], 'plan');
+  assert.equal((await admin.refused('PATCH', '/accounts/acme', {}))[0], 400);
+  assert.equal((await admin.refused('PATCH', '/accounts/acme', { status: 'deleted' }))[1], 'status');
+  assert.equal((await admin.refused('POST', '/accounts', { id: 'a/b' }))[1], 'id');
+});
+
+test('a plan is made, used, replaced, and removed when nobody has it', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('PUT', '/plans/team', { windows: { '5h': 10, week: 50 }, notify });
+  assert.deepEqual([made.name, made.from, made.accounts, made.default], ['team', 'admin api', 0, false]);
+  assert.deepEqual(made.definition.windows, { '5h': 10, week: 50 });
+  await admin.ok('POST', '/accounts', { id: 'acme', plan: 'team' });
+  const [status, , message] = await admin.refused('DELETE', '/plans/team');
+  assert.equal(status, 409);
+  assert.match(message, /acme/);
+  await admin.ok('PUT', '/plans/team', { rpm: 3 });
+  assert.deepEqual((await admin.ok('GET', '/plans/team')).definition, { rpm: 3, scope: 'account' });
+  assert.deepEqual(
+    (await admin.ok('GET', '/plans')).data.map(({ name, accounts }: { name: string; accounts: number }) => [
+      name,
+      accounts,
+    ]),
+    [
+      ['default', 0],
+      ['pro', 1],
+      ['team', 1],
+    ],
+  );
+  await admin.ok('PATCH', '/accounts/acme', { plan: 'pro' });
+  await admin.ok('DELETE', '/plans/team');
+  assert.equal((await admin.refused('GET', '/plans/team'))[0], 404);
+});
+
+test('secrets of plans are in no answer and no audit row', async (t) => {
+  const admin = await openAdmin(t, { ...config, plans: { ...config.plans, told: { windows: { '5h': 1 }, notify } } });
+  await admin.ok('PUT', '/plans/team', { windows: { '5h': 10 }, notify });
+  await admin.ok('PUT', '/plans/team', { windows: { '5h': 11 }, notify });
+  await admin.ok('DELETE', '/plans/team');
+  for (const path of ['/plans', '/plans/told', '/audit', '/config']) {
+    const { text } = await admin.call('GET', path);
+    assert.ok(!text.includes(secret) && !text.includes('token-in-path'), path);
+  }
+  assert.deepEqual((await admin.store.load()).plans, []);
+});
+
+for (const [name, body, param] of [
+  ['team', { rmp: 3 }, 'rmp'],
+  ['team', { rpm: -1 }, 'rpm'],
+  ['team', { windows: { '5h': 10, week: 5 } }, 'windows.5h'],
+  ['team', { tier_limits: { gold: { rpm: 1 } } }, 'tier_limits.gold'],
+  ['team', { windows: { '5h': 1 }, notify: { ...notify, secret: 'short' } }, 'notify.secret'],
+  ['team', [], null],
+  ['a%20b', {}, 'name'],
+  ['__proto__', {}, 'name'],
+] as const) {
+  test(`a plan that contradicts itself is a 400 naming ${param}: ${name} ${JSON.stringify(body)}`, async (t) => {
+    const admin = await openAdmin(t, config);
+    const [status, named] = await admin.refused('PUT', `/plans/${name}`, body);
+    assert.deepEqual([status, named], [400, param]);
+    assert.deepEqual((await admin.store.load()).plans, []);
+  });
+}
+
+test('plans of the file are changed there, the default plan too', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (const name of ['pro', 'default']) {
+    assert.equal((await admin.refused('PUT', `/plans/${name}`, {}))[0], 409);
+    assert.equal((await admin.refused('DELETE', `/plans/${name}`))[0], 409);
+  }
+});
+
+test('an account that the file declares after all is shown as the file has it', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'acme', name: 'Stored' });
+  admin.configure({ ...config, accounts: { acme: { plan: 'pro', status: 'suspended' } } });
+  const account = await admin.ok('GET', '/accounts/acme');
+  assert.deepEqual([account.plan, account.status, account.from], ['pro', 'suspended', 'configuration']);
+  assert.equal((await admin.ok('GET', '/accounts')).data.length, 1);
+});

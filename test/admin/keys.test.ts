@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isFailure } from '../../src/auth/key-ring.ts';
+import { statusOf } from '../../src/kernel/failure.ts';
+import { type OpenAdmin, openAdmin } from './open-admin.ts';
+
+const config = {
+  plans: { pro: { rpm: 10 } },
+  accounts: { file: { plan: 'pro' } },
+  keys: [{ key: 'sk-cv-declared-1', account: 'file', name: 'laptop', ips: ['10.0.0.0/8'] }],
+};
+const hourMs = 3_600_000;
+
+function enters(admin: OpenAdmin, secret: string, address = '192.0.2.1'): number {
+  const caller = admin.ring.authenticate({ 'x-api-key': secret }, () => address);
+  return isFailure(caller) ? statusOf(caller) : 200;
+}
+
+test('the secret of a key is shown once, and opens at once', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'acme', plan: 'pro' });
+  const made = await admin.ok('POST', '/keys', { account: 'acme', name: 'ci', models: ['small-*'] });
+  assert.match(made.key, new RegExp(`^sk-cv-${made.id}-`));
+  assert.equal(made.prefix, `sk-cv-${made.id}`);
+  assert.deepEqual([made.account, made.name, made.plan, made.status], ['acme', 'ci', 'pro', 'active']);
+  assert.equal(enters(admin, made.key), 200);
+  const shown = [
+    await admin.call('GET', '/keys'),
+    await admin.call('GET', `/keys/${made.id}`),
+    await admin.call('GET', '/audit'),
+    await admin.call('POST', `/keys/${made.id}/revoke`),
+    await admin.call('GET', '/config'),
+  ];
+  for (const { text } of shown) {
+    assert.ok(!text.includes(made.key));
+    assert.ok(!text.includes('sk-cv-declared-1'));
+  }
+});
+
+test('rotation keeps the id and lets old secrets work until the grace is over; by default for 24 hours', async (t) => {
+  const admin = await openAdmin(t, config);
+  const first = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+  const second = await admin.ok('POST', `/keys/${first.id}/rotate`, { grace: '1h' });
+  assert.equal(second.id, first.id);
+  assert.equal(second.old_secrets_until, new Date(admin.clock.wallMs() + hourMs).toISOString());
+  assert.deepEqual([enters(admin, first.key), enters(admin, second.key)], [200, 200]);
+  admin.clock.advance(hourMs);
+  assert.deepEqual([enters(admin, first.key), enters(admin, second.key)], [401, 200]);
+  const third = await admin.ok('POST', `/keys/${first.id}/rotate`);
+  assert.equal(third.old_secrets_until, new Date(admin.clock.wallMs() + 24 * hourMs).toISOString());
+  const last = await admin.ok('POST', `/keys/${first.id}/rotate`, { grace: '0s' });
+  assert.deepEqual([enters(admin, third.key), enters(admin, last.key)], [401, 200]);
+  assert.equal(last.old_secrets_until, null);
+  assert.equal(last.tenant, 'file/ci');
+});
+
+test('a revoked key is refused at once in this process; revoking again changes nothing', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+  const revoked = await admin.ok('POST', `/keys/${made.id}/revoke`);
+  assert.equal(enters(admin, made.key), 401);
+  assert.equal(revoked.status, 'revoked');
+  admin.clock.advance(5_000);
+  assert.equal((await admin.ok('DELETE', `/keys/${made.id}`)).revoked_at, revoked.revoked_at);
+  assert.equal(
+    (await admin.ok('GET', '/audit')).data.filter((row: { action: string }) => row.action === 'key.revoke').length,
+    1,
+  );
+  assert.equal((await admin.refused('POST', `/keys/${made.id}/rotate`))[0], 409);
+  // Its name is free again.
+  await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });
+});
+
+test('a suspended account is 403 at once, and its keys say so', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'acme' });
+  const made = await admin.ok('POST', '/keys', { account: 'acme', name: 'ci' });
+  await admin.ok('PATCH', '/accounts/acme', { status: 'suspended' });
+  assert.equal(enters(admin, made.key), 403);
+  assert.equal((await admin.ok('GET', `/keys/${made.id}`)).status, 'suspended');
+  await admin.ok('PATCH', '/accounts/acme', { status: 'active' });
+  assert.equal(enters(admin, made.key), 200);
+});
+
+test('a key is bound to addresses, whether made or declared', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', ips: ['2001:db8::/32', '192.0.2.7'] });
+  assert.deepEqual(made.ips, ['2001:db8::/32', '192.0.2.7']);
+  assert.deepEqual([enters(admin, made.key, '192.0.2.7'), enters(admin, made.key, '192.0.2.8')], [200, 403]);
+  assert.deepEqual([enters(admin, 'sk-cv-declared-1', '10.1.1.1'), enters(admin, 'sk-cv-declared-1')], [200, 403]);
+});
+
+test('a key ends when it was said to', async (t) => {
+  const admin = await openAdmin(t, config);
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci', expires: '1h' });
+  assert.equal(made.expires, new Date(admin.clock.wallMs() + hourMs).toISOString());
+  admin.clock.advance(hourMs);
+  assert.equal(enters(admin, made.key), 401);
+  assert.equal((await admin.ok('GET', `/keys/${made.id}`)).status, 'expired');
+  assert.deepEqual(
+    (await admin.ok('GET', '/keys?status=expired')).data.map(({ id }: { id: string }) => id),
+    [made.id],
+  );
+});
+
+test('vector data is shared within an account only', async (t) => {
+  const admin = await openAdmin(t, config);
+  await admin.ok('POST', '/accounts', { id: 'other' });
+  const first = await admin.ok('POST', '/keys', { account: 'file', name: 'one' });
+  const second = await admin.ok('POST', '/keys', { account: 'file', name: 'two', share_vectors_with: first.id });
+  assert.equal(second.tenant, 'file/one');
+  const theft = { account: 'other', name: 'x', share_vectors_with: first.id };
+  const made = await admin.refused('POST', '/keys', theft);
+  const absent = await admin.refused('POST', '/keys', { ...theft, share_vectors_with: 'AbCdEf123456' });
+  assert.deepEqual(made, absent, 'nothing tells whether the key exists');
+  assert.deepEqual(made.slice(0, 2), [400, 'share_vectors_with']);
+});
+
+test("a key's own limits come back as they were given", async (t) => {
+  const admin = await openAdmin(t, config);
+  const limits = { rpm: 3, windows: { '5h': 10, week: 20 } };
+  assert.deepEqual((await admin.ok('POST', '/keys', { account: 'file', name: 'ci', limits })).limits, limits);
+});
+
+for (const [body, param] of [
+  [{ name: 'x' }, 'account'],
+  [{ account: 'nobody', name: 'x' }, 'account'],
+  [{ account: 'file' }, 'name'],
+  [{ account: 'file', name: '\u0000' }, 'name'],
+  [{ account: 'file', name: 'x', expires: 'tomorrow' }, 'expires'],
+  [{ account: 'file', name: 'x', expires: '2020-01-01' }, 'expires'],
+  [{ account: 'file', name: 'x', models: [] }, 'models'],
+  [{ account: 'file', name: 'x', ips: ['10.0.0.0/64'] }, 'ips[0]'],
+  [{ account: 'file', name: 'x', limits: { rpm: 0 } }, 'limits.rpm'],
+  [{ account: 'file', name: 'x', limits: { windows: { '5h': 10, week: 1 } } }, 'limits.windows.5h'],
+  [{ account: 'file', name: 'x', model: ['a'] }, 'model'],
+  [{ account: 'file', name: 'x', kind: 'admin' }, 'kind'],
+  [{ account: 'file', name: 'x', tenant: 'other/x' }, 'tenant'],
+] as const) {
+  test(`a key order with a wrong ${param} is a 400 that names it: ${JSON.stringify(body)}`, async (t) => {
+    const admin = await openAdmin(t, config);
+    const [status, named] = await admin.refused('POST', '/keys', body);
+    assert.deepEqual([status, named], [400, param]);
+    assert.equal((await admin.ok('GET', '/keys')).data.length, 1, 'nothing was made');
+  });
+}
+
+test('an unknown field is met with the one that was probably meant', async (t) => {
+  const admin = await openAdmin(t, config);
+  const [, , message] = await admin.refused('POST', '/keys', { account: 'file', name: 'x', expire: '1h' });
+  assert.match(message, /did you mean 'expires'/);
+});
+
+test('two keys of one name are a conflict; what the file declares is changed there', async (t) => {
+  const admin = await openAdmin(t, config);
+  assert.equal((await admin.refused('POST', '/keys', { account: 'file', name: 'laptop' }))[0], 409);
+  const [declared] = (await admin.ok('GET', '/keys')).data;
+  assert.deepEqual([declared.from, declared.prefix, declared.ips], ['configuration', null, ['10.0.0.0/8']]);
+  const path = `/keys/${encodeURIComponent(declared.id)}`;
+  assert.equal((await admin.ok('GET', path)).name, 'laptop');
+  for (const [method, action] of [
+    ['POST', '/rotate'],
+    ['POST', '/revoke'],
+    ['DELETE', ''],
+  ] as const) {
+    const [status, , message] = await admin.refused(method, path + action);
+    assert.equal(status, 409);
+    assert.match(message, /culvert\.yaml/);
+  }
+  assert.equal(enters(admin, 'sk-cv-declared-1', '10.0.0.1'), 200);
+});
+
+test('S10 what is no id is 404 on every path with one, and changes nothing', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (const id of ['nobody', '%25', "'%20OR%201=1", '__proto__', 'constructor', '..%2Faccounts', '%00']) {
+    for (const [method, path] of [
+      ['GET', `/keys/${id}`],
+      ['POST', `/keys/${id}/rotate`],
+      ['POST', `/keys/${id}/revoke`],
+      ['DELETE', `/keys/${id}`],
+      ['GET', `/accounts/${id}`],
+      ['GET', `/plans/${id}`],
+      ['DELETE', `/plans/${id}`],
+      ['GET', `/requests/${id}`],
+      ['POST', `/providers/${id}/test`],
+    ] as const) {
+      assert.equal((await admin.refused(method, path))[0], 404, `${method} ${path}`);
+    }
+    assert.equal((await admin.refused('PATCH', `/accounts/${id}`, { name: 'x' }))[0], 404);
+  }
+  assert.deepEqual((await admin.ok('GET', '/audit')).data, []);
+});
+
+test('keys are paged in the order of account and name, without repeats when others come between', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (let i = 0; i < 7; i++) await admin.ok('POST', '/keys', { account: 'file', name: `k${i}` });
+  const names: string[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: { data: { name: string }[]; next_cursor: string | null } = await admin.ok(
+      'GET',
+      `/keys?limit=3${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    names.push(...page.data.map(({ name }) => name));
+    if (cursor === null) await admin.ok('POST', '/keys', { account: 'file', name: 'a-late-one' });
+    cursor = page.next_cursor;
+  } while (cursor !== null);
+  assert.deepEqual(names, ['k0', 'k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'laptop']);
+});

@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import type { AdminMethod } from '../../src/admin/admin-api.ts';
+import { createAdminApi } from '../../src/admin/create-admin-api.ts';
+import type { Reloaded } from '../../src/admin/parts.ts';
+import type { Stored } from '../../src/auth/account-store.ts';
+import { declaredKeys } from '../../src/auth/declared-keys.ts';
+import { createKeyRing } from '../../src/auth/key-ring.ts';
+import { checkConfigText } from '../../src/config/check.ts';
+import { formatProblem } from '../../src/config/problem.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { buildSnapshot } from '../../src/inference/pipeline/build-snapshot.ts';
+import { createKnownModels } from '../../src/inference/pipeline/known-models.ts';
+import { createHealth } from '../../src/inference/routing/health.ts';
+import { createTransport } from '../../src/inference/transport/send.ts';
+import { fakeClock } from '../../src/kernel/clock.ts';
+import { crashedEvent } from '../../src/metering/crashed.ts';
+import { createPlanBook } from '../../src/metering/create-plan-book.ts';
+import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
+import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
+import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
+export type Answer = any;
+
+/**
+ * The admin API over SQLite stores in a folder of their own and a clock that stands at 2025-06-15T15:06:40Z. `config`
+ * is what a culvert.yaml would hold.
+ */
+export async function openAdmin(t: { after(fn: () => unknown): void }, config: Record<string, unknown> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-admin-'));
+  const clock = fakeClock();
+  let current = configOf(config);
+  const store = openSqliteAccountStore(join(folder, 'culvert.db'));
+  const ledger = openSqliteLedger({
+    file: join(folder, 'ledger.db'),
+    bootId: 'boot-1',
+    clock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble: () => {},
+  });
+  const counters = createMemoryCounters({ clock, books: ledger });
+  const transport = createTransport();
+  const health = createHealth({ clock });
+  const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'));
+  let stored: Stored = await store.load();
+  let snapshot = snapshotOf(current);
+  let reloaded: Reloaded | null = null;
+  const storeErrors: unknown[] = [];
+
+  function snapshotOf(from: Config) {
+    const known = createKnownModels({ transport, recall: () => null, keep() {} });
+    const built = buildSnapshot({
+      config: from,
+      env: {},
+      locals: [],
+      known,
+      simulatorUrl: 'http://127.0.0.1:9',
+      nowMs: clock.wallMs(),
+    });
+    assert.ok(built.kind === 'built');
+    return built.snapshot;
+  }
+
+  const api = createAdminApi({
+    clock,
+    version: '0.0.0-test',
+    store,
+    async refresh() {
+      stored = await store.load();
+      ring.restock(stored);
+    },
+    ledger,
+    plans: () => createPlanBook({ config: current, stored: stored.plans }),
+    counters,
+    snapshot: () => snapshot,
+    health,
+    transport,
+    configFile: 'culvert.yaml',
+    checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
+    reload: async () => reloaded ?? { ok: true, config: current },
+    troubles: () => ({ database: ledger.trouble(), state: null }),
+    onStoreError: (error) => storeErrors.push(error),
+  });
+
+  t.after(async () => {
+    await counters.close();
+    transport.destroy();
+    await ledger.shutdown();
+    await store.close().catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function call(
+    method: AdminMethod,
+    path: string,
+    body?: unknown,
+  ): Promise<{ status: number; json: Answer; text: string }> {
+    const [pathname = '', search = ''] = path.split('?');
+    const reply = await api.handle({
+      method,
+      path: pathname,
+      query: new URLSearchParams(search),
+      body: body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body),
+      actor: 'test',
+    });
+    let text = '';
+    if (typeof reply.body === 'string') text = reply.body;
+    else for await (const piece of reply.body) text += piece;
+    return { status: reply.status, json: reply.contentType === 'application/json' ? JSON.parse(text) : null, text };
+  }
+
+  return {
+    api,
+    call,
+    clock,
+    store,
+    ledger,
+    health,
+    ring,
+    storeErrors,
+    snapshot: () => snapshot,
+    /** Takes another configuration into use. */
+    configure(next: Record<string, unknown>) {
+      current = configOf(next);
+      snapshot = snapshotOf(current);
+      ring.declare(declaredKeys(current, 'sk-cv-admin-of-tests'));
+    },
+    /** What the next reload comes to. */
+    setReload(result: Reloaded) {
+      reloaded = result;
+    },
+    /** The JSON of a call that must go well. */
+    async ok(method: AdminMethod, path: string, body?: unknown): Promise<Answer> {
+      const { status, json, text } = await call(method, path, body);
+      assert.ok(status < 300, `${method} ${path}: ${status} ${text}`);
+      return json;
+    },
+    /** Status, field and message of a call that must be refused. */
+    async refused(method: AdminMethod, path: string, body?: unknown): Promise<[number, string | null, string]> {
+      const { status, json, text } = await call(method, path, body);
+      assert.ok(status >= 400, `${method} ${path}: ${status} ${text}`);
+      return [status, json.error.param, json.error.message];
+    },
+  };
+}
+
+export type OpenAdmin = Awaited<ReturnType<typeof openAdmin>>;
+
+function configOf(config: Record<string, unknown>): Config {
+  const checked = checkConfigText(stringify(config), 'culvert.yaml', {});
+  if (!checked.ok) throw new Error(checked.errors.map(formatProblem).join('\n'));
+  return checked.config;
+}
