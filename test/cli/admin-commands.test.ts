@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { stringify } from 'yaml';
 import { type Ran, runCommand, type StartedProcess, startProcess, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
 
 type Row = Record<string, unknown>;
 
@@ -25,10 +26,14 @@ const config = {
   accounts: { declared: { plan: 'pro' } },
 };
 
-/** A running server over `config` and the zero-key simulator. */
+/** A running server over `config` and a mock upstream, whose answers cost units as real ones do. */
 async function serving(t: TestContext): Promise<{ cwd: string; server: StartedProcess }> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
   const cwd = temporaryFolder(t);
-  writeFileSync(join(cwd, 'culvert.yaml'), stringify({ ...config, autodetect: 'off' }));
+  const providers = { up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'k' } };
+  const models = { smart: { targets: ['up/m'] } };
+  writeFileSync(join(cwd, 'culvert.yaml'), stringify({ ...config, providers, models, autodetect: 'off' }));
   return { cwd, server: await startProcess(t, { cwd }) };
 }
 
@@ -36,7 +41,7 @@ async function ask(server: StartedProcess, key: string): Promise<Response> {
   return fetch(`${server.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'sim/chat', messages: [{ role: 'user', content: 'Hi' }] }),
+    body: JSON.stringify({ model: 'smart', messages: [{ role: 'user', content: 'Hi' }] }),
   });
 }
 
@@ -137,12 +142,12 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
     const usage = await json('usage', '--account', 'acme', '--group-by', 'model');
     assert.deepEqual(
       (usage.data as Row[]).map(({ group, requests, units }) => [group, requests, units]),
-      [['sim/chat', 2, 2]],
+      [['smart', 2, 2]],
     );
     assert.deepEqual((usage.windows as Record<string, Row>)['5h']!.used, 2);
     assert.match((await done('usage', '--csv')).stdout, /^day,requests,units,/);
     const shown = await json('requests', 'show', id);
-    assert.deepEqual([shown.id, shown.account, shown.model, shown.units], [id, 'acme', 'sim/chat', 1]);
+    assert.deepEqual([shown.id, shown.account, shown.model, shown.units], [id, 'acme', 'smart', 1]);
     assert.ok((shown.route as { attempts: Row[] }).attempts.length > 0);
 
     await done('requests', 'export', '--account', 'acme', '--format', 'jsonl', '--out', 'out.jsonl');
@@ -159,17 +164,23 @@ describe('commands over the admin API, run as programs', { concurrency: true }, 
   });
 
   test('reload takes a changed file into use, and prints the errors of a wrong one with their places', async (t) => {
-    const { cwd } = await serving(t);
+    const { cwd, server } = await serving(t);
     const { culvert, done, rows } = commandsIn(cwd);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify({ plans: { added: { rpm: 5 } }, autodetect: 'off' }));
     await done('reload');
     assert.ok((await rows('plans', 'list')).some(({ name }) => name === 'added'));
     writeFileSync(join(cwd, 'culvert.yaml'), 'plans:\n  added: { rpm: 0 }\n');
-    const refused = await culvert('reload');
+    const here = await culvert('reload');
+    assert.equal(here.code, 1);
+    assert.match(here.stderr, /culvert\.yaml:2:\d+ plans\.added\.rpm: /);
+    // From where the file is not read: only the server knows what is wrong with it.
+    const env = { CULVERT_ADMIN_KEY: readFileSync(join(cwd, '.culvert', 'admin.key'), 'utf8').trim() };
+    const refused = await runCommand(['reload', '--url', server.url], { cwd: temporaryFolder(t), env });
     assert.equal(refused.code, 1);
     assert.match(refused.stderr, /culvert\.yaml:2:\d+ plans\.added\.rpm: /);
     assert.match(refused.stderr, /old configuration stays in use/);
-    assert.ok((await rows('plans', 'list')).some(({ name }) => name === 'added'));
+    const kept = await runCommand(['plans', 'show', 'added', '--url', server.url], { cwd: temporaryFolder(t), env });
+    assert.equal(kept.code, 0, kept.stderr);
   });
 
   test('a server that is named needs a key, and the data folder’s own is not sent to another machine', async (t) => {
