@@ -62,8 +62,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
     head: string,
   ): AsyncGenerator<string> {
     const { fromMs, toMs } = periodOf(asked, clock.wallMs());
-    // `untilMs` is the last instant that counts.
-    const range = { ...query(asked), sinceMs: fromMs, untilMs: toMs - 1, limit: listLimitMax };
+    const range = { ...query(asked), sinceMs: fromMs, untilMs: toMs, limit: listLimitMax };
     let cursor: string | null = null;
     let text = head;
     do {
@@ -84,7 +83,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
         ...pageFields,
         ...filters,
         since: pastInstant('Only those from then on.').optional(),
-        until: pastInstant('Only those up to then.').optional(),
+        until: pastInstant('Only those before then.').optional(),
       }),
       body: null,
       reply: listOf(requestSchema),

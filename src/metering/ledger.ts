@@ -129,6 +129,7 @@ export interface RequestQuery {
   alias: string | null;
   /** HTTP status, or a class such as `5` for 5xx. */
   status: number | null;
+  /** Wall-clock ms of arrival; `untilMs` itself is not in. */
   sinceMs: number | null;
   untilMs: number | null;
   /** 1 to 1,000. */

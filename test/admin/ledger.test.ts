@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { UsageEvent } from '../../src/metering/ledger.ts';
+import { scannedPayloads } from '../faults/sql-payloads.ts';
+import { reservationRow, usageEvent } from '../stores/rows.ts';
+import { type OpenAdmin, openAdmin } from './open-admin.ts';
+
+const hourMs = 3_600_000;
+
+/** Settled requests, each a second after the one before; the first is the oldest. */
+async function settle(admin: OpenAdmin, events: readonly Partial<UsageEvent>[]): Promise<UsageEvent[]> {
+  const written: UsageEvent[] = [];
+  for (const over of events) {
+    admin.clock.advance(1_000);
+    const row = reservationRow({
+      atMs: admin.clock.wallMs(),
+      account: over.account ?? 'dev',
+      alias: over.alias ?? 'smart',
+    });
+    await admin.ledger.open(row);
+    const event = usageEvent(row, { settledMs: row.atMs, ...over });
+    admin.ledger.close(event);
+    written.push(event);
+  }
+  await admin.ledger.flush();
+  return written;
+}
+
+const idsOf = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id);
+
+test('requests are listed newest first, filtered and paged', async (t) => {
+  const admin = await openAdmin(t);
+  const [a, b, c, d] = await settle(admin, [
+    {},
+    { alias: 'small' },
+    { status: 503, class: 'no-target' },
+    { account: 'other' },
+  ]);
+  assert.deepEqual(
+    idsOf(await admin.ok('GET', '/requests')),
+    [d, c, b, a].map((event) => event?.requestId),
+  );
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?account=other')), [d?.requestId]);
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?model=small')), [b?.requestId]);
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?status=503')), [c?.requestId]);
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?status=5xx')), [c?.requestId]);
+  assert.deepEqual(idsOf(await admin.ok('GET', '/requests?since=2s')).length, 3);
+  const first = await admin.ok('GET', '/requests?limit=3');
+  assert.equal(first.data.length, 3);
+  assert.deepEqual(idsOf(await admin.ok('GET', `/requests?limit=3&cursor=${first.next_cursor}`)), [a?.requestId]);
+});
+
+test('one request is shown with whose it was and the explanation of its route, by either id', async (t) => {
+  const admin = await openAdmin(t);
+  const [event] = await settle(admin, [{ clientRequestId: 'mine-1', costMilli: 50 }]);
+  const shown = await admin.ok('GET', `/requests/${event?.requestId}`);
+  assert.deepEqual([shown.account, shown.key, shown.units], ['dev', 'AbCdEf123456', 0.05]);
+  assert.equal(shown.route.attempts.length, 2);
+  assert.deepEqual(await admin.ok('GET', '/requests/mine-1'), shown);
+});
+
+test('an export holds every request of its time, however many pages it takes, and no other', async (t) => {
+  const admin = await openAdmin(t);
+  const events = await settle(
+    admin,
+    Array.from({ length: 2_300 }, () => ({})),
+  );
+  const from = new Date(events[100]!.atMs).toISOString();
+  const to = new Date(events[2_200]!.atMs).toISOString();
+  const lines = (await admin.call('GET', `/requests.jsonl?from=${from}&to=${to}`)).text.trimEnd().split('\n');
+  const expected = events.slice(100, 2_200).map(({ requestId }) => requestId);
+  assert.deepEqual(lines.map((line) => JSON.parse(line).id).reverse(), expected);
+  const csv = (await admin.call('GET', `/requests.csv?from=${from}&to=${to}`)).text.trimEnd().split('\r\n');
+  assert.deepEqual(
+    csv
+      .slice(1)
+      .map((line) => line.split(',')[0])
+      .reverse(),
+    expected,
+  );
+  const touching = await admin.call(
+    'GET',
+    `/requests.jsonl?from=${from}&to=${new Date(events[100]!.atMs + 1).toISOString()}`,
+  );
+  assert.equal(JSON.parse(touching.text).id, events[100]!.requestId, 'from is counted, to is not');
+  assert.equal((await admin.call('GET', '/requests.csv?to=2020-01-01')).text.split('\r\n').length, 2, 'a head alone');
+  assert.equal((await admin.call('GET', '/requests.jsonl?to=2020-01-01')).text, '');
+});
+
+test('no spreadsheet takes a cell of an export for a formula', async (t) => {
+  const admin = await openAdmin(t);
+  const hostile = ['=cmd|calc', '+1', '-1+2', '@SUM(A1)', '\t=1', 'a,"b"\nc'];
+  await settle(
+    admin,
+    hostile.map((user) => ({ user })),
+  );
+  const { text } = await admin.call('GET', '/requests.csv');
+  for (const shown of ["'=cmd|calc", "'+1", "'-1+2", "'@SUM(A1)", "'\t=1"])
+    assert.ok(text.includes(`,${shown}\r\n`), shown);
+  assert.ok(text.includes(',"a,""b""\nc"\r\n'));
+  const usage = await admin.call('GET', '/usage.csv?group_by=user');
+  assert.ok(usage.text.includes("\r\n'=cmd|calc,1,"));
+});
+
+test('usage sums up by every group, over all accounts or one, as JSON and CSV', async (t) => {
+  const admin = await openAdmin(t, { accounts: { dev: {}, other: {} }, plans: { default: { windows: { '5h': 10 } } } });
+  await settle(admin, [
+    { costMilli: 1_000 },
+    { costMilli: 50, alias: 'small' },
+    { costMilli: 2_000, account: 'other', class: 'upstreams-failed' },
+  ]);
+  const day = await admin.ok('GET', '/usage');
+  assert.deepEqual(
+    day.data.map(({ group, requests, units, errors }: Record<string, unknown>) => [group, requests, units, errors]),
+    [['2025-06-15', 3, 3.05, 1]],
+  );
+  for (const [group, groups] of [
+    ['model', ['smart', 'small']],
+    ['account', ['other', 'dev']],
+    ['endpoint', ['chat']],
+    ['provider', ['openai']],
+    ['key', ['AbCdEf123456']],
+    ['user', ['someone']],
+  ] as const) {
+    const { data } = await admin.ok('GET', `/usage?group_by=${group}`);
+    assert.deepEqual(
+      data.map((row: { group: string }) => row.group),
+      groups,
+      group,
+    );
+  }
+  const own = await admin.ok('GET', '/usage?account=dev');
+  assert.equal(own.data[0].units, 1.05);
+  assert.equal(own.windows['5h'].allowed, 10);
+  assert.equal(own.windows['5h'].used, 1.05);
+  assert.equal(own.windows.week.allowed, null);
+  const csv = (await admin.call('GET', '/usage.csv?group_by=account')).text.split('\r\n');
+  assert.equal(csv[0], 'account,requests,units,input_tokens,output_tokens,cost_usd,errors');
+  assert.match(csv[1] ?? '', /^other,1,2,/);
+  const one = await admin.ok('GET', '/usage?group_by=model&limit=1');
+  const two = await admin.ok('GET', `/usage?group_by=model&limit=1&cursor=${one.next_cursor}`);
+  assert.deepEqual([one.data[0].group, two.data[0].group, two.next_cursor], ['smart', 'small', null]);
+});
+
+for (const [path, param] of [
+  ['/requests?status=9', 'status'],
+  ['/requests?status=abc', 'status'],
+  ['/requests?limit=0', 'limit'],
+  ['/requests?limit=1001', 'limit'],
+  ['/requests?limit=', 'limit'],
+  ['/requests?limit=1.5', 'limit'],
+  ['/requests?limit=1&limit=2', 'limit'],
+  ['/requests?cursor=nonsense', 'cursor'],
+  ['/accounts?cursor=%25%25', 'cursor'],
+  ['/audit?cursor=YWJj', 'cursor'],
+  ['/requests?since=yesterday', 'since'],
+  ['/requests.csv?from=2025-02-30', 'from'],
+  ['/requests.csv?from=2025-02-03&to=2025-02-02', 'from'],
+  ['/usage?group_by=colour', 'group_by'],
+  ['/usage?acount=dev', 'acount'],
+] as const) {
+  test(`GET ${path} is a 400 that names ${param}`, async (t) => {
+    const admin = await openAdmin(t);
+    assert.deepEqual((await admin.refused('GET', path)).slice(0, 2), [400, param]);
+  });
+}
+
+test('an unknown parameter is met with the one that was probably meant', async (t) => {
+  const admin = await openAdmin(t);
+  assert.match((await admin.refused('GET', '/usage?groupby=day'))[2], /did you mean 'group_by'/);
+});
+
+test('S11 pattern characters in a filter mean themselves, and are answered within 50 ms', async (t) => {
+  const admin = await openAdmin(t, { accounts: { dev: {} } });
+  await settle(
+    admin,
+    Array.from({ length: 500 }, (_, i) => ({ alias: i % 2 === 0 ? 'smart' : 'a%b_c*' })),
+  );
+  assert.equal((await admin.ok('GET', '/requests?model=a%25b_c*&limit=1000')).data.length, 250);
+  const patterns = [
+    '%',
+    '%%%%',
+    '%25',
+    '_',
+    '_____',
+    's%',
+    'smar_',
+    '*',
+    's*',
+    '.*',
+    '(a+)+$',
+    '[a-z]+',
+    '\\',
+    '%'.repeat(256),
+    '*'.repeat(256),
+  ];
+  for (const pattern of [...patterns, ...scannedPayloads(40)]) {
+    const text = encodeURIComponent(pattern.slice(0, 256));
+    for (const path of [
+      `/requests?model=${text}`,
+      `/requests?account=${text}`,
+      `/keys?account=${text}`,
+      `/accounts?plan=${text}`,
+      `/models?provider=${text}`,
+    ]) {
+      const startedMs = performance.now();
+      const { data } = await admin.ok('GET', path);
+      const tookMs = performance.now() - startedMs;
+      assert.deepEqual(data, [], path);
+      assert.ok(tookMs < 50, `${path} took ${tookMs} ms`);
+    }
+  }
+});
+
+test('an answer never holds more than was asked for, at most 1,000 rows', async (t) => {
+  const admin = await openAdmin(t);
+  await settle(
+    admin,
+    Array.from({ length: 120 }, () => ({})),
+  );
+  assert.equal((await admin.ok('GET', '/requests')).data.length, 100);
+  assert.equal((await admin.ok('GET', '/requests?limit=1000')).data.length, 120);
+  admin.clock.advance(31 * 24 * hourMs);
+  assert.deepEqual((await admin.ok('GET', '/usage')).data, []);
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startUpstream } from '../start-upstream.ts';
+import { openAdmin } from './open-admin.ts';
+
+function over(url: string) {
+  return {
+    providers: {
+      up: {
+        type: 'openai',
+        base_url: `${url}/v1`,
+        credentials: [{ api_key: 'upstream-secret-a' }, { api_key: 'upstream-secret-b' }],
+      },
+    },
+    models: {
+      small: { targets: ['up/mock/ok'] },
+      big: { tier: 'premium', cost: 2, targets: ['up/mock/ok', { provider: 'up', model: 'mock/two', priority: 2 }] },
+    },
+    admin: { key: 'the-admin-key-of-this-test' },
+  };
+}
+
+test('providers are shown with the live health of their credentials, and without secrets', async (t) => {
+  const admin = await openAdmin(t, over('http://127.0.0.1:9'));
+  const [target] = admin.snapshot().models.targets();
+  assert.ok(target !== undefined);
+  const [lane] = admin.health.lanes(target);
+  assert.ok(lane !== undefined);
+  const nowMs = admin.clock.monotonicMs();
+  const attempt = {};
+  admin.health.began(lane, attempt, 60_000, nowMs);
+  const end = { class: 'rate_limited', retryAfterMs: 30_000, afterMs: 10, content: 'none' } as const;
+  admin.health.ended(lane, attempt, end, nowMs);
+  const { text, json } = await admin.call('GET', '/providers');
+  const [provider] = json.data;
+  assert.deepEqual([provider.name, provider.type, provider.status], ['up', 'openai', 'degraded']);
+  assert.deepEqual(
+    provider.credentials.map(({ id }: { id: string }) => id),
+    ['up#0', 'up#1'],
+  );
+  const [cooling] = provider.credentials[0].lanes;
+  assert.deepEqual([cooling.model, cooling.state], ['mock/ok', 'cooling']);
+  assert.ok(Date.parse(cooling.back_at) > admin.clock.wallMs());
+  assert.ok(!text.includes('upstream-secret'));
+});
+
+test('a test of a provider asks it once with each credential', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const admin = await openAdmin(t, over(upstream.url));
+  const tested = await admin.ok('POST', '/providers/up/test');
+  assert.equal(tested.ok, true);
+  assert.deepEqual(
+    tested.data.map(({ credential, verdict }: { credential: string; verdict: string }) => [credential, verdict]),
+    [
+      ['up#0', 'ok'],
+      ['up#1', 'ok'],
+    ],
+  );
+  const dead = await openAdmin(t, over('http://127.0.0.1:9'));
+  const { json, text } = await dead.call('POST', '/providers/up/test');
+  assert.deepEqual([json.ok, json.data[0].verdict], [false, 'unreachable']);
+  assert.ok(!text.includes('upstream-secret'));
+});
+
+test('models are shown whoever may use them, with their targets', async (t) => {
+  const admin = await openAdmin(t, { ...over('http://127.0.0.1:9'), plans: { default: { models: ['small'] } } });
+  const { data } = await admin.ok('GET', '/models');
+  assert.deepEqual(
+    data.map(({ id, tier, cost, targets }: { id: string; tier: string; cost: number; targets: unknown[] }) => [
+      id,
+      tier,
+      cost,
+      targets.length,
+    ]),
+    [
+      ['big', 'premium', 2, 2],
+      ['small', null, 1, 1],
+    ],
+  );
+});
+
+test('the configuration in force is shown whole and without secrets', async (t) => {
+  const admin = await openAdmin(t, {
+    ...over('http://127.0.0.1:9'),
+    keys: [{ key: 'sk-cv-declared-secret', name: 'ci' }],
+    storage: { database: 'postgres://culvert:database-password@127.0.0.1/culvert' },
+  });
+  const { json, text } = await admin.call('GET', '/config');
+  assert.equal(json.file, 'culvert.yaml');
+  assert.equal(json.config.server.port, 4141);
+  for (const secret of ['upstream-secret', 'the-admin-key', 'sk-cv-declared-secret', 'database-password'])
+    assert.ok(!text.includes(secret), secret);
+});
+
+test('a text is checked as the configuration file would be, with line and column, and changes nothing', async (t) => {
+  const admin = await openAdmin(t, over('http://127.0.0.1:9'));
+  assert.deepEqual(await admin.ok('POST', '/config/check', 'plans:\n  free: { rpm: 5 }\n'), {
+    ok: true,
+    errors: [],
+    warnings: [],
+  });
+  const checked = await admin.ok('POST', '/config/check', 'server:\n  port: 1\nplans:\n  free: { rpn: 5 }\n');
+  assert.equal(checked.ok, false);
+  const [{ line, column, path, message }] = checked.errors;
+  assert.deepEqual([line, column, path], [4, 11, 'plans.free.rpn']);
+  assert.match(message, /did you mean 'rpm'/);
+  assert.equal((await admin.ok('POST', '/config/check', '{{{')).ok, false);
+  assert.equal((await admin.ok('GET', '/plans')).data.length, 1);
+});
+
+test('a reload that finds errors is a 400 that lists them', async (t) => {
+  const admin = await openAdmin(t);
+  assert.deepEqual(await admin.ok('POST', '/config/reload'), { ok: true, errors: [] });
+  const problem = { file: 'culvert.yaml', line: 3, column: 5, path: 'plans', message: 'expected a mapping' };
+  admin.setReload({ ok: false, errors: [problem] });
+  const { status, json } = await admin.call('POST', '/config/reload');
+  const { file: _file, ...shown } = problem;
+  assert.deepEqual([status, json.ok, json.errors], [400, false, [shown]]);
+  assert.equal(json.error.code, 400);
+});
+
+test('health tells what the process depends on', async (t) => {
+  const admin = await openAdmin(t, over('http://127.0.0.1:9'));
+  const health = await admin.ok('GET', '/health');
+  assert.deepEqual([health.status, health.version, health.providers], ['ok', '0.0.0-test', { up: 'healthy' }]);
+  assert.deepEqual(health.parts, [
+    { name: 'database', ok: true, trouble: null },
+    { name: 'state', ok: true, trouble: null },
+  ]);
+});
+
+test('a store that cannot be asked is a 503 that tells nothing of it, and the operator hears why', async (t) => {
+  const admin = await openAdmin(t);
+  await admin.store.close();
+  for (const [method, path] of [
+    ['GET', '/keys'],
+    ['GET', '/audit'],
+    ['POST', '/accounts'],
+  ] as const) {
+    const [status, , message] = await admin.refused(method, path, method === 'POST' ? { id: 'x' } : undefined);
+    assert.equal(status, 503);
+    assert.doesNotMatch(message, /sqlite|database is not open/i);
+  }
+  assert.equal(admin.storeErrors.length, 3);
+});
+
+test('the OpenAPI document names every operation once, with what it takes and gives', async (t) => {
+  const admin = await openAdmin(t);
+  const document = admin.api.openApi() as {
+    openapi: string;
+    paths: Record<string, Record<string, { operationId: string; parameters: { name: string }[]; responses: object }>>;
+  };
+  assert.equal(document.openapi, '3.1.0');
+  const ids = Object.values(document.paths).flatMap((path) =>
+    Object.values(path).map(({ operationId }) => operationId),
+  );
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(Object.keys(document.paths).sort(), [
+    '/admin/v1/accounts',
+    '/admin/v1/accounts/{id}',
+    '/admin/v1/audit',
+    '/admin/v1/config',
+    '/admin/v1/config/check',
+    '/admin/v1/config/reload',
+    '/admin/v1/health',
+    '/admin/v1/keys',
+    '/admin/v1/keys/{id}',
+    '/admin/v1/keys/{id}/revoke',
+    '/admin/v1/keys/{id}/rotate',
+    '/admin/v1/models',
+    '/admin/v1/plans',
+    '/admin/v1/plans/{name}',
+    '/admin/v1/providers',
+    '/admin/v1/providers/{name}/test',
+    '/admin/v1/requests',
+    '/admin/v1/requests.csv',
+    '/admin/v1/requests.jsonl',
+    '/admin/v1/requests/{id}',
+    '/admin/v1/usage',
+    '/admin/v1/usage.csv',
+  ]);
+  const create = JSON.stringify(document.paths['/admin/v1/keys']?.post);
+  for (const field of ['share_vectors_with', 'expires', 'limits', 'ips'])
+    assert.ok(create.includes(`"${field}"`), field);
+  assert.deepEqual(
+    document.paths['/admin/v1/requests']?.get?.parameters.map(({ name }) => name),
+    ['limit', 'cursor', 'account', 'model', 'status', 'since', 'until'],
+  );
+});
