@@ -15,11 +15,13 @@ export interface RestoreFlags {
   json?: boolean;
 }
 
+type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
+
 /**
  * `culvert restore`: into an empty database, or with `--yes` in place of SQLite's, which are kept under another name.
  * Whatever goes wrong, what was there before is there after.
  */
-export async function restore(file: string, flags: RestoreFlags, parts: CliParts): Promise<number> {
+export async function restore(file: string, flags: RestoreFlags, parts: RestoreParts): Promise<number> {
   const config = readConfig(flags.config);
   const { head, rows } = await verifyBackupFile(file);
   const folder = openDataFolder(config.storage.data_dir);
@@ -63,7 +65,7 @@ async function* countedRows(file: string, counted: (rows: number) => void): Asyn
   }
 }
 
-async function refuseUnlessEmpty(config: Parameters<CliParts['storeFacts']>[0], parts: CliParts): Promise<void> {
+async function refuseUnlessEmpty(config: Parameters<CliParts['storeFacts']>[0], parts: RestoreParts): Promise<void> {
   const { database } = await parts.storeFacts(config);
   if (database.trouble !== null) throw new CommandFailed(`The database cannot be used: ${database.trouble}`);
   if (database.empty === true) return;

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { writeBackupFile } from '../../src/cli/backup-file.ts';
+import { restore } from '../../src/cli/commands/restore.ts';
+import type { BackupRow, CliParts } from '../../src/cli/parts.ts';
+import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
+import { lockDataFolder } from '../../src/stores/sqlite/data-folder-lock.ts';
+import { temporaryFolder } from '../start-process.ts';
+
+const rows: BackupRow[] = [{ table: 'account', row: { id: 'dev' } }];
+
+/** A folder with a configuration and a backup, and stores that are plain files. */
+async function prepared(t: TestContext, database: { url: string; empty: boolean } | 'sqlite') {
+  const folder = temporaryFolder(t);
+  const dataDir = join(folder, 'data');
+  const storage = { data_dir: dataDir, ...(database !== 'sqlite' && { database: database.url }) };
+  writeFileSync(join(folder, 'culvert.yaml'), JSON.stringify({ storage }));
+  const file = join(folder, 'backup.gz');
+  const head = { culvert: '0.2.0', format: 1, at: '2026-11-20T10:00:00.000Z', database: 'sqlite' } as const;
+  async function* each() {
+    yield* rows;
+  }
+  await writeBackupFile(file, head, each(), () => undefined);
+  const written: BackupRow[] = [];
+  const parts: Pick<CliParts, 'writeBackup' | 'storeFacts'> = {
+    async writeBackup(config, given) {
+      for await (const row of given) written.push(row);
+      if (database === 'sqlite') writeFileSync(dataFolderAt(config.storage.data_dir).culvertDb, 'restored');
+    },
+    async storeFacts() {
+      const empty = database === 'sqlite' || database.empty;
+      return {
+        database: { kind: 'postgres', trouble: null, version: null, empty, clockAheadMs: null },
+        state: { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null },
+      };
+    },
+  };
+  const run = (flags: { yes?: boolean } = {}) =>
+    restore(file, { config: join(folder, 'culvert.yaml'), ...flags }, parts);
+  return { folder, dataDir, file, written, run };
+}
+
+test('a backup goes into a data folder that is not there yet, and leaves no lock behind', async (t) => {
+  const { dataDir, written, run } = await prepared(t, 'sqlite');
+  assert.equal(await run(), 0);
+  assert.deepEqual(written, rows);
+  assert.equal(readFileSync(join(dataDir, 'culvert.db'), 'utf8'), 'restored');
+  assert.ok(!existsSync(join(dataDir, 'lock')));
+  assert.ok(!readdirSync(dataDir).some((name) => name.startsWith('restore-')));
+});
+
+test('nothing is restored under a running server, nor over databases without being told so', async (t) => {
+  const { dataDir, written, run } = await prepared(t, 'sqlite');
+  assert.equal(await run(), 0);
+  await assert.rejects(run(), /holds databases already/);
+  const lock = lockDataFolder(dataFolderAt(dataDir), 'http://127.0.0.1:4141');
+  assert.ok(lock.kind === 'locked');
+  await assert.rejects(run({ yes: true }), /is using /);
+  lock.release();
+  assert.equal(written.length, 1);
+  assert.equal(await run({ yes: true }), 0);
+  assert.equal(written.length, 2);
+});
+
+test('a PostgreSQL database that holds rows is left alone, --yes or not; an empty one is filled', async (t) => {
+  const url = 'postgres://127.0.0.1:9/none';
+  const full = await prepared(t, { url, empty: false });
+  await assert.rejects(full.run({ yes: true }), /holds rows already.*createdb/);
+  assert.deepEqual(full.written, []);
+  const empty = await prepared(t, { url, empty: true });
+  assert.equal(await empty.run(), 0);
+  assert.deepEqual(empty.written, rows);
+});
+
+test('a damaged backup touches nothing, not even an empty folder', async (t) => {
+  const { dataDir, file, written, run } = await prepared(t, 'sqlite');
+  writeFileSync(file, readFileSync(file).subarray(0, -9));
+  await assert.rejects(run({ yes: true }), /damaged/);
+  assert.deepEqual(written, []);
+  assert.ok(!existsSync(dataDir));
+});
