@@ -261,6 +261,40 @@ test('the named instant is exact: one millisecond before it is refused, and then
   );
 });
 
+test('calls a minute: never more in any 60 s, back within 61, by the account and by the key', () => {
+  const call = fc.record({
+    who: fc.nat(3),
+    callMilli: fc.constantFrom(50, 1_000),
+    passMs: fc.oneof(fc.nat(400), fc.nat(9_000)),
+  });
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 120, size: 'max' }), (calls) => {
+      const clock = steppedClock(1_750_000_000_500);
+      const counters = createMemoryCounters({ clock, books: fakeBooks('at once') });
+      const model = new MeteringModel();
+      for (const { who, callMilli, passMs } of calls) {
+        clock.advance(passMs);
+        const { account, scopes } = askers[who]!;
+        const [whole, key] = scopes as [string, string];
+        const limits = [
+          limitOf(askers[who]!, 'calls', 'minute', 8_000, { scope: whole }),
+          limitOf(askers[who]!, 'calls', 'minute', 5_000, { scope: key, id: 'key:minute' }),
+        ];
+        const answer = counters.enter({ requestId: newRequestId(), account, callMilli, limits, places: [] });
+        assert.ok(!(answer instanceof Promise) && answer.kind !== 'unavailable');
+        if (answer.kind === 'full') {
+          const refused = limits.find(({ id }) => id === answer.limit)!;
+          assert.ok(model.truly(refused, clock.wallMs(), spans.minute.bucketMs) + callMilli > refused.allowed);
+        } else {
+          model.count(clock.wallMs(), [whole, key], 'calls', callMilli);
+          for (const limit of limits) assert.ok(model.truly(limit, clock.wallMs()) <= limit.allowed);
+        }
+      }
+    }),
+    { numRuns: 200 },
+  );
+});
+
 test('F29 windows are so many seconds, whatever the date: 2024 to 2032, leap days, months, clock changes', () => {
   const zone = process.env.TZ;
   // A zone with summer time: were dates read in local time, two days a year would have 23 and 25 hours.
