@@ -75,6 +75,7 @@ test('a slow look never brings back what a later one knows to be revoked', async
   await revokeKey(store, issued.row, { actor: 'test', nowMs: 2 });
   store.load = load;
   const fast = watch.poll();
+  await settled();
   release(before);
   await Promise.all([slow, fast]);
   assert.ok(isFailure(ring.authenticate({ 'x-api-key': issued.minted.secret }, anywhere)));
