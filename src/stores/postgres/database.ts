@@ -26,6 +26,13 @@ export interface Connections {
   run: Run;
   /** Rolled back when `work` throws. */
   transaction<T>(kind: TransactionKind, work: (run: Run) => Promise<T>): Promise<T>;
+  /** One whose end the caller sees to, in `finally`. */
+  begin(kind: TransactionKind): Promise<Transaction>;
+}
+
+export interface Transaction {
+  run: Run;
+  end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
 /** The seam over PostgreSQL: whatever is asked of it goes through these three pools. */
@@ -99,39 +106,59 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
 }
 
 function connectionsOf(pool: PgPool): Connections {
+  async function begin(kind: TransactionKind): Promise<Transaction> {
+    const client = await pool.connect();
+    try {
+      await client.query(beginSql[kind]);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    const run = runOver(client);
+    /** An error that is not the server's: whatever is asked next would wait behind what it never answered. */
+    let lost = false;
+    return {
+      async run(sql, values) {
+        try {
+          return await run(sql, values);
+        } catch (error) {
+          lost ||= sqlState(error) === null;
+          throw error;
+        }
+      },
+      async end(how) {
+        try {
+          if (lost) throw new Error('the connection was lost');
+          await client.query(how === 'commit' ? 'COMMIT' : 'ROLLBACK');
+          client.release();
+        } catch (error) {
+          client.release(true);
+          throw error;
+        }
+      },
+    };
+  }
+
   return {
     run: runOver(pool),
+    begin,
     async transaction(kind, work) {
-      const client = await pool.connect();
-      let broken = false;
+      const transaction = await begin(kind);
+      let result: Awaited<ReturnType<typeof work>>;
       try {
-        await client.query(begin[kind]);
-        const result = await work(runOver(client));
-        await client.query('COMMIT');
-        return result;
+        result = await work(transaction.run);
       } catch (error) {
-        broken = !(await rolledBack(client, error));
+        // Why it failed is what is to be told, not that it could not even be rolled back.
+        await transaction.end('rollback').catch(() => {});
         throw error;
-      } finally {
-        client.release(broken);
       }
+      await transaction.end('commit');
+      return result;
     },
   };
 }
 
-const begin = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' } as const;
-
-/** False when the connection is of no further use: it is lost, or says nothing any more. */
-async function rolledBack(client: PoolClient, error: unknown): Promise<boolean> {
-  const lost = error instanceof Error && !('code' in error) && isConnectionLoss(error.message);
-  if (lost || isSocketError(error)) return false;
-  try {
-    await client.query('ROLLBACK');
-    return true;
-  } catch {
-    return false;
-  }
-}
+const beginSql = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' } as const;
 
 function runOver(connection: PgPool | PoolClient): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
@@ -167,14 +194,6 @@ export const foreignKeyViolation = '23503';
 export function isRowsFault(error: unknown): boolean {
   const state = sqlState(error);
   return state !== null && (state.startsWith('22') || state.startsWith('23'));
-}
-
-function isSocketError(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error;
-}
-
-function isConnectionLoss(message: string): boolean {
-  return /terminated|not queryable|timeout/i.test(message);
 }
 
 /** For people: host, port and database of a URL, never user, password or parameters. */

@@ -1,0 +1,78 @@
+import type { Database, Run, Transaction } from './database.ts';
+import { holdsRows, keptTables } from './kept-tables.ts';
+
+/** One row of a backup: the same tables and columns in every driver, values as JSON has them. */
+export interface BackupRow {
+  table: string;
+  row: Readonly<Record<string, unknown>>;
+}
+
+const batchRows = 500;
+
+/** Every row that a restore needs, of one instant, while servers write on. Holds one connection until it is read or left. */
+export async function* readPostgresBackup({
+  rest,
+}: Pick<Database, 'rest'>): AsyncGenerator<BackupRow, void, undefined> {
+  const transaction: Transaction = await rest.begin('snapshot');
+  try {
+    for (const [table, order] of keptTables) {
+      await transaction.run(`DECLARE kept CURSOR FOR SELECT * FROM culvert.${table} ORDER BY ${order}`);
+      for (;;) {
+        const { rows } = await transaction.run(`FETCH ${batchRows} FROM kept`);
+        for (const row of rows) yield { table, row };
+        if (rows.length < batchRows) break;
+      }
+      await transaction.run('CLOSE kept');
+    }
+  } finally {
+    await transaction.end('rollback').catch(() => {});
+  }
+}
+
+/** Its message is a sentence for the operator. */
+export class RestoreRefused extends Error {}
+
+/**
+ * Writes the rows of a backup, of any driver, in one transaction: all of them or none. Columns that are another
+ * driver's own are left out. Throws `RestoreRefused` where the tables hold something already.
+ */
+export async function writePostgresBackup(
+  { rest, place }: Pick<Database, 'rest' | 'place'>,
+  rows: AsyncIterable<BackupRow>,
+): Promise<void> {
+  await rest.transaction('write', async (run) => {
+    if (await holdsRows(run))
+      throw new RestoreRefused(`The database ${place} is not empty; restore into a new one (storage.database).`);
+    let batch: BackupRow[] = [];
+    const write = async () => {
+      await writeBatch(run, batch);
+      batch = [];
+    };
+    for await (const row of rows) {
+      if (batch.length === batchRows || (batch[0] !== undefined && batch[0].table !== row.table)) await write();
+      batch.push(row);
+    }
+    await write();
+    await run(`SELECT setval(pg_get_serial_sequence('culvert.audit', 'id'), max(id)) FROM culvert.audit`);
+    await run('UPDATE culvert.store_version SET version = version + 1');
+  });
+}
+
+async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> {
+  const table = batch[0]?.table;
+  if (table === undefined) return;
+  if (!keptTables.some(([name]) => name === table))
+    throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
+  const json = JSON.stringify(
+    batch.map(({ row }) => row),
+    asText,
+  );
+  await run(`INSERT INTO culvert.${table} SELECT * FROM json_populate_recordset(NULL::culvert.${table}, $1::json)`, [
+    json,
+  ]);
+}
+
+/** PostgreSQL keeps no NUL and no half of a surrogate pair in text, SQLite does. */
+function asText(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\uFFFD').toWellFormed() : value;
+}
