@@ -1,3 +1,4 @@
+import { setTimeout as rest } from 'node:timers/promises';
 import type { Clock } from '../kernel/clock.ts';
 import { webhookHeaders } from './notice-message.ts';
 import type { Notice, NoticeStore } from './notice-store.ts';
@@ -16,6 +17,7 @@ export interface NoticeDelivery {
   /** Looks for due notices now; resolves when those it found are dealt with. Never rejects. */
   look(): Promise<void>;
   start(): void;
+  /** Nothing is begun any more; resolves when no try is under way, or after a second. */
   stop(): Promise<void>;
 }
 
@@ -30,6 +32,8 @@ export interface DeliveryParts {
 export const postTimeoutMs = 10_000;
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
 const leaseMs = 30_000;
+/** How long a stop waits for tries under way; one that is cut comes again, with its id, when its lease is over. */
+const stopWaitMs = 1_000;
 const lookIntervalMs = 5_000;
 /** Tries under way at one time; others wait in the store. */
 const underWayMax = 8;
@@ -53,6 +57,8 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   let stopped = false;
   let taking: Promise<void> | null = null;
   let takeAgain = false;
+  /** The last look found as many as there was room for: whoever ends looks again. */
+  let moreWait = false;
   let inTrouble = false;
   const underWay = new Set<Promise<void>>();
 
@@ -87,10 +93,11 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     while (takeAgain && !stopped) {
       takeAgain = false;
       const free = underWayMax - underWay.size;
-      // The next one that ends looks again.
       if (free === 0) return;
       const nowMs = clock.wallMs();
-      for (const notice of await store.due(nowMs, nowMs + leaseMs, free)) begin(notice);
+      const due = await store.due(nowMs, nowMs + leaseMs, free);
+      moreWait = due.length === free;
+      for (const notice of due) begin(notice);
       inTrouble = false;
     }
   }
@@ -100,9 +107,8 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
       // It comes again when its lease is over, with the same id.
       .catch((error: unknown) => onTrouble(`notice ${notice.id}: ${String(error)}`))
       .finally(() => {
-        const others = underWay.size === underWayMax;
         underWay.delete(delivering);
-        if (others) void look();
+        if (moreWait) void look();
       });
     underWay.add(delivering);
   }
@@ -132,8 +138,7 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
     async stop() {
       stopped = true;
       if (timer !== null) clearInterval(timer);
-      await taking;
-      await Promise.all(underWay);
+      await Promise.race([Promise.all([taking, ...underWay]), rest(stopWaitMs, undefined, { ref: false })]);
     },
   };
 }

@@ -14,7 +14,7 @@ export interface Notices {
   observe: ObserveLimits;
   /** Takes up what earlier processes have crossed and not delivered. */
   start(): Promise<void>;
-  /** Nothing is begun any more; resolves when no try is under way. */
+  /** Nothing is begun any more; resolves when no try is under way, or after a second. */
   stop(): Promise<void>;
 }
 

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { fakeClock } from '../../src/kernel/clock.ts';
+import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src/metering/notice-delivery.ts';
+import type { Notice } from '../../src/metering/notice-store.ts';
+import type { Plan } from '../../src/metering/plan.ts';
+import type { PlanBook } from '../../src/metering/plan-book.ts';
+import { postWebhook } from '../../src/net/post-webhook.ts';
+import { memoryNoticeStore } from '../memory-notice-store.ts';
+
+const secret = 'a secret of thirty-two bytes or more';
+
+interface Received {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A receiver of webhooks; `answer` by the number of the request, from 0. */
+async function startReceiver(t: TestContext, answer: (response: ServerResponse, number: number) => void) {
+  const received: Received[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ path: request.url ?? '', headers: request.headers, body: String(Buffer.concat(chunks)) });
+      answer(response, received.length - 1);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, received };
+}
+
+const status = (code: number) => (response: ServerResponse) => void response.writeHead(code).end();
+
+/** As the Standard Webhooks specification describes it, written apart from what is tested. */
+function verify({ headers, body }: Received, key: Buffer): void {
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`;
+  const expected = createHmac('sha256', key).update(signed).digest();
+  const [version, signature] = String(headers['webhook-signature']).split(',');
+  assert.equal(version, 'v1');
+  assert(timingSafeEqual(Buffer.from(signature ?? '', 'base64'), expected));
+}
+
+function book(webhook: string, signWith = secret): PlanBook {
+  const plan = { name: 'pro', notify: { shares: [0.8], webhook, secret: signWith } } as unknown as Plan;
+  return { plan: () => plan, has: (name) => name === 'pro', all: () => [], limits: () => assert.fail('not asked') };
+}
+
+/** Delivers over real HTTP what is queued, as time is moved. */
+async function setUp(webhook: string, parts: Partial<DeliveryParts> & { secret?: string } = {}) {
+  const store = memoryNoticeStore();
+  const clock = fakeClock();
+  const troubles: string[] = [];
+  const plans = () => book(webhook, parts.secret);
+  const onTrouble = (message: string) => troubles.push(message);
+  const make = () => createNoticeDelivery({ store, plans, clock, post: postWebhook, onTrouble, ...parts });
+  const queue = (id: string) => {
+    const notice: Notice = { id, plan: 'pro', body: `{"id":"${id}"}`, createdMs: clock.wallMs(), tries: 0 };
+    return store.cross({ scope: 'a:dev', limit: id, share: 0.8, crossedMs: clock.wallMs() }, notice);
+  };
+  return { store, clock, troubles, make, delivery: make(), queue };
+}
+
+test('a notice is posted once, signed as Standard Webhooks has it', async (t) => {
+  const { url, received } = await startReceiver(t, status(204));
+  const { store, clock, delivery, queue } = await setUp(url);
+  await queue('msg_1');
+  await delivery.look();
+  await delivery.look();
+  assert.equal(received.length, 1);
+  const { headers, body, path } = received[0]!;
+  assert.equal(path, '/hook');
+  assert.equal(headers['content-type'], 'application/json');
+  assert.equal(headers['webhook-id'], 'msg_1');
+  assert.equal(headers['webhook-timestamp'], String(Math.floor(clock.wallMs() / 1_000)));
+  assert.equal(body, '{"id":"msg_1"}');
+  verify(received[0]!, Buffer.from(secret));
+  assert.deepEqual(store.queued(), []);
+});
+
+test('a whsec_ secret signs with the bytes that it stands for', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const key = Buffer.alloc(24, 7);
+  const { delivery, queue } = await setUp(url, { secret: `whsec_${key.toString('base64')}` });
+  await queue('msg_1');
+  await delivery.look();
+  verify(received[0]!, key);
+});
+
+test('S9 with an empty or short secret nothing is signed and nothing is posted', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  for (const short of ['', 'x'.repeat(31), `whsec_${Buffer.alloc(8).toString('base64')}`]) {
+    const { delivery, queue, store } = await setUp(url, { secret: short });
+    await queue('msg_1');
+    await delivery.look();
+    assert.equal(store.queued()[0]?.tries, 1);
+  }
+  assert.equal(received.length, 0);
+});
+
+test('a receiver that fails is tried eight times in an hour, with one id and a new signature, then given up', async (t) => {
+  const { url, received } = await startReceiver(t, status(500));
+  const { store, clock, delivery, queue, troubles } = await setUp(url);
+  await queue('msg_1');
+  await delivery.look();
+  for (const [i, gapMs] of retryGapsMs.entries()) {
+    clock.advance(gapMs - 1);
+    await delivery.look();
+    assert.equal(received.length, i + 1, `not before ${gapMs} ms`);
+    clock.advance(1);
+    await delivery.look();
+    assert.equal(received.length, i + 2);
+  }
+  assert.equal(received.length, 8);
+  const hoursMs = retryGapsMs.reduce((sum, gapMs) => sum + gapMs, 0);
+  assert(hoursMs > 55 * 60_000 && hoursMs <= 60 * 60_000, `${hoursMs} ms`);
+  for (const each of received) verify(each, Buffer.from(secret));
+  assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 1);
+  assert.equal(new Set(received.map(({ headers }) => headers['webhook-signature'])).size, 8);
+  assert.deepEqual(store.queued(), []);
+  assert.match(troubles.join(), /msg_1 .*given up after 8 tries: 127\.0\.0\.1:\d+ answered 500$/);
+});
+
+test('a receiver that recovers gets it then, and not again', async (t) => {
+  const { url, received } = await startReceiver(t, (response, number) => status(number < 2 ? 503 : 200)(response));
+  const { store, clock, delivery, queue, troubles } = await setUp(url);
+  await queue('msg_1');
+  for (let i = 0; i < 6; i++) {
+    await delivery.look();
+    clock.advance(120_000);
+  }
+  assert.equal(received.length, 3);
+  assert.deepEqual([store.queued(), troubles], [[], []]);
+});
+
+test('a redirect is not followed and is no receipt', async (t) => {
+  const elsewhere = await startReceiver(t, status(200));
+  const { url, received } = await startReceiver(t, (response) =>
+    response.writeHead(307, { location: elsewhere.url }).end(),
+  );
+  const { store, delivery, queue } = await setUp(url);
+  await queue('msg_1');
+  await delivery.look();
+  assert.deepEqual([received.length, elsewhere.received.length, store.queued()[0]?.tries], [1, 0, 1]);
+});
+
+test('a receiver that never answers, hangs up or is not there counts as a failed try', async (t) => {
+  const silent = await startReceiver(t, () => undefined);
+  const rude = await startReceiver(t, (response) => response.socket?.destroy());
+  for (const webhook of [silent.url, rude.url, 'http://127.0.0.1:1/']) {
+    // The wait is cut short here; what it is in service is said below.
+    let askedMs = 0;
+    const { store, delivery, queue } = await setUp(webhook, {
+      post(url, headers, body, timeoutMs) {
+        askedMs = timeoutMs;
+        return postWebhook(url, headers, body, 50);
+      },
+    });
+    await queue('msg_1');
+    await delivery.look();
+    assert.deepEqual([askedMs, store.queued()[0]?.tries], [10_000, 1], webhook);
+  }
+});
+
+test('an endless answer is not read to its end', async (t) => {
+  const { url } = await startReceiver(t, (response) => {
+    response.writeHead(200);
+    const more = () => {
+      while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+    };
+    response.on('drain', more);
+    more();
+  });
+  const { store, delivery, queue } = await setUp(url);
+  await queue('msg_1');
+  await delivery.look();
+  assert.deepEqual(store.queued(), []);
+});
+
+test('two processes over one store post once; what a dead one had taken comes when its lease is over', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const { store, clock, delivery, make, queue } = await setUp(url);
+  await Promise.all(Array.from({ length: 20 }, (_, i) => queue(`msg_${i}`)));
+  const other = make();
+  await Promise.all([delivery.look(), other.look(), delivery.look()]);
+  while (store.queued().length > 0) await Promise.all([delivery.look(), other.look()]);
+  assert.equal(received.length, 20);
+  assert.equal(new Set(received.map(({ headers }) => headers['webhook-id'])).size, 20);
+
+  await queue('msg_lost');
+  await store.due(clock.wallMs(), clock.wallMs() + 30_000, 1);
+  await delivery.look();
+  assert.equal(received.length, 20);
+  clock.advance(30_000);
+  await delivery.look();
+  assert.equal(received.at(-1)?.headers['webhook-id'], 'msg_lost');
+});
+
+test('at most eight tries are under way at one time, and all come through', async (t) => {
+  let running = 0;
+  let most = 0;
+  const { url, received } = await startReceiver(t, status(200));
+  const { store, delivery, queue } = await setUp(url, {
+    async post(...request) {
+      most = Math.max(most, ++running);
+      try {
+        return await postWebhook(...request);
+      } finally {
+        running--;
+      }
+    },
+  });
+  await Promise.all(Array.from({ length: 50 }, (_, i) => queue(`msg_${i}`)));
+  await delivery.look();
+  while (store.queued().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual([received.length, most], [50, 8]);
+});
+
+test('a notice of a plan that has no webhook any more is dropped with a word to the operator', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const gone: PlanBook = { ...book(url), has: () => false };
+  const { store, delivery, queue, troubles } = await setUp(url, { plans: () => gone });
+  await queue('msg_1');
+  await delivery.look();
+  assert.deepEqual([received.length, store.queued()], [0, []]);
+  assert.match(troubles.join(), /msg_1 was dropped/);
+});
+
+test('the path of a webhook is not shown when it is given up', async () => {
+  const { clock, delivery, queue, troubles } = await setUp('http://127.0.0.1:1/secret-path?token=abc');
+  await queue('msg_1');
+  for (const gapMs of [0, ...retryGapsMs]) {
+    clock.advance(gapMs);
+    await delivery.look();
+  }
+  assert.equal(troubles.length, 1);
+  assert.doesNotMatch(troubles.join(), /secret-path|token/);
+});
