@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { eventOf, reservation } from './rows.ts';
 import { openThreadLedger } from './thread-ledger.ts';
@@ -35,6 +36,7 @@ const variants: Record<string, (dir: string) => Books> = {
       bootId: 'bench',
       clock: systemClock,
       chargeCrashed: crashedEvent,
+      bucketsOf,
       onTrouble: (message) => console.error(message),
     }),
   thread: (dir) => openThreadLedger(join(dir, 'ledger.db')),

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newRequestId } from '../../src/kernel/ids.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
 import { createLedgerWriter } from '../../src/stores/sqlite/ledger-writer.ts';
@@ -14,10 +15,10 @@ const requests = Number(process.argv[2] ?? 20_000);
 
 function measure(opensPerCommit: number, closesPerBatch: number, index: string): number {
   const dir = mkdtempSync(join(tmpdir(), 'culvert-rows-'));
-  const database = openDatabase(join(dir, 'ledger.db'), 'os', 0);
+  const database = openDatabase(join(dir, 'ledger.db'), 'os', 0, 2_048);
   migrate(database, ledgerMigrations);
   database.exec(`PRAGMA wal_autocheckpoint = 0; ${index}`);
-  const writer = createLedgerWriter(database);
+  const writer = createLedgerWriter(database, bucketsOf);
   let idMs = Date.now();
   const rows = Array.from({ length: requests }, () => {
     // Four requests a ms, in order, as a busy server sees them.

@@ -1,5 +1,6 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
+import { bucketsOf } from '../../src/metering/scope.ts';
 import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { ledgerMigrations } from '../../src/stores/sqlite/ledger-schema.ts';
 import { createLedgerWriter } from '../../src/stores/sqlite/ledger-writer.ts';
@@ -66,7 +67,7 @@ if (!isMainThread && parentPort !== null) {
   const port = parentPort;
   const database = openDatabase(String(workerData), 'os', 250);
   migrate(database, ledgerMigrations);
-  const writer = createLedgerWriter(database);
+  const writer = createLedgerWriter(database, bucketsOf);
   const keys = new Map<string, number>();
   port.on('message', (text: string) => {
     const batch = JSON.parse(text) as Batch;

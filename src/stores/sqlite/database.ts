@@ -21,16 +21,21 @@ const synchronous = { fsync: 'FULL', os: 'OFF', checkpoint: 'NORMAL' } as const;
 
 /**
  * Opens or creates a WAL database. `busyTimeoutMs` is how long a statement blocks the calling thread while another
- * connection writes; 0 where the caller retries by itself.
+ * connection writes; 0 where the caller retries by itself. `pageBytes` is for a file that is made here.
  */
-export function openDatabase(file: string, durability: Durability, busyTimeoutMs: number): Database {
+export function openDatabase(
+  file: string,
+  durability: Durability,
+  busyTimeoutMs: number,
+  pageBytes: 2_048 | 4_096 = 4_096,
+): Database {
   // SQLite gives -wal and -shm the mode of the file itself. An existing file is left alone: closing any other
   // descriptor of it would drop this process' locks on it (POSIX advisory locks).
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = naming(file, () => new DatabaseSync(file, { timeout: Math.max(busyTimeoutMs, openBusyTimeoutMs) }));
   naming(file, () =>
     database.exec(
-      `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous[durability]}; PRAGMA busy_timeout = ${busyTimeoutMs}`,
+      `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous[durability]}; PRAGMA busy_timeout = ${busyTimeoutMs}`,
     ),
   );
   return {
