@@ -40,6 +40,8 @@ export async function startGateway(
       storage: { data_dir: dataDir, ...(from.storage as object) },
       autodetect: 'off',
       telemetry: { log: { level: 'silent' }, ...(from.telemetry as object) },
+      // Most tests are about something else than limits; those that are give plans of their own, `{}` for the built-in.
+      plans: from.plans ?? { default: { windows: 'off', rpm: 'off' } },
       keys: from.keys ?? [
         { key: testKey, account: 'dev', name: 'test' },
         { key: otherKey, account: 'other', name: 'test' },
