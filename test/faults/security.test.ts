@@ -121,6 +121,7 @@ const withoutKey: Record<string, string> = {
   'GET /readyz': 'likewise; it says which checks pass and names no provider',
   'GET /': 'title and version, which clients ask before they have a key',
   'HEAD /api/hello': 'Claude Code knocks here; the answer is empty',
+  'GET /openapi.json': 'what is served, the same for everybody; nothing of this server is in it',
 };
 
 test('S3 every route has auth, quota and validator, unless it is on a list of at most five lines', () => {
