@@ -20,8 +20,9 @@ export class RollingSum {
   #shortFirst = 0;
   #longTotal = 0;
   #shortTotal = 0;
-  /** The bucket that `nowMs` was in last: nothing expires while it is the same. */
+  /** The bucket that `nowMs` was in last, and its end: until then nothing expires. */
   #bucketNow = -1;
+  #bucketEndsMs = Number.NEGATIVE_INFINITY;
 
   constructor(long: Span, short: Span = long) {
     this.#long = long;
@@ -110,9 +111,9 @@ export class RollingSum {
   }
 
   #expire(nowMs: number): void {
-    const bucketNow = bucketAt(this.#long, nowMs);
-    if (bucketNow === this.#bucketNow) return;
-    this.#bucketNow = bucketNow;
+    if (nowMs < this.#bucketEndsMs) return;
+    this.#bucketNow = bucketAt(this.#long, nowMs);
+    this.#bucketEndsMs = (this.#bucketNow + 1) * this.#long.bucketMs;
     this.#skip();
   }
 
