@@ -23,13 +23,14 @@ import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { createReplyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
 export type Answer = any;
 
 /**
  * The admin API over SQLite stores in a folder of their own and a clock that stands at 2025-06-15T15:06:40Z. `config`
- * is what a culvert.yaml would hold.
+ * is what a culvert.yaml would hold. Every answer is held against the OpenAPI document.
  */
 export async function openAdmin(t: { after(fn: () => unknown): void }, config: Record<string, unknown> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-admin-'));
@@ -88,6 +89,8 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     onStoreError: (error) => storeErrors.push(error),
   });
 
+  const isDescribed = createReplyCheck(api.openApi());
+
   t.after(async () => {
     await counters.close();
     transport.destroy();
@@ -112,7 +115,9 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     let text = '';
     if (typeof reply.body === 'string') text = reply.body;
     else for await (const piece of reply.body) text += piece;
-    return { status: reply.status, json: reply.contentType === 'application/json' ? JSON.parse(text) : null, text };
+    const json = reply.contentType === 'application/json' ? JSON.parse(text) : null;
+    if (json !== null && reply.status < 300) isDescribed(method, pathname, reply.status, json);
+    return { status: reply.status, json, text };
   }
 
   return {

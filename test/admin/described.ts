@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+
+interface Described {
+  paths: Record<
+    string,
+    Record<string, { responses: Record<string, { content?: Record<string, { schema: object }> }> }>
+  >;
+}
+
+/** Asserts that answers are what the OpenAPI document says of them. */
+export function createReplyCheck(
+  document: unknown,
+): (method: string, path: string, status: number, json: unknown) => void {
+  const { paths } = document as Described;
+  const ajv = new Ajv2020({ strict: false });
+  const compiled = new Map<string, ValidateFunction>();
+  const forms = Object.keys(paths).map((path) => ({
+    path,
+    form: new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+  return (method, path, status, json) => {
+    const found = forms.filter(({ form }) => form.test(`/admin/v1${path}`));
+    // Of `/requests/{id}` and a written path the written one is meant.
+    const { path: template } = found.find((each) => !each.path.includes('{')) ?? found[0] ?? {};
+    assert.ok(template !== undefined, `${path} is not described`);
+    const { schema } = paths[template]?.[method.toLowerCase()]?.responses[status]?.content?.['application/json'] ?? {};
+    assert.ok(schema !== undefined, `${method} ${template} answers ${status}, which is not described`);
+    const key = `${method} ${template}`;
+    const validate = compiled.get(key) ?? ajv.compile(schema);
+    compiled.set(key, validate);
+    assert.ok(validate(json), `${key}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(json).slice(0, 500)}`);
+  };
+}
