@@ -79,6 +79,7 @@ export async function startRedis(
     await kill();
     if (options.dir === undefined) rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   });
+  if (options.dir === undefined) folders.add(dir);
   if (options.running !== false) await launch();
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -100,8 +101,10 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 
 /** Whatever a test left behind goes with its process. */
 const running = new Set<ChildProcess>();
+const folders = new Set<string>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
 });
 
 function answers(program: string): boolean {

@@ -91,6 +91,7 @@ for i = at, at + settled - 1 do
   end
 end
 call('DEL', KEYS[3])
+-- The epoch is longer than any listpack takes (64 bytes), in which every look-up would be a scan.
 call('HSET', KEYS[3], 'g', generation, 'e', ARGV[1])
 for i = at + settled, #ARGV, 1000 do call('HSET', KEYS[3], unpack(ARGV, i, math.min(i + 999, #ARGV))) end
 call('PEXPIRE', KEYS[3], scopeTtlMs)

@@ -46,16 +46,17 @@ export function createSettlements(
 
   /** True once Redis has done it, or knows nothing of the request. */
   async function tell({ requestId, account, scopes }: Ended, spent: Spent): Promise<boolean> {
-    const answer = await link.run(
-      settleScript,
-      [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
-      [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano), ...scopes],
-    );
-    if (typeof answer === 'string') return false;
-    if (answer[0] !== needsSeed) return true;
-    // Whether the seed will count this request as running, only the ledger's snapshot tells: asked again after it.
-    await seeding.ensure(account, scopes);
-    return false;
+    for (let seeded = false; ; seeded = true) {
+      const answer = await link.run(
+        settleScript,
+        [openKey(account), ...scopes.map((scope) => scopeKey(account, scope))],
+        [requestId, String(spent.costMilli), String(spent.tokens), String(spent.usdNano), ...scopes],
+      );
+      if (typeof answer === 'string') return false;
+      if (answer[0] !== needsSeed) return true;
+      // Whether the seed will count this request as running, only the ledger's snapshot tells: asked again after it.
+      if (seeded || !(await seeding.ensure(account, scopes))) return false;
+    }
   }
 
   async function retry(): Promise<void> {

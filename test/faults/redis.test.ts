@@ -1,0 +1,278 @@
+import assert from 'node:assert/strict';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Held } from '../../src/metering/counters.ts';
+import { redisMissing, startRedis, until } from '../start-redis.ts';
+import { fakeBooks } from '../stores/counter-books.ts';
+import { limitOf, mustHold, newAsker, newRequestId, usedOf } from '../stores/counter-requests.ts';
+import { closeInBooks, openInBooks, passing, replica, reserve } from './redis-replica.ts';
+
+const skip = redisMissing;
+const unit = 1_000;
+const nothing = { costMilli: 0, tokens: 0, usdNano: 0 };
+
+test('F41 Redis is down at the start: refused at once, and normal without a restart when it is there', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t, { running: false });
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const { counters, troubles } = replica(t, redis.url, books);
+  const startedMs = performance.now();
+  assert.equal((await reserve(counters, books, who, 10 * unit)).kind, 'unavailable');
+  assert.ok(performance.now() - startedMs < 250);
+  await until('the operator is told', () => troubles.length > 0);
+  assert.match(troubles[0]!, /nothing can be admitted/);
+  assert.match(counters.trouble()!, /Redis is lost/);
+
+  closeInBooks(books, who, heldBefore(who.account), { costMilli: 4 * unit });
+  await redis.restart();
+  await counters.whenReady();
+  assert.equal(counters.trouble(), null);
+  assert.equal(await passing([counters], books, who, 10 * unit, 40), 6, 'what the ledger knows counts from the start');
+});
+
+test('F42 Redis is killed in service: closed until it is back, and not one unit too many afterwards', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const both = [replica(t, redis.url, books).counters, replica(t, redis.url, books).counters];
+  await Promise.all(both.map((counters) => counters.whenReady()));
+  const running: Held[] = [];
+  for (let i = 0; i < 6; i++) running.push((await reserve(both[i % 2]!, books, who, 10 * unit)) as Held);
+  // One ends well before the loss, one fails while Redis is away; four run on.
+  end(0, unit);
+  await redis.kill();
+  await until('the loss is noticed', () => both.every((counters) => counters.lost()));
+  assert.equal(await passing(both, books, who, 10 * unit, 20), 0);
+  end(1, 0);
+  await redis.restart();
+  await until('both admit', () => both.every((counters) => counters.trouble() === null));
+  assert.equal(await passing(both, books, who, 10 * unit, 40), 5);
+  // Those that ran through the loss are settled where they were seeded: once.
+  for (let i = 2; i < 6; i++) end(i, 0);
+  assert.equal(await passing(both, books, who, 10 * unit, 40), 4);
+  assert.equal(await usedOf(both[0]!, who, 'tokens', 'month'), 6 * 7);
+
+  function end(i: number, costMilli: number): void {
+    closeInBooks(books, who, running[i]!, { costMilli, tokens: 7 });
+    both[i % 2]!.settle(running[i]!, { costMilli, tokens: 7, usdNano: 0 });
+  }
+});
+
+test('F43 Redis restarts with an old dump: what it forgot is taken from the ledger', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const { counters } = replica(t, redis.url, books);
+  await counters.whenReady();
+  for (let i = 0; i < 3; i++) await reserve(counters, books, who, 10 * unit);
+  redis.cli('save');
+  copyFileSync(join(redis.dir, 'dump.rdb'), join(redis.dir, 'old.rdb'));
+  for (let i = 0; i < 4; i++) await reserve(counters, books, who, 10 * unit);
+  await redis.kill();
+  copyFileSync(join(redis.dir, 'old.rdb'), join(redis.dir, 'dump.rdb'));
+  await redis.restart();
+  await until('it admits', () => counters.trouble() === null);
+  assert.equal(await passing([counters], books, who, 10 * unit, 40), 3);
+});
+
+test('F44 FLUSHALL under 8 replicas: all seed at once, nothing is counted twice and nothing is free', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker({ tier: 'premium' });
+  const all = Array.from({ length: 8 }, () => replica(t, redis.url, books).counters);
+  await Promise.all(all.map((counters) => counters.whenReady()));
+  for (let i = 0; i < 30; i++) {
+    const held = (await reserve(all[i % 8]!, books, who, 100 * unit)) as Held;
+    if (i % 2 === 0) {
+      closeInBooks(books, who, held, { costMilli: unit });
+      all[i % 8]!.settle(held, { ...nothing, costMilli: unit });
+    }
+  }
+  for (let round = 0; round < 3; round++) {
+    // In full flight: many of these holds are answered just before or behind the flush.
+    const flying = passing(all, books, who, 100 * unit, 16);
+    redis.cli('flushall');
+    await flying;
+    await passing(all, books, who, 100 * unit, 8);
+    await until('all admit', () => all.every((counters) => counters.trouble() === null));
+    const before = (books.openReservations().length + 15) * unit;
+    const used = await Promise.all(all.map((counters) => usedOf(counters, who, 'units', 'month')));
+    assert.deepEqual(used, Array(8).fill(before), `round ${round}`);
+  }
+  const left = 100 - 15 - books.openReservations().length;
+  assert.ok(left > 0);
+  assert.equal(await passing(all, books, who, 100 * unit, 400), left);
+  for (const scope of who.scopes) assert.equal(await usedOf(all[3]!, who, 'units', '5h', scope), 100 * unit, scope);
+});
+
+for (const [what, keys] of [
+  ['the counts of one scope are', (account: string) => [`cv:{${account}}:s:a:${account}`]],
+  ['the running requests are', (account: string) => [`cv:{${account}}:open`]],
+] as const)
+  test(`F44 ${what} evicted: seeded again, with what is on its way to the ledger`, { skip }, async (t) => {
+    const redis = await startRedis(t);
+    const books = fakeBooks('later');
+    const who = newAsker();
+    const all = Array.from({ length: 4 }, () => replica(t, redis.url, books).counters);
+    await Promise.all(all.map((counters) => counters.whenReady()));
+    const running: Held[] = [];
+    for (let i = 0; i < 5; i++) running.push((await reserve(all[i % 4]!, books, who, 10 * unit)) as Held);
+    // Held, and its reservation not written yet when the key goes.
+    const onItsWay = await mustHold(all[0]!, who, unit);
+    redis.cli('del', ...keys(who.account));
+    const pause = what.startsWith('the running') ? reserve(all[1]!, books, who, 10 * unit) : null;
+    if (pause !== null) assert.equal((await pause).kind, 'unavailable', 'until the ledger must know all of them');
+    openInBooks(books, who, onItsWay);
+    running.push(onItsWay);
+    await until('it is seeded', async () => (await usedOf(all[2]!, who, 'units', 'month').catch(() => -1)) > 0);
+    assert.equal(await passing(all, books, who, 10 * unit, 40), 4);
+    for (const held of running) {
+      closeInBooks(books, who, held, { costMilli: 0, tokens: 1 });
+      all[3]!.settle(held, { costMilli: 0, tokens: 1, usdNano: 0 });
+    }
+    for (const scope of who.scopes) {
+      assert.equal(await usedOf(all[3]!, who, 'units', 'month', scope), 4 * unit, scope);
+      assert.equal(await usedOf(all[3]!, who, 'tokens', 'month', scope), 6, scope);
+    }
+  });
+
+test('F44 a request that ends while its counts are gone is counted once, whoever comes first', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const { counters } = replica(t, redis.url, books);
+  await counters.whenReady();
+  for (const ledgerFirst of [true, false]) {
+    const who = newAsker();
+    const held = (await reserve(counters, books, who, 10 * unit, 5 * unit)) as Held;
+    redis.cli('flushall');
+    const close = () => closeInBooks(books, who, held, { costMilli: 2 * unit, tokens: 9 });
+    if (ledgerFirst) close();
+    counters.settle(held, { costMilli: 2 * unit, tokens: 9, usdNano: 0 });
+    await until('it is settled', async () => {
+      const used = await usedOf(counters, who, 'units', 'month').catch(() => -1);
+      return used === 2 * unit;
+    });
+    if (!ledgerFirst) close();
+    assert.equal(await usedOf(counters, who, 'tokens', 'month'), 9, `ledger first: ${ledgerFirst}`);
+  }
+});
+
+test('F45 Redis answers nothing for 2 s: refused within 250 ms, and nothing is left held', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const { counters } = replica(t, redis.url, books);
+  await counters.whenReady();
+  await reserve(counters, books, who, 10 * unit);
+  redis.cli('client', 'pause', '1500', 'all');
+  const slowest = async () => {
+    const startedMs = performance.now();
+    assert.equal(await passing([counters], books, who, 10 * unit, 200), 0);
+    return performance.now() - startedMs;
+  };
+  assert.ok((await slowest()) < 400);
+  assert.ok((await slowest()) < 50, 'those who come later do not wait at all');
+  await until('it admits', () => counters.trouble() === null);
+  await until('what was held late is given back', async () => (await usedOf(counters, who, 'units', '5h')) === unit);
+  assert.equal(await passing([counters], books, who, 10 * unit, 40), 9);
+});
+
+test('F52 a process dies between hold and ledger, another between ledger and settlement: no phantom refusal', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const startedMs = Date.now();
+  let shiftMs = 0;
+  const nowMs = () => startedMs + shiftMs;
+  const dead = replica(t, redis.url, books, { nowMs }).counters;
+  const alive = replica(t, redis.url, books, { nowMs }).counters;
+  await Promise.all([dead.whenReady(), alive.whenReady()]);
+  await mustHold(dead, who, 3 * unit);
+  const unsettled = (await reserve(dead, books, who, 10 * unit, 4 * unit)) as Held;
+  const runningOn = (await reserve(alive, books, who, 10 * unit, unit)) as Held;
+  const lease = { id: 'concurrency', scope: who.scopes[0]!, allowed: 1 };
+  const place = { account: who.account, callMilli: unit, limits: [], places: [lease] };
+  assert.equal((await dead.enter({ ...place, requestId: newRequestId() })).kind, 'entered');
+  await dead.close();
+  assert.equal((await alive.enter({ ...place, requestId: newRequestId() })).kind, 'full');
+  shiftMs = 31_000;
+  assert.equal((await alive.enter({ ...place, requestId: newRequestId() })).kind, 'entered', 'its lease ran out');
+  // As the recovery of the ledger charges it.
+  closeInBooks(books, who, unsettled, { costMilli: 4 * unit, tokens: 12 });
+  assert.equal(await usedOf(alive, who, 'units', '5h'), 8 * unit);
+  await alive.sweep();
+  redis.cli('del', `cv:{${who.account}}:swept`);
+  await alive.sweep();
+  await until('both are swept', async () => (await usedOf(alive, who, 'units', '5h')) === 5 * unit);
+  assert.equal(await usedOf(alive, who, 'tokens', 'month'), 12);
+  alive.settle(runningOn, nothing);
+  await until('what ran on all the time ends', async () => (await usedOf(alive, who, 'units', '5h')) === 4 * unit);
+  assert.equal(await usedOf(alive, who, 'tokens', 'month'), 12);
+});
+
+test('places are taken again after a flush, though nobody asks for one', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const [one, two] = [replica(t, redis.url, books).counters, replica(t, redis.url, books).counters];
+  await Promise.all([one.whenReady(), two.whenReady()]);
+  const places = [{ id: 'concurrency', scope: who.scopes[0]!, allowed: 1 }];
+  const entry = { account: who.account, callMilli: unit, limits: [], places };
+  const running = await one.enter({ ...entry, requestId: newRequestId() });
+  assert.ok(running.kind === 'entered');
+  redis.cli('flushall');
+  assert.equal((await two.enter({ ...entry, requestId: newRequestId() })).kind, 'unavailable');
+  await until('it admits', () => two.trouble() === null);
+  assert.equal((await two.enter({ ...entry, requestId: newRequestId() })).kind, 'full');
+  running.leave();
+  await until('it is free', async () => (await two.enter({ ...entry, requestId: newRequestId() })).kind === 'entered');
+});
+
+test('an eviction policy that may drop counts is told to the operator', { skip }, async (t) => {
+  const redis = await startRedis(t, { args: ['--maxmemory-policy', 'allkeys-lru'] });
+  const { counters, troubles } = replica(t, redis.url, fakeBooks('later'));
+  await counters.whenReady();
+  assert.ok(troubles.some((text) => text.includes('maxmemory-policy is allkeys-lru')));
+  assert.equal(counters.trouble(), null);
+});
+
+test('calls of the last minute survive a flush, as far as the ledger knows them', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  const { counters } = replica(t, redis.url, books);
+  await counters.whenReady();
+  const rpm = [limitOf(who, 'calls', 'minute', 3 * unit)];
+  const enter = () =>
+    counters.enter({ requestId: newRequestId(), account: who.account, callMilli: unit, limits: rpm, places: [] });
+  for (let i = 0; i < 2; i++) {
+    assert.equal((await enter()).kind, 'entered');
+    await reserve(counters, books, who, 10 * unit);
+  }
+  redis.cli('flushall');
+  await enter();
+  await until('it admits', () => counters.trouble() === null);
+  assert.equal((await enter()).kind, 'entered');
+  assert.equal((await enter()).kind, 'full');
+});
+
+function heldBefore(account: string): Held {
+  return {
+    kind: 'held',
+    requestId: newRequestId(),
+    account,
+    scopes: [],
+    costMilli: unit,
+    quotaMs: Date.now() - 60_000,
+    states: [],
+  };
+}
