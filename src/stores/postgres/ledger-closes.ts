@@ -5,26 +5,27 @@ import { reasonOf } from './unavailable.ts';
 
 /** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
 export const closeRetryMs = 30_000;
-/** Closes beyond these are given up at once: memory stays bounded while PostgreSQL is away. */
-const queuedClosesMax = 100_000;
 /** Nobody waits for a close, so closes are written many at a time. */
 const closeBatchRows = 32;
 const closeDelayMs = 20;
-const batchRowsMax = 200;
+const batchRowsMax = 500;
 const firstRetryMs = 50;
 const retryMaxMs = 1_000;
 
+/** As long as the caller lets it be: every close here was a reservation that the caller let in. */
 export interface CloseQueue {
   close(event: UsageEvent): void;
   /** Writes what waits at once; resolves when all of it is written or given up, or after `waitMaxMs`. */
   flush(waitMaxMs: number): Promise<void>;
   queued(): number;
+  /** Gives up what is left. */
+  stop(): void;
 }
 
 export interface CloseObserver {
   onOutcome(error: unknown): void;
-  /** A close that will not be written, and why. */
-  onDropped(event: UsageEvent, reason: string): void;
+  /** Closes that will not be written, and why. */
+  onDropped(events: readonly UsageEvent[], reason: string): void;
 }
 
 interface Waiting {
@@ -40,6 +41,7 @@ export function createCloseQueue(
 ): CloseQueue {
   let queue: Waiting[] = [];
   let running = false;
+  let stopped = false;
   let timer: NodeJS.Timeout | null = null;
   let retryMs = 0;
   /** How many ever came, and how many of these, the oldest, are done with. */
@@ -54,7 +56,8 @@ export function createCloseQueue(
     running = true;
     void writeBatch().finally(() => {
       running = false;
-      if (queue.length >= closeBatchRows && retryMs === 0) kick();
+      if (stopped) giveUp(queue.length, 'Culvert is shutting down');
+      else if (queue.length >= closeBatchRows && retryMs === 0) kick();
       else if (queue.length > 0) wait(retryMs === 0 && flushes.length > 0 ? 0 : Math.max(closeDelayMs, retryMs));
     });
   }
@@ -86,7 +89,7 @@ export function createCloseQueue(
     } catch (error) {
       if (!isRowsFault(error)) return { written: 0, error };
       if (batch.length === 1) {
-        observer.onDropped(batch[0]!.event, reasonOf(error));
+        observer.onDropped([batch[0]!.event], reasonOf(error));
         return { written: 1, error: null };
       }
     }
@@ -101,12 +104,18 @@ export function createCloseQueue(
   function expire(reason: string): void {
     const nowMs = clock.monotonicMs();
     let late = 0;
-    while (late < queue.length && nowMs - queue[late]!.sinceMs >= closeRetryMs) {
-      observer.onDropped(queue[late]!.event, reason);
-      late += 1;
-    }
-    queue = queue.slice(late);
-    finish(late);
+    while (late < queue.length && nowMs - queue[late]!.sinceMs >= closeRetryMs) late += 1;
+    giveUp(late, reason);
+  }
+
+  function giveUp(count: number, reason: string): void {
+    if (count === 0) return;
+    observer.onDropped(
+      queue.slice(0, count).map((one) => one.event),
+      reason,
+    );
+    queue = queue.slice(count);
+    finish(count);
   }
 
   function finish(count: number): void {
@@ -119,10 +128,6 @@ export function createCloseQueue(
 
   return {
     close(event) {
-      if (queue.length >= queuedClosesMax) {
-        observer.onDropped(event, 'too many closes wait');
-        return;
-      }
       came += 1;
       queue.push({ event, sinceMs: clock.monotonicMs() });
       if (queue.length >= closeBatchRows && retryMs === 0) kick();
@@ -131,14 +136,14 @@ export function createCloseQueue(
     flush(waitMaxMs) {
       if (done === came) return Promise.resolve();
       return new Promise((resolve) => {
-        const giveUp = setTimeout(() => {
+        const tooLong = setTimeout(() => {
           flushes = flushes.filter((one) => one !== flush);
           resolve();
         }, waitMaxMs);
         const flush = {
           upTo: came,
           resolve() {
-            clearTimeout(giveUp);
+            clearTimeout(tooLong);
             resolve();
           },
         };
@@ -147,5 +152,11 @@ export function createCloseQueue(
       });
     },
     queued: () => queue.length,
+    stop() {
+      stopped = true;
+      if (timer !== null) clearTimeout(timer);
+      // What is on its way may still arrive: its batch reports itself.
+      if (!running) giveUp(queue.length, 'Culvert is shutting down');
+    },
   };
 }

@@ -5,7 +5,7 @@ import type { BucketsOf } from '../batch-sums.ts';
 import { createTroubleReport } from '../sqlite/tell-trouble.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
-import { createCloseQueue } from './ledger-closes.ts';
+import { closeRetryMs, createCloseQueue } from './ledger-closes.ts';
 import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
 import { createOpenQueue } from './ledger-opens.ts';
 import { pruneLedger } from './ledger-prune.ts';
@@ -37,8 +37,8 @@ export interface PostgresLedgerOptions {
   onTrouble: (message: string) => void;
 }
 
-/** Running requests of this process: beyond them new ones are refused. */
-const reservedMax = 200_000;
+/** Requests of this process that run or whose end is not written yet: beyond them new ones are refused. */
+const reservedMax = 100_000;
 /** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
 const ownClosesWaitMs = 250;
 const shutdownWaitMs = 5_000;
@@ -68,10 +68,12 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   });
   const closes = createCloseQueue((events) => writeCloses(database.closes, events, options.bucketsOf), clock, {
     onOutcome: hear,
-    onDropped(event, reason) {
-      dropped += 1;
-      leftovers.disowned(event.requestId);
-      onTrouble(`ledger: the end of ${event.requestId} could not be written: ${reason}`);
+    onDropped(events, reason) {
+      dropped += events.length;
+      for (const { requestId } of events) leftovers.disowned(requestId);
+      const first = events[0]?.requestId ?? '';
+      const which = events.length === 1 ? first : `${events.length} requests (${first} and more)`;
+      onTrouble(`ledger: the end of ${which} could not be written, the estimate will be charged: ${reason}`);
     },
   });
   const troubles = createTroubleReport(() => fault, onTrouble);
@@ -89,9 +91,12 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
 
   return {
     open(row) {
-      if (reserved.size >= reservedMax)
+      if (reserved.size + closes.queued() >= reservedMax)
         return Promise.reject(
-          new FailureError({ kind: 'quota-unavailable', message: 'Too many requests are running here. Retry it.' }),
+          new FailureError({
+            kind: 'quota-unavailable',
+            message: 'The usage ledger has too many requests open, so this one was not sent. Retry it.',
+          }),
         );
       return opens.open(row);
     },
@@ -113,12 +118,13 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),
     async flush() {
       await opens.drain();
-      await closes.flush(shutdownWaitMs);
+      await closes.flush(closeRetryMs);
     },
     async shutdown() {
       opens.refuse('Culvert is shutting down');
       await opens.drain();
       await closes.flush(shutdownWaitMs);
+      closes.stop();
       clearInterval(sweeping);
       try {
         await leftovers.sweep(run, 0);
