@@ -124,8 +124,16 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     const { createRedisCounters } = await import('./stores/redis/counters.ts');
     const redis = createRedisCounters({ url: storage.state, books: ledger, scopesOf, clock, onTrouble });
     if (storage.on_state_loss === 'deny') return redis;
-    const { createLocalOnLoss } = await import('./metering/state-loss.ts');
-    return createLocalOnLoss({ primary: redis, localWith: memory, ledger, onTrouble });
+    const { createLocalOnLoss, watchReplicas } = await import('./metering/state-loss.ts');
+    const replicas = watchReplicas(ledger);
+    const counters = createLocalOnLoss({ shared: redis, local: () => memory(replicas.count) });
+    return {
+      ...counters,
+      async close() {
+        replicas.close();
+        await counters.close();
+      },
+    };
   }
 
   const recoverTimer = setInterval(() => {

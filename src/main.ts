@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { CliParts } from './cli/parts.ts';
 import { runCli } from './cli/program.ts';
 
 /** What `bin/culvert.mjs` gives, since it alone knows about Node versions. */
@@ -31,9 +32,26 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     async mockHelp() {
       return (await import('./simulator/help.ts')).mockHelp();
     },
+    ...lazyStores(version),
     async snapshotOf(config) {
       const { previewSnapshot } = await import('./main-preview.ts');
       return previewSnapshot(config, process.env);
     },
   });
+}
+
+/** Loaded at need: `start` has stores of its own, and most commands have none. */
+function lazyStores(version: string): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf'> {
+  const stores = async () => (await import('./main-cli.ts')).cliStores(version);
+  return {
+    adminApi: async (config) => (await stores()).adminApi(config),
+    stored: async (config) => (await stores()).stored(config),
+    storeFacts: async (config) => (await stores()).storeFacts(config),
+    migrations: async (config) => (await stores()).migrations(config),
+    migrate: async (config) => (await stores()).migrate(config),
+    async *readBackup(config) {
+      yield* (await stores()).readBackup(config);
+    },
+    writeBackup: async (config, rows) => (await stores()).writeBackup(config, rows),
+  };
 }

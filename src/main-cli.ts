@@ -1,0 +1,208 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { createAdminApi } from './admin/create-admin-api.ts';
+import type { AccountStore, Stored } from './auth/account-store.ts';
+import type { CliParts, StoreFacts } from './cli/parts.ts';
+import { checkConfigText } from './config/check.ts';
+import type { Config } from './config/schema.ts';
+import { createHealth } from './inference/routing/health.ts';
+import { createTransport } from './inference/transport/send.ts';
+import { systemClock as clock } from './kernel/clock.ts';
+import { previewSnapshot } from './main-preview.ts';
+import { crashedEvent } from './metering/crashed.ts';
+import { createPlanBook } from './metering/create-plan-book.ts';
+import type { Ledger } from './metering/ledger.ts';
+import { bucketsOf } from './metering/scope.ts';
+import type { Database } from './stores/postgres/database.ts';
+import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
+import { readBackup, writeBackup } from './stores/sqlite/backup.ts';
+import { dataFolderAt, openDataFolder } from './stores/sqlite/data-folder.ts';
+import { sqliteFacts } from './stores/sqlite/facts.ts';
+import { openSqliteLedger } from './stores/sqlite/ledger.ts';
+import { migrateDataFolder, pendingMigrations } from './stores/sqlite/schema-state.ts';
+import { whyUnusable } from './stores/sqlite/unusable.ts';
+
+type StoreParts = Pick<
+  CliParts,
+  'adminApi' | 'stored' | 'storeFacts' | 'migrations' | 'migrate' | 'readBackup' | 'writeBackup'
+>;
+
+/** What the CLI does in its own process, over the stores that a configuration names. */
+export function cliStores(version: string): StoreParts {
+  return {
+    adminApi: (config) => adminApi(config, version),
+    stored,
+    storeFacts: async (config) => ({ database: await databaseFacts(config), state: await stateFacts(config) }),
+    async migrations(config) {
+      const schemas = isEmbedded(config)
+        ? pendingMigrations(dataFolderAt(config.storage.data_dir))
+        : await overPostgres(config, async (database) => {
+            const { pendingMigrations } = await import('./stores/postgres/migrations.ts');
+            return pendingMigrations(database.rest, database.place);
+          });
+      return schemas.map(({ file, current, pending }) => ({ database: file, current, pending }));
+    },
+    async migrate(config) {
+      if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir));
+      else await overPostgres(config, migratePostgres);
+    },
+    async *readBackup(config) {
+      if (isEmbedded(config)) return yield* readBackup(dataFolderAt(config.storage.data_dir));
+      const { readPostgresBackup } = await import('./stores/postgres/backup.ts');
+      const database = await connectPostgres(config);
+      try {
+        yield* readPostgresBackup(database);
+      } finally {
+        await database.close();
+      }
+    },
+    async writeBackup(config, rows) {
+      if (isEmbedded(config)) return writeBackup(openDataFolder(config.storage.data_dir), rows);
+      const { writePostgresBackup } = await import('./stores/postgres/backup.ts');
+      await overPostgres(config, async (database) => {
+        await migratePostgres(database);
+        await writePostgresBackup(database, rows);
+      });
+    },
+  };
+}
+
+/** Charges nothing and takes no lock: a server may run on the same stores. */
+async function adminApi(config: Config, version: string): ReturnType<CliParts['adminApi']> {
+  const { store, ledger, close } = await openForAdmin(config);
+  const { snapshot } = await previewSnapshot(config, process.env);
+  const transport = createTransport();
+  let known: Stored = await store.load();
+  const api = createAdminApi({
+    clock,
+    version,
+    store,
+    async refresh() {
+      known = await store.load();
+    },
+    ledger,
+    plans: () => createPlanBook({ config, stored: known.plans }),
+    counters: null,
+    snapshot: () => snapshot,
+    health: createHealth({ clock }),
+    transport,
+    configFile: null,
+    checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
+    reload: async () => ({ ok: true, config }),
+    troubles: () => ({ ledger: ledger.trouble() }),
+    onStoreError: (error) => console.error(String(error)),
+  });
+  return {
+    api,
+    async close() {
+      transport.destroy();
+      await close();
+    },
+  };
+}
+
+async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledger: Ledger; close(): Promise<void> }> {
+  const options = {
+    bootId: randomUUID(),
+    clock,
+    chargeCrashed: crashedEvent,
+    bucketsOf,
+    onTrouble: (message: string) => console.error(message),
+  };
+  if (isEmbedded(config)) {
+    const folder = openDataFolder(config.storage.data_dir);
+    const store = openSqliteAccountStore(folder.culvertDb);
+    const ledger = openSqliteLedger({ ...options, file: folder.ledgerDb });
+    return {
+      store,
+      ledger,
+      async close() {
+        await ledger.shutdown();
+        await store.close();
+      },
+    };
+  }
+  const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
+  const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
+  const database = await connectPostgres(config);
+  await migratePostgres(database);
+  const ledger = await openPostgresLedger({ ...options, database });
+  return {
+    store: createPostgresAccountStore(database),
+    ledger,
+    async close() {
+      await ledger.shutdown();
+      await database.close();
+    },
+  };
+}
+
+async function stored(config: Config): Promise<Stored> {
+  if (!isEmbedded(config)) {
+    const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
+    return overPostgres(config, async (database) => {
+      await migratePostgres(database);
+      return createPostgresAccountStore(database).load();
+    });
+  }
+  const { culvertDb: file } = dataFolderAt(config.storage.data_dir);
+  if (!existsSync(file)) return { accounts: [], keys: [], plans: [] };
+  const store = openSqliteAccountStore(file);
+  try {
+    return await store.load();
+  } finally {
+    await store.close();
+  }
+}
+
+async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
+  const kind = isEmbedded(config) ? 'sqlite' : 'postgres';
+  const unknown = { kind, version: null, empty: null, clockAheadMs: null } as const;
+  try {
+    if (isEmbedded(config)) {
+      const { version, empty } = sqliteFacts(dataFolderAt(config.storage.data_dir));
+      return { ...unknown, trouble: null, version, empty };
+    }
+    const { postgresFacts } = await import('./stores/postgres/facts.ts');
+    return { ...unknown, trouble: null, ...(await overPostgres(config, ({ rest }) => postgresFacts(rest, clock))) };
+  } catch (error) {
+    return { ...unknown, trouble: await whyNot(config, error) };
+  }
+}
+
+async function whyNot(config: Config, error: unknown): Promise<string> {
+  if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
+  const postgres = await import('./stores/postgres/unusable.ts');
+  return postgres.whyUnusable(error, new URL(config.storage.database).host) ?? String(error);
+}
+
+async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
+  if (storage.state === 'memory') {
+    return { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null };
+  }
+  const { redisFacts } = await import('./stores/redis/facts.ts');
+  return { kind: 'redis', ...(await redisFacts(storage.state, clock)) };
+}
+
+function isEmbedded({ storage }: Config): boolean {
+  return storage.database === 'sqlite';
+}
+
+async function connectPostgres({ storage }: Config): Promise<Database> {
+  const { connect } = await import('./stores/postgres/database.ts');
+  return connect(storage.database);
+}
+
+async function overPostgres<T>(config: Config, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = await connectPostgres(config);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+async function migratePostgres(database: Database): Promise<void> {
+  const { migrate } = await import('./stores/postgres/migrations.ts');
+  await migrate(database.rest, database.place);
+}
