@@ -105,7 +105,9 @@ export function createNoticeDelivery(parts: DeliveryParts): NoticeDelivery {
   function begin(notice: Notice): void {
     const delivering = deliver(notice)
       // It comes again when its lease is over, with the same id.
-      .catch((error: unknown) => onTrouble(`notice ${notice.id}: ${String(error)}`))
+      .catch((error: unknown) => {
+        if (!stopped) onTrouble(`notice ${notice.id}: ${String(error)}`);
+      })
       .finally(() => {
         underWay.delete(delivering);
         if (moreWait) void look();

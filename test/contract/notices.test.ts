@@ -11,6 +11,9 @@ import type { Plan } from '../../src/metering/plan.ts';
 import type { PlanBook } from '../../src/metering/plan-book.ts';
 import { postWebhook } from '../../src/net/post-webhook.ts';
 import { memoryNoticeStore } from '../memory-notice-store.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
 
 const secret = 'a secret of thirty-two bytes or more';
 
@@ -245,4 +248,39 @@ test('the path of a webhook is not shown when it is given up', async () => {
   }
   assert.equal(troubles.length, 1);
   assert.doesNotMatch(troubles.join(), /secret-path|token/);
+});
+
+test('a plan with notify tells its webhook as callers use up a window, across a restart, once', async (t) => {
+  const { url, received } = await startReceiver(t, status(200));
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const config = {
+    ...overUpstreams(upstream.url),
+    plans: { default: { rpm: 'off', windows: { '5h': 10, week: 1_000 }, notify: { webhook: url, secret } } },
+    storage: { data_dir: temporaryFolder(t) },
+  };
+  const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+  const told = () => received.map(({ body }) => JSON.parse(body).data.share);
+  const served = await startGateway(t, config);
+  for (let i = 0; i < 8; i++) await (await served.fetch('/v1/chat/completions', { json: hello })).text();
+  while (received.length < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+  await served.close(1_000);
+  const again = await startGateway(t, config);
+  for (let i = 0; i < 3; i++) await (await again.fetch('/v1/chat/completions', { json: hello })).text();
+  while (received.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.deepEqual(told().sort(), [0.8, 0.95, 1]);
+  for (const each of received) verify(each, Buffer.from(secret));
+  const { type, data } = JSON.parse(received[0]!.body);
+  assert.equal(type, 'quota.threshold');
+  const { resets_at, ...rest } = data;
+  assert.ok(Date.parse(resets_at) > Date.now());
+  assert.deepEqual(rest, {
+    account: 'dev',
+    plan: 'default',
+    limit: '5h',
+    window: '5h',
+    share: 0.8,
+    used: 8,
+    allowed: 10,
+  });
 });
