@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { DataFolder } from './data-folder.ts';
 import { naming } from './database.ts';
-import { holdsRows, type keptTables } from './kept-tables.ts';
+import { keptTables } from './kept-tables.ts';
 
 /** What the embedded database says of itself, for `culvert doctor`. Only looks: no file is made or changed. */
 export interface SqliteFacts {
