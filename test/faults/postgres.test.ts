@@ -24,7 +24,7 @@ async function replica(
   t: TestContext,
   url: string,
   bootId: string,
-  { clock = systemClock, sizes }: { clock?: Clock; sizes?: PoolSizes } = {},
+  { clock = systemClock, sizes, use = 'serve' }: { clock?: Clock; sizes?: PoolSizes; use?: 'serve' | 'look' } = {},
 ): Promise<Replica> {
   const database = await openPostgres(url, sizes);
   const told: string[] = [];
@@ -32,6 +32,7 @@ async function replica(
     database,
     bootId,
     clock,
+    use,
     chargeCrashed: crashedEvent,
     bucketsOf,
     onTrouble: (message) => told.push(message),
@@ -312,7 +313,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     assert.equal(ledger.gauges().dropped, 1);
   });
 
-  await t.test('servers that beat are counted; one that says goodbye is not', async (t) => {
+  await t.test('servers that beat are counted; one that says goodbye, or only looks, is not', async (t) => {
     const url = server.newDatabase();
     const a = await replica(t, url, 'a');
     assert.equal(await a.ledger.livingBoots(), 1);
@@ -321,5 +322,8 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     await a.ledger.shutdown();
     const c = await replica(t, url, 'c');
     assert.equal(await c.ledger.livingBoots(), 2);
+    const look = await replica(t, url, 'look', { use: 'look' });
+    await refusedAfterMs(look.ledger.open(reservationRow()));
+    assert.equal(await count(look.database, 'culvert.boot'), 3);
   });
 });

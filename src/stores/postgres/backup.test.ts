@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { reservationRow, usageEvent } from '../../../test/stores/rows.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { crashedEvent } from '../../metering/crashed.ts';
 import { bucketsOf } from '../../metering/scope.ts';
+import { readBackup, writeBackup } from '../sqlite/backup.ts';
+import { openDataFolder } from '../sqlite/data-folder.ts';
 import { createPostgresAccountStore } from './account-store.ts';
 import { type BackupRow, readPostgresBackup, writePostgresBackup } from './backup.ts';
 import { postgresFacts } from './facts.ts';
@@ -92,6 +97,18 @@ test('a backup of PostgreSQL', { skip: postgresMissing }, async (t) => {
     const strange = { table: 'account"; DROP TABLE culvert.plan; --', row: {} };
     await assert.rejects(writePostgresBackup(target, each([...kept, strange])), /does not know/);
     assert.deepEqual(await all(readPostgresBackup(target)), []);
+  });
+
+  await t.test('goes to SQLite and back without a difference', async () => {
+    const kept = await all(readPostgresBackup(source));
+    const dir = mkdtempSync(join(tmpdir(), 'culvert-backup-'));
+    t.after(() => rmSync(dir, { recursive: true, force: true }));
+    const folder = openDataFolder(dir);
+    await writeBackup(folder, each(kept));
+    const embedded = await all(readBackup(folder));
+    const target = await fresh();
+    await writePostgresBackup(target, each(embedded));
+    assert.deepEqual(await all(readPostgresBackup(target)), kept);
   });
 
   await t.test('that is left half-way gives its connection back', async () => {

@@ -33,6 +33,11 @@ export interface PostgresLedgerOptions {
   chargeCrashed: (reservation: ReservationRow) => UsageEvent;
   /** The quota buckets that an event moves; a rule of metering. */
   bucketsOf: BucketsOf;
+  /**
+   * `look`: for a process that serves nobody, such as the CLI. It opens nothing and is not counted among the boots that
+   * live. Default `serve`.
+   */
+  use?: 'serve' | 'look';
   /** Hears of what no caller is told: dropped closes, an outage's beginning and end. For the log. */
   onTrouble: (message: string) => void;
 }
@@ -48,7 +53,7 @@ const usageRowsMax = 10_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
 export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
-  const { database, bootId, clock, onTrouble } = options;
+  const { database, bootId, clock, onTrouble, use = 'serve' } = options;
   const { run } = database.rest;
   /** Committed reservations of this process: what `close` may close, once. */
   const reserved = new Set<string>();
@@ -79,7 +84,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   const troubles = createTroubleReport(() => fault, onTrouble);
   const boots = createBoots(database, bootId, clock, hear);
   // Before the first reservation, which would look like a dead boot's without it.
-  await boots.begin();
+  if (use === 'serve') await boots.begin();
+  else opens.refuse('this process only looks at it');
   const sweeping = setInterval(() => void leftovers.sweep(run, leftoverSettleMs).catch(() => {}), sweepIntervalMs);
   sweeping.unref();
 
@@ -128,7 +134,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       clearInterval(sweeping);
       try {
         await leftovers.sweep(run, 0);
-        await boots.end();
+        if (use === 'serve') await boots.end();
       } catch {
         // What is left open is charged by another process after 30 s of silence then, instead of at once.
       }
