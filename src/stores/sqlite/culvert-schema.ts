@@ -7,9 +7,14 @@ const migrationBusyTimeoutMs = 10_000;
 /** Opens or creates `culvert.db`, brought up to date. Who finds it locked tries again by himself (`transaction`). */
 export function openCulvertDatabase(file: string, durability: Durability): Database {
   const database = openDatabase(file, durability, migrationBusyTimeoutMs);
-  migrate(database, culvertMigrations);
-  database.exec('PRAGMA busy_timeout = 0');
-  return database;
+  try {
+    migrate(database, culvertMigrations);
+    database.exec('PRAGMA busy_timeout = 0');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 export const culvertMigrations: readonly Migration[] = [

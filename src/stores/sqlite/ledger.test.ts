@@ -169,6 +169,33 @@ test('retention removes what came before, in batches, and nothing else', async (
   await ledger.shutdown();
 });
 
+test('pruning removes quota buckets that no window counts any more, of every scope', async (t) => {
+  const { file, ledger } = setup(t);
+  const hourMs = 3_600_000;
+  const nowMs = Date.now();
+  // More than one batch of scopes, and one scope with more dead buckets than a batch takes.
+  const rows = Array.from({ length: 250 }, (_, at) => row(nowMs - 31 * 24 * hourMs + at)).map((one, at) => ({
+    ...one,
+    tenant: `dev/k${at}`,
+  }));
+  for (let minute = 0; minute < 700; minute += 1) rows.push(row(nowMs - 24 * hourMs + minute * 60_000));
+  rows.push(row(nowMs));
+  await Promise.all(rows.map((one) => ledger.open(one)));
+  for (const one of rows) ledger.close(crashedEvent(one));
+  await ledger.flush();
+  await ledger.prune(0);
+  const other = openDatabase(file, 'checkpoint', 0);
+  t.after(() => other.close());
+  const left = other
+    .prepare('SELECT scope, grain_ms, min(bucket) AS oldest FROM quota_bucket GROUP BY 1, 2 ORDER BY 1, 2')
+    .all()
+    .map((found) => `${found.scope} ${found.grain_ms}`);
+  assert.deepEqual(left, ['a:dev 60000', 'a:dev 3600000', 'k:dev/k 60000', 'k:dev/k 3600000']);
+  const [minutes] = other.prepare('SELECT count(*) AS n FROM quota_bucket WHERE grain_ms = 60000').all();
+  assert.equal(minutes?.n, 2, 'the minutes of now');
+  await ledger.shutdown();
+});
+
 test('the files are for their owner only, and a clean shutdown leaves no log behind', async (t) => {
   const { file, ledger } = setup(t);
   await ledger.open(row());

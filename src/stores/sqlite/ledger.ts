@@ -1,15 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { type Database, openDatabase } from './database.ts';
+import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
+import { openLedgerDatabase } from './ledger-database.ts';
 import { ledgerKeyAt } from './ledger-key.ts';
 import { createLedgerQueue, type LedgerQueue } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
-import { ledgerMigrations } from './ledger-schema.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
-import { migrate } from './migrations.ts';
 import { createRecentCalls } from './recent-calls.ts';
 import { createTroubleReport } from './tell-trouble.ts';
 import { createWalSync } from './wal-sync.ts';
@@ -57,7 +56,7 @@ const callsKeptMs = 65_000;
  */
 export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const { file, bootId, clock, onTrouble } = options;
-  createTables(file);
+  openLedgerDatabase(file).close();
   const database = openDatabase(file, 'os', 0);
   database.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${walCheckpointBytes * 2}`);
   const writer = createLedgerWriter(database, options.bucketsOf);
@@ -152,22 +151,6 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
     },
   };
 }
-
-function createTables(file: string): void {
-  const database: Database = openDatabase(file, 'fsync', migrationBusyTimeoutMs, pageBytes);
-  try {
-    migrate(database, ledgerMigrations);
-  } finally {
-    database.close();
-  }
-}
-
-const migrationBusyTimeoutMs = 10_000;
-/**
- * A commit writes whole pages, mostly two or three, so small ones are cheaper (bench/ledger/row-cost.ts: at one open a
- * commit 20 µs a request where 4,096 bytes cost 22.5, at four 11.7 and 12.4); with 1,024 long rows spill.
- */
-const pageBytes = 2_048;
 
 function checkpoint(housekeeper: Housekeeper, onTrouble: (message: string) => void): void {
   housekeeper.checkpoint().catch((error: unknown) => onTrouble(`ledger: checkpoint failed: ${String(error)}`));

@@ -18,7 +18,7 @@ export interface MigrationState {
 export class NewerSchema extends Error {}
 
 /** What `migrate` would do. */
-export function migrationState(database: Database, migrations: readonly Migration[]): MigrationState {
+export function migrationState(database: Pick<Database, 'prepare'>, migrations: readonly Migration[]): MigrationState {
   const current = userVersion(database);
   return { current, pending: migrations.filter((migration) => migration.version > current) };
 }
@@ -53,7 +53,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
   }
 }
 
-function userVersion(database: Database): number {
+function userVersion(database: Pick<Database, 'prepare'>): number {
   const row = database.prepare('PRAGMA user_version').get();
   return Number(row?.user_version);
 }

@@ -1,0 +1,150 @@
+import { existsSync, rmSync } from 'node:fs';
+import { openCulvertDatabase } from './culvert-schema.ts';
+import type { DataFolder } from './data-folder.ts';
+import { type Database, naming, type SqlValue } from './database.ts';
+import { holdsRows, type KeptTable, keptTables } from './kept-tables.ts';
+import { openLedgerDatabase } from './ledger-database.ts';
+import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
+
+/** One row of a backup: the same tables and columns in every driver, values as JSON has them. */
+export interface BackupRow {
+  table: string;
+  row: Readonly<Record<string, unknown>>;
+}
+
+/** Its message is a sentence for the operator. */
+export class RestoreRefused extends Error {}
+
+const commitRows = 5_000;
+type FileName = keyof typeof keptTables;
+const fileNames: readonly FileName[] = ['culvertDb', 'ledgerDb'];
+
+/**
+ * Every row that a restore needs, each file as of one instant, while a server writes on. Until all is read, the files'
+ * logs grow. Both are brought up to date first, as a start of this version would.
+ */
+export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow, void, undefined> {
+  for (const file of fileNames) {
+    // A mere look makes no file.
+    if (!existsSync(folder[file])) continue;
+    const database = openFile(folder, file);
+    try {
+      database.exec('BEGIN');
+      for (const { name, order } of keptTables[file]) {
+        for (const found of database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).iterate()) {
+          // The rowid is made of the request id, here alone.
+          const { key: _, ...row } = found;
+          yield { table: name, row };
+        }
+      }
+    } finally {
+      database.close();
+    }
+  }
+}
+
+/**
+ * Makes the files of a folder, or fills empty ones, with the rows of a backup of any driver; complete and closed once
+ * it resolves. Columns that are another driver's own are left out. When anything fails, the files are removed; throws
+ * `RestoreRefused` for rows that are there already, which stay, and for rows that cannot be.
+ */
+export async function writeBackup(folder: DataFolder, rows: AsyncIterable<BackupRow>): Promise<void> {
+  const databases = new Map<FileName, Database>();
+  let filling = false;
+  try {
+    for (const file of fileNames) {
+      const database = openFile(folder, file);
+      databases.set(file, database);
+      if (holdsRows(database, keptTables[file])) {
+        throw new RestoreRefused(`${database.file} is not empty; restore into a new data folder (storage.data_dir).`);
+      }
+    }
+    filling = true;
+    const tables = tablesOf(databases);
+    for (const database of databases.values()) database.exec('BEGIN IMMEDIATE');
+    let waiting = 0;
+    for await (const { table, row } of rows) {
+      const insert = tables.get(table);
+      if (insert === undefined) {
+        throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
+      }
+      insert(row);
+      waiting += 1;
+      if (waiting % commitRows !== 0) continue;
+      for (const database of databases.values()) database.exec('COMMIT; BEGIN IMMEDIATE');
+    }
+    databases.get('culvertDb')?.exec('UPDATE store_version SET version = version + 1');
+    for (const database of databases.values()) database.exec('COMMIT');
+    for (const database of databases.values()) database.close();
+  } catch (error) {
+    for (const database of databases.values()) database.close();
+    if (filling) for (const file of fileNames) removeFile(folder[file]);
+    throw error;
+  }
+}
+
+function openFile(folder: DataFolder, file: FileName): Database {
+  return file === 'culvertDb' ? openCulvertDatabase(folder.culvertDb, 'fsync') : openLedgerDatabase(folder.ledgerDb);
+}
+
+type Insert = (row: BackupRow['row']) => void;
+
+function tablesOf(databases: ReadonlyMap<FileName, Database>): Map<string, Insert> {
+  const tables = new Map<string, Insert>();
+  for (const [file, database] of databases) {
+    for (const table of keptTables[file]) tables.set(table.name, insertInto(database, table));
+  }
+  return tables;
+}
+
+/** A column that a row lacks gets its default; what a row may not lack, SQLite refuses. */
+function insertInto(database: Database, { name, order }: KeptTable): Insert {
+  const known = new Set(
+    database
+      .prepare(`PRAGMA table_info(${name})`)
+      .all()
+      .map((column) => String(column.name)),
+  );
+  const hasKey = order === 'key';
+  const statements = new Map<string, ReturnType<Database['prepare']>>();
+
+  function statementFor(columns: readonly string[]) {
+    const list = columns.map((column) => `"${column}"`).join(', ');
+    let statement = statements.get(list);
+    if (statement === undefined) {
+      // A taken key is passed over: two requests may share it.
+      const taken = hasKey ? 'ON CONFLICT (key) DO NOTHING' : '';
+      const marks = columns.map(() => '?').join(', ');
+      statement = database.prepare(`INSERT INTO ${name} (${list}) VALUES (${marks}) ${taken}`);
+      statements.set(list, statement);
+    }
+    return statement;
+  }
+
+  return (row) => {
+    const columns = Object.keys(row).filter((column) => known.has(column) && !(hasKey && column === 'key'));
+    const values = columns.map((column) => sqlValue(name, column, row[column]));
+    naming(database.file, () => {
+      if (!hasKey) {
+        statementFor(columns).run(...values);
+        return;
+      }
+      const first = typeof row.request_id === 'string' ? ledgerKey(row.request_id) : null;
+      if (first === null) throw new RestoreRefused(`The backup holds a request without an id of ours, in ${name}.`);
+      const statement = statementFor([...columns, 'key']);
+      for (let key = first; key <= first + ledgerKeySpan; key += 1) {
+        if (statement.run(...values, key).changes === 1) return;
+      }
+      throw new RestoreRefused(`The backup holds too many requests of one instant, in ${name}.`);
+    });
+  };
+}
+
+function sqlValue(table: string, column: string, value: unknown): SqlValue {
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
+  throw new RestoreRefused(`The backup holds a value that cannot be in ${table}.${column}.`);
+}
+
+function removeFile(file: string): void {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) rmSync(name, { force: true });
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { culvertMigrations, openCulvertDatabase } from './culvert-schema.ts';
+import type { DataFolder } from './data-folder.ts';
+import { naming } from './database.ts';
+import { openLedgerDatabase } from './ledger-database.ts';
+import { ledgerMigrations } from './ledger-schema.ts';
+import { migrationState } from './migrations.ts';
+
+/** How far the schema of one file is, for `culvert migrate --check`. */
+export interface FileSchema {
+  /** Its name in the folder. */
+  file: string;
+  /** 0 when there is none yet. */
+  current: number;
+  /** Names of the steps that a start would take, in order. */
+  pending: string[];
+}
+
+/** Only looks: no file is made or changed. */
+export function pendingMigrations(folder: DataFolder): FileSchema[] {
+  const files = [
+    [folder.culvertDb, culvertMigrations],
+    [folder.ledgerDb, ledgerMigrations],
+  ] as const;
+  return files.map(([path, migrations]) => {
+    const file = basename(path);
+    if (!existsSync(path)) return { file, current: 0, pending: migrations.map((step) => step.name) };
+    const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
+    try {
+      const state = naming(path, () => migrationState(database, migrations));
+      return { file, current: state.current, pending: state.pending.map((step) => step.name) };
+    } finally {
+      database.close();
+    }
+  });
+}
+
+const lookTimeoutMs = 250;
+
+/** Makes both files, or brings them up to date, as a start would. Throws what `whyUnusable` puts into words. */
+export function migrateDataFolder(folder: DataFolder): void {
+  openCulvertDatabase(folder.culvertDb, 'fsync').close();
+  openLedgerDatabase(folder.ledgerDb).close();
+}
