@@ -15,7 +15,7 @@ const body = Buffer.from('{"model":"chat"}');
 type Ended = { status: number; headers: HeaderList; body: string } | { failure: Failure };
 
 /** A caller who only notes how the answer ended. */
-function waitingCaller(): Caller & { ended: Ended | null } {
+function waitingCaller(order: string[]): Caller & { ended: Ended | null } {
   return {
     ended: null,
     gone: false,
@@ -24,9 +24,11 @@ function waitingCaller(): Caller & { ended: Ended | null } {
     onDrain() {},
     answer(status, headers, answer) {
       this.ended = { status, headers, body: String(answer) };
+      order.push('answered');
     },
     refuse(failure) {
       this.ended = { failure };
+      order.push('refused');
     },
     expectStream() {},
     startStream() {},
@@ -36,10 +38,13 @@ function waitingCaller(): Caller & { ended: Ended | null } {
   };
 }
 
-function setUp(store: ReplyStore = memoryReplyStore(), secret = 'a secret of thirty-two bytes or more') {
+function setUp(
+  store: ReplyStore = memoryReplyStore(),
+  secret = 'a secret of thirty-two bytes or more',
+  order: string[] = [],
+) {
   const clock = fakeClock();
   const troubles: string[] = [];
-  let pauses = 0;
   const idempotency = createIdempotency({
     store,
     sealer: createSealer(secret, 'replies'),
@@ -47,7 +52,7 @@ function setUp(store: ReplyStore = memoryReplyStore(), secret = 'a secret of thi
     clock,
     onTrouble: (message) => troubles.push(message),
     // A store that answers at all answers first; retries follow each other at once.
-    pause: () => new Promise((resolve) => setImmediate(resolve)).then(() => void pauses++),
+    pause: () => new Promise((resolve) => setImmediate(resolve)),
   });
   let requests = 0;
   let runs = 0;
@@ -56,7 +61,7 @@ function setUp(store: ReplyStore = memoryReplyStore(), secret = 'a secret of thi
     run: (caller: Caller) => Promise<void> | void = (caller) =>
       caller.answer(200, ['x-culvert-cost', '1', 'ratelimit', 'of then'], `answer ${runs}`),
   ) => {
-    const caller = waitingCaller();
+    const caller = waitingCaller(order);
     const requestId = `req_${++requests}`;
     const request = {
       key: 'k',
@@ -74,7 +79,7 @@ function setUp(store: ReplyStore = memoryReplyStore(), secret = 'a secret of thi
     assert(caller.ended !== null, 'every caller gets an answer');
     return caller.ended;
   };
-  return { clock, send, troubles, runs: () => runs, pauses: () => pauses };
+  return { clock, send, troubles, runs: () => runs };
 }
 
 function conflictOf(ended: Ended): Extract<Failure, { kind: 'conflict' }> {
@@ -243,6 +248,16 @@ test('a key that was taken although nobody heard of it is given back', async () 
     assert('status' in (await send()));
     assert.equal(runs(), 1);
   }
+});
+
+test('whoever has an answer finds it again, and whoever was refused finds the key free: the store is first', async () => {
+  const order: string[] = [];
+  const slowly = (done: string) => new Promise((resolve) => setImmediate(resolve)).then(() => void order.push(done));
+  const store = { ...memoryReplyStore(), keep: () => slowly('kept'), release: () => slowly('freed') };
+  const { send } = setUp(store, undefined, order);
+  await send({ key: 'one' });
+  await send({ key: 'two' }, (caller) => caller.refuse({ kind: 'overloaded', message: 'no' }, []));
+  assert.deepEqual(order, ['kept', 'answered', 'freed', 'refused']);
 });
 
 test('a reply that cannot be kept at once reaches its caller and is kept when it can', async () => {
