@@ -12,6 +12,9 @@ export const testKey = 'sk-cv-test-key-0001';
 export const otherKey = 'sk-cv-test-key-0002';
 export const adminKey = 'sk-cv-admin-test-key-0001';
 
+/** Most tests are about something else than limits; the others give plans of their own, `{}` for the built-in. */
+export const noLimits = { default: { windows: 'off', rpm: 'off' } };
+
 export interface TestGateway extends Gateway {
   key: string;
   dataDir: string;
@@ -40,8 +43,7 @@ export async function startGateway(
       storage: { data_dir: dataDir, ...(from.storage as object) },
       autodetect: 'off',
       telemetry: { log: { level: 'silent' }, ...(from.telemetry as object) },
-      // Most tests are about something else than limits; those that are give plans of their own, `{}` for the built-in.
-      plans: from.plans ?? { default: { windows: 'off', rpm: 'off' } },
+      plans: from.plans ?? noLimits,
       keys: from.keys ?? [
         { key: testKey, account: 'dev', name: 'test' },
         { key: otherKey, account: 'other', name: 'test' },

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
-import { adminKey, testKey } from '../start-gateway.ts';
+import { adminKey, noLimits, testKey } from '../start-gateway.ts';
 import { culvertBin, temporaryFolder } from '../start-process.ts';
 import { closedPort } from './dead-places.ts';
 
@@ -45,6 +45,7 @@ export async function startGatewayProcess(
       admin: { key: adminKey },
       storage: { data_dir: join(folder, 'data') },
       autodetect: 'off',
+      plans: noLimits,
       keys: [{ key: testKey, account: 'dev', name: 'test' }],
       ...config,
     }),
