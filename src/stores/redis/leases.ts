@@ -1,15 +1,9 @@
 import type { Scope } from '../../metering/counters.ts';
 import { placesKey } from './keys.ts';
 import type { Link, Run } from './link.ts';
-import { leaveScript, pulseScript, renewScript } from './lua-leases.ts';
+import { leaveScript, renewScript } from './lua-leases.ts';
 
 const renewEveryMs = 10_000;
-
-/**
- * While something runs, a flush is noticed within this long, though nobody asks anything: so that its places are taken
- * again before the new epoch, which waits longer than this, lets anybody in.
- */
-const pulseEveryMs = 200;
 
 /** Places that could not be given back at once; what is above it runs out by itself after 30 s. */
 const owedMax = 10_000;
@@ -42,11 +36,7 @@ export function createLeases(link: () => Link): Leases {
   const gone = new WeakSet<Place>();
 
   const renewing = setInterval(() => void renew((...asked) => link().run(...asked)), renewEveryMs);
-  const pulse = setInterval(() => {
-    if (live.size > 0) void link().run(pulseScript, [], []);
-  }, pulseEveryMs);
   renewing.unref();
-  pulse.unref();
 
   async function renew(run: Run): Promise<boolean> {
     const places = [...live.values()].flat();
@@ -95,7 +85,6 @@ export function createLeases(link: () => Link): Leases {
     },
     close() {
       clearInterval(renewing);
-      clearInterval(pulse);
     },
   };
 }

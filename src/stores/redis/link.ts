@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { evictionPolicy } from './facts.ts';
 import { epochKey } from './keys.ts';
+import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
 import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
@@ -10,6 +12,12 @@ import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
  * the ledger, or refused by it, 250 ms later. The ledger's snapshots that seed the new epoch then know all of them.
  */
 export const epochGuardMs = 600;
+
+/**
+ * Though nobody asks anything, a flush is noticed within this long: running requests take their places again before the
+ * new epoch, which waits longer than this, lets anybody in.
+ */
+const pulseEveryMs = 200;
 
 const retryFirstMs = 50;
 const retryMaxMs = 1_000;
@@ -198,17 +206,15 @@ export function createLink(options: LinkOptions): Link {
   }
 
   async function warnOfEviction(on: Wire): Promise<void> {
-    try {
-      const reply = (await on.send(['CONFIG', 'GET', 'maxmemory-policy'])) as unknown;
-      const policy = Array.isArray(reply) ? reply[1] : (reply as Record<string, string>)['maxmemory-policy'];
-      if (typeof policy === 'string' && policy !== 'noeviction')
-        onTrouble(`redis: maxmemory-policy is ${policy}; set noeviction, or counts may be dropped and reseeded`);
-    } catch (error) {
-      // A server that does not let us read its configuration may still count.
-      if (error instanceof NoReply) throw error;
-    }
+    const policy = await evictionPolicy(on);
+    if (policy !== null && policy !== 'noeviction')
+      onTrouble(`redis: maxmemory-policy is ${policy}; set noeviction, or counts may be dropped and reseeded`);
   }
 
+  const pulse = setInterval(() => {
+    if (wire !== null && state === 'ready' && !wire.slow()) void runOn(wire, pulseScript, [], []);
+  }, pulseEveryMs);
+  pulse.unref();
   void connect();
   return {
     run: (script, keys, args) =>
@@ -222,6 +228,7 @@ export function createLink(options: LinkOptions): Link {
     whenReady: () => (state === 'ready' ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
     close() {
       state = 'closed';
+      clearInterval(pulse);
       if (timer !== null) clearTimeout(timer);
       wire?.destroy();
       wire = null;

@@ -68,10 +68,8 @@ local function flush(s)
 end
 
 -- Calls visit(bucket, amount, field) from the bucket 'from' to 'to' until it answers true.
--- No span has more than 721: a script must end soon, whatever stands in a hash.
 local function walk(s, prefix, from, to, visit)
   local step = 8
-  from = math.max(from, to - 721)
   while from <= to do
     local upTo = math.min(to, from + step - 1)
     local fields, n = {}, 0
@@ -89,6 +87,12 @@ local function walk(s, prefix, from, to, visit)
   end
 end
 
+-- The last bucket that can be in a total: what was added last came when the oldest one still counted. So no walk is
+-- longer than a span, however long nothing was counted.
+local function newest(s, span, oldest)
+  return math.min(floor(s.l / span[1]), oldest + span[2] / span[1])
+end
+
 -- Subtracts what has left the span by 'now'; the total and its oldest bucket (of no meaning when it is 0).
 -- 'emptied': the oldest bucket may have been given back as a whole.
 local function live(s, m, sp, now, emptied)
@@ -102,7 +106,7 @@ local function live(s, m, sp, now, emptied)
   -- Both count the same hour buckets, which are deleted when they leave the month: the week must have seen them.
   if sp == '30' then live(s, m, '7', now) end
   local left = total
-  walk(s, m .. span[3], oldest, floor(s.l / span[1]), function(bucket, amount, field)
+  walk(s, m .. span[3], oldest, newest(s, span, oldest), function(bucket, amount, field)
     oldest = bucket
     if bucket >= first then return amount > 0 end
     if amount > 0 then
@@ -170,7 +174,7 @@ local function freeAt(s, m, sp, total, oldest, amount)
   if amount > total then return -1 end
   local span = spans[sp]
   local at = -1
-  walk(s, m .. span[3], oldest, floor(s.l / span[1]), function(bucket, held)
+  walk(s, m .. span[3], oldest, newest(s, span, oldest), function(bucket, held)
     amount = amount - held
     if amount <= 0 then
       at = (bucket + 1) * span[1] + span[2]
