@@ -40,7 +40,9 @@ import { createPlanBook } from './metering/create-plan-book.ts';
 import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
 import type { PlanBook } from './metering/plan-book.ts';
+import { createSettledLimits } from './metering/settled-limits.ts';
 import { createSettlement } from './metering/settlement.ts';
+import { postWebhook } from './net/post-webhook.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
@@ -205,7 +207,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     onError: (error) => log.error({ error: String(error) }, 'models could not be listed'),
   });
 
-  const notices = createNotices({ store: stores.notices, plans: () => plans, clock, post: postNotice, onTrouble });
+  const notices = createNotices({ store: stores.notices, plans: () => plans, clock, post: postWebhook, onTrouble });
   const logRequest = requestLog(log);
   const services: Services = {
     clock,
@@ -221,7 +223,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       observe: notices.observe,
     }),
-    settlement: createSettlement(ledger, (reservation, spent) => counters.settle(reservation.held, spent)),
+    settlement: createSettlement(
+      ledger,
+      createSettledLimits({ counters, plans: () => plans, observe: notices.observe }),
+    ),
     idempotency: createIdempotency({
       store: stores.replies,
       sealer: createSealer(secret, 'idempotent replies'),
@@ -370,22 +375,4 @@ function secretOf({ storage }: Config, folder: DataFolder): string {
   throw new StartRefused(
     'storage.secret is needed with PostgreSQL, the same on every replica: openssl rand -base64 32 makes one.',
   );
-}
-
-/** Redirects are not followed: a notice goes where the plan says. */
-async function postNotice(
-  url: string,
-  headers: Readonly<Record<string, string>>,
-  body: string,
-  timeoutMs: number,
-): Promise<number> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers,
-    body,
-    redirect: 'manual',
-    signal: AbortSignal.timeout(timeoutMs),
-  });
-  await response.body?.cancel();
-  return response.status;
 }
