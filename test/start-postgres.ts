@@ -7,7 +7,10 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 
 /** What the servers of Debian's packages need; the newest that is installed. */
-const bin = globSync('/usr/lib/postgresql/*/bin').toSorted().at(-1) ?? null;
+const bin =
+  globSync('/usr/lib/postgresql/*/bin')
+    .toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .at(-1) ?? null;
 
 /** Why tests over PostgreSQL cannot run here: a test's `skip`. */
 export const postgresMissing: string | false =

@@ -10,6 +10,7 @@ import { createPostgresAccountStore } from '../../src/stores/postgres/account-st
 import type { Database, PoolSizes } from '../../src/stores/postgres/database.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 import { reservationRow, usageEvent } from '../stores/rows.ts';
 import { startCuttingProxy } from './cutting-proxy.ts';
@@ -172,6 +173,32 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     );
     // Whatever arrived late is taken out again.
     await until('two reservations', async () => (await count(database, 'culvert.reservation')) === 2);
+  });
+
+  await t.test('F49 a lock on replies: a keyed request is refused at 250 ms, and its key is given back', async (t) => {
+    const { database } = await replica(t, server.newDatabase(), 'boot-1');
+    const replies = createPostgresReplyStore(database);
+    const takenByFirst = `INSERT INTO culvert.reply VALUES ('dev chat', 'once', 'ab', 'req_1', 'boot-1', 2000)
+        ON CONFLICT DO NOTHING`;
+    const take = (requestId: string) =>
+      replies.take({
+        scope: 'dev chat',
+        key: 'once',
+        bodyHash: 'ab',
+        requestId,
+        bootId: 'boot-1',
+        nowMs: 1_000,
+        expiresMs: 2_000,
+      });
+    await database.rest.transaction('write', async (run) => {
+      await run('LOCK TABLE culvert.reply IN ACCESS EXCLUSIVE MODE');
+      const waitedMs = await refusedAfterMs(take('req_1'));
+      assert.ok(waitedMs < 250 + slackMs, `${waitedMs} ms`);
+    });
+    // The server may have done a moment later what it did not answer: nobody would come back to it.
+    await database.rest.run(takenByFirst);
+    assert.equal((await take('req_2')).kind, 'in-flight');
+    await until('the key to be given back', async () => (await take('req_2')).kind === 'taken');
   });
 
   await t.test('F38 the reservations of a silent boot are charged once, by one of all who look', async (t) => {

@@ -1,23 +1,48 @@
-import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
+import type { ReplyStore, ReplyTake, ReplyTaken } from '../../metering/reply-store.ts';
 import { bootIsOver } from './boots.ts';
 import type { Database } from './database.ts';
-import { unavailable } from './unavailable.ts';
+import { inTime, unavailable } from './unavailable.ts';
 
 /** Between a conflict and the look at what it was, the other row may have gone; each round is one that won meanwhile. */
 const takeRoundsMax = 10;
 
-export function createPostgresReplyStore({ rest }: Pick<Database, 'rest'>): ReplyStore {
+/** A caller waits for it: as for a reservation. */
+const takeTimeoutMs = 250;
+/** A key that may have been taken for a request that was refused: when it is given back, and how often that is tried. */
+const giveBackAfterMs = 1_500;
+const giveBackTriesMax = 3;
+
+export function createPostgresReplyStore({ opens, rest }: Pick<Database, 'opens' | 'rest'>): ReplyStore {
+  async function take(row: ReplyTake): Promise<ReplyTaken> {
+    const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
+    for (let round = 1; round <= takeRoundsMax; round += 1) {
+      const { changes } = await opens.run(takeReply, values);
+      if (changes === 1) return { kind: 'taken' };
+      const { rows } = await opens.run<ReplyColumns>(readReply, [row.scope, row.key]);
+      const found = rows[0];
+      if (found !== undefined) return takenOf(found, row.bodyHash);
+    }
+    throw new Error('an Idempotency-Key was taken and released over and over');
+  }
+
+  /** Else a repeat would hear of a running request until the key expires. */
+  function giveBack(row: ReplyTake, triesLeft: number): void {
+    const timer = setTimeout(() => {
+      rest.run(releaseReply, [row.scope, row.key, row.requestId]).catch(() => {
+        if (triesLeft > 1) giveBack(row, triesLeft - 1);
+      });
+    }, giveBackAfterMs);
+    timer.unref();
+  }
+
   return {
     async take(row) {
-      const values = [row.scope, row.key, row.bodyHash, row.requestId, row.bootId, row.expiresMs, row.nowMs];
-      for (let round = 1; round <= takeRoundsMax; round += 1) {
-        const { changes } = await unavailable(rest.run(takeReply, values));
-        if (changes === 1) return { kind: 'taken' };
-        const { rows } = await unavailable(rest.run<ReplyColumns>(readReply, [row.scope, row.key]));
-        const found = rows[0];
-        if (found !== undefined) return takenOf(found, row.bodyHash);
+      try {
+        return await unavailable(inTime(take(row), takeTimeoutMs));
+      } catch (error) {
+        giveBack(row, giveBackTriesMax);
+        throw error;
       }
-      throw new Error('an Idempotency-Key was taken and released over and over');
     },
     async keep(scope, key, requestId, { status, sealed }) {
       await unavailable(rest.run(keepReply, [scope, key, requestId, status, sealed]));

@@ -21,6 +21,14 @@ export async function unavailable<T>(result: Promise<T>): Promise<T> {
   }
 }
 
+/** Rejects after `timeoutMs`, as a server does that does not answer; what comes later is nobody's. */
+export function inTime<T>(result: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('timeout')), timeoutMs);
+    result.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
 /** SQL that does not fit its tables (class 42), or code of ours that threw. */
 function isDefect(error: unknown): boolean {
   const state = sqlState(error);
