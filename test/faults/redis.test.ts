@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Held } from '../../src/metering/counters.ts';
 import { redisMissing, startRedis, until } from '../start-redis.ts';
-import { fakeBooks } from '../stores/counter-books.ts';
+import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
 import { limitOf, mustHold, newAsker, newRequestId, usedOf } from '../stores/counter-requests.ts';
 import { closeInBooks, openInBooks, passing, replica, reserve } from './redis-replica.ts';
 
@@ -127,11 +127,12 @@ for (const [what, keys] of [
     // Held, and its reservation not written yet when the key goes.
     const onItsWay = await mustHold(all[0]!, who, unit);
     redis.cli('del', ...keys(who.account));
-    const pause = what.startsWith('the running') ? reserve(all[1]!, books, who, 10 * unit) : null;
-    if (pause !== null) assert.equal((await pause).kind, 'unavailable', 'until the ledger must know all of them');
+    if (what.startsWith('the running'))
+      assert.equal((await reserve(all[1]!, books, who, 10 * unit)).kind, 'unavailable', 'the ledger may not know all');
+    else assert.equal(await usedOf(all[1]!, who, 'units', 'month'), 6 * unit, 'Redis still knows what is on its way');
     openInBooks(books, who, onItsWay);
     running.push(onItsWay);
-    await until('it is seeded', async () => (await usedOf(all[2]!, who, 'units', 'month').catch(() => -1)) > 0);
+    await until('it counts', async () => (await usedOf(all[2]!, who, 'units', 'month').catch(() => 0)) === 6 * unit);
     assert.equal(await passing(all, books, who, 10 * unit, 40), 4);
     for (const held of running) {
       closeInBooks(books, who, held, { costMilli: 0, tokens: 1 });
@@ -142,6 +143,39 @@ for (const [what, keys] of [
       assert.equal(await usedOf(all[3]!, who, 'tokens', 'month', scope), 6, scope);
     }
   });
+
+test('F44 a seed that comes late replaces nothing and adds nothing', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  let letGo = () => {};
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  let asked = 0;
+  const late: FakeBooks = {
+    ...books,
+    async seed(...of) {
+      const seed = await books.seed(...of);
+      asked += 1;
+      await held;
+      return seed;
+    },
+  };
+  const slow = replica(t, redis.url, late).counters;
+  const quick = replica(t, redis.url, books).counters;
+  await Promise.all([slow.whenReady(), quick.whenReady()]);
+  const refused = usedOf(slow, who, 'units', '5h').catch(() => 'refused');
+  await until('its snapshot is taken', () => asked === 1);
+  for (let i = 0; i < 7; i++) await mustHold(quick, who, unit);
+  assert.equal(await refused, 'refused', 'it waits for its own seed, 250 ms at most');
+  // Seeded, lost, and seeded again meanwhile: the old snapshot is still of no use.
+  redis.cli('del', `cv:{${who.account}}:s:${who.scopes[0]}`);
+  assert.equal(await usedOf(quick, who, 'units', '5h'), 7 * unit);
+  letGo();
+  await until('it counts too', async () => (await usedOf(slow, who, 'units', '5h').catch(() => 0)) === 7 * unit);
+  assert.equal(await usedOf(quick, who, 'units', 'month'), 7 * unit);
+});
 
 test('F44 a request that ends while its counts are gone is counted once, whoever comes first', { skip }, async (t) => {
   const redis = await startRedis(t);
