@@ -34,6 +34,7 @@ const { ask, chat, status, usage, upstream, gateway, config } = await servePlans
       dear: { targets: ['up1/mock/ok'], cost: 2 },
       priced: { targets: [{ provider: 'up1', model: 'mock/ok', price: { input: 1_000, output: 1_000 } }] },
       failing: { targets: ['up1/mock/status=500'] },
+      alsoFailing: { targets: ['up1/mock/status=502'] },
       refusing: { targets: ['up1/mock/status=400'] },
     },
   },
@@ -180,7 +181,7 @@ test('every metered answer tells the limits: whole, streamed, refused and failed
     [{ temperature: 'hot' }, 400],
     [{ model: 'nobody' }, 404],
     [{ model: 'refusing' }, 400],
-    [{ model: 'failing' }, 502],
+    [{ model: 'alsoFailing' }, 502],
   ];
   for (const [fields, expected] of bodies) {
     const response = await chat('headers', fields);
