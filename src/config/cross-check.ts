@@ -21,10 +21,18 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
 }
 
 function checkStorage({ storage }: Config): PathProblem[] {
-  if (storage.database !== 'sqlite' || storage.state === 'memory') return [];
-  return [
-    { path: ['storage', 'state'], message: 'Redis state needs a PostgreSQL database: replicas cannot share SQLite' },
-  ];
+  if (storage.state === 'memory') return [];
+  const problems: PathProblem[] = [];
+  if (storage.database === 'sqlite') {
+    const message = 'Redis state needs a PostgreSQL database: replicas cannot share SQLite';
+    problems.push({ path: ['storage', 'state'], message });
+  }
+  if (storage.secret === undefined) {
+    const message =
+      'replicas need storage.secret, the same on all of them, to read what another sealed (openssl rand -base64 32 makes one)';
+    problems.push({ path: ['storage', 'state'], message });
+  }
+  return problems;
 }
 
 function checkProviders({ providers }: Config): PathProblem[] {

@@ -1,0 +1,91 @@
+import type { AccountStore, Stored } from './auth/account-store.ts';
+import { mintAdminKey } from './auth/api-key.ts';
+import { declaredKeys } from './auth/declared-keys.ts';
+import { issueFirstKey } from './auth/issue-key.ts';
+import { createKeyRing, type KeyRing } from './auth/key-ring.ts';
+import { watchKeys } from './auth/watch-keys.ts';
+import { isLoopback } from './config/loopback-host.ts';
+import type { Config } from './config/schema.ts';
+import type { Clock } from './kernel/clock.ts';
+import { StartRefused } from './main-stores.ts';
+import { createPlanBook } from './metering/create-plan-book.ts';
+import type { PlanBook } from './metering/plan-book.ts';
+import type { Log } from './observe/log.ts';
+import { type DataFolder, ensureAdminKey } from './stores/sqlite/data-folder.ts';
+
+/** Who may call and how much: the keys and plans of the file and of the store, as they stand now. */
+export interface Callers {
+  ring: KeyRing;
+  plans(): PlanBook;
+  /** Made at this start, to be shown once; null when there was one already. */
+  newAdminKey: string | null;
+  newUserKey: string | null;
+  /** Brings ring and plans up to the store. */
+  refresh(): Promise<unknown>;
+  declare(config: Config): void;
+  /** Why the store cannot be read, in words; null when it can. */
+  trouble(): string | null;
+  stop(): void;
+}
+
+/** Throws `StartRefused` where other machines could call and nobody has a key. */
+export async function openCallers(options: {
+  config: Config;
+  folder: DataFolder;
+  accounts: AccountStore;
+  clock: Clock;
+  log: Log;
+}): Promise<Callers> {
+  const { folder, accounts, clock, log } = options;
+  let { config } = options;
+  const { host } = config.server;
+  const generated = config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
+  const declared = () => declaredKeys(config, generated?.key ?? null);
+  const ring = createKeyRing(clock, declared());
+  let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let plans = bookOfPlans();
+
+  function bookOfPlans(): PlanBook {
+    const onUnreadable = (name: string) =>
+      log.warn({ plan: name }, 'a stored plan cannot be read any more: its accounts have the default plan');
+    return createPlanBook({ config, stored: stored.plans, onUnreadable });
+  }
+
+  const watch = watchKeys(
+    accounts,
+    (next) => {
+      stored = next;
+      // Before the ring, whose new principals ask the book for their limits.
+      plans = bookOfPlans();
+      ring.restock(next);
+    },
+    (error) => log.error({ error: String(error) }, 'keys could not be read'),
+  );
+  await watch.poll();
+  let newUserKey: string | null = null;
+  if (ring.userKeys() === 0) {
+    if (!isLoopback(host)) {
+      watch.stop();
+      throw new StartRefused(
+        `No key is configured, and ${host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
+      );
+    }
+    newUserKey = (await issueFirstKey(accounts, config.default_plan, clock.wallMs()))?.minted.secret ?? null;
+    await watch.poll();
+  }
+
+  return {
+    ring,
+    plans: () => plans,
+    newAdminKey: generated?.created ? generated.key : null,
+    newUserKey,
+    refresh: watch.poll,
+    declare(next) {
+      config = next;
+      plans = bookOfPlans();
+      ring.declare(declared());
+    },
+    trouble: watch.trouble,
+    stop: watch.stop,
+  };
+}
