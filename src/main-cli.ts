@@ -126,7 +126,7 @@ async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledg
   const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
-  const ledger = await openPostgresLedger({ ...options, database });
+  const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
   return {
     store: createPostgresAccountStore(database),
     ledger,
@@ -173,7 +173,8 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
 async function whyNot(config: Config, error: unknown): Promise<string> {
   if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
   const postgres = await import('./stores/postgres/unusable.ts');
-  return postgres.whyUnusable(error, new URL(config.storage.database).host) ?? String(error);
+  const { placeOf } = await import('./stores/postgres/database.ts');
+  return postgres.whyUnusable(error, placeOf(config.storage.database)) ?? String(error);
 }
 
 async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {

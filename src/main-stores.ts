@@ -166,6 +166,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 }
 
 async function reachPostgres(url: string, onTrouble: (message: string) => void) {
+  const { placeOf } = await import('./stores/postgres/database.ts');
   const { openPostgres } = await import('./stores/postgres/open.ts');
   const { mayPass, whyUnusable } = await import('./stores/postgres/unusable.ts');
   const untilMs = performance.now() + reachMaxMs;
@@ -180,11 +181,6 @@ async function reachPostgres(url: string, onTrouble: (message: string) => void) 
       await pause(reachRetryMs);
     }
   }
-}
-
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `${host}${pathname}`;
 }
 
 /** Names a data folder for good: a server that finds its own name on the lease knows that the holder was itself. */
