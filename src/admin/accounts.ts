@@ -24,9 +24,13 @@ const accountSchema = z.object({
   created_at: timeField.nullable(),
 });
 
+const lookedAtSchema = accountSchema.extend({
+  open_requests: z.int().describe('Requests that run, or whose server died and that are not charged yet.'),
+});
+
 /** `/accounts`: who pays. */
 export function accountOperations(parts: AdminParts, records: Records): Operation[] {
-  const { clock } = parts;
+  const { clock, ledger } = parts;
   return [
     jsonOperation({
       method: 'GET',
@@ -96,8 +100,12 @@ export function accountOperations(parts: AdminParts, records: Records): Operatio
       summary: 'One account.',
       query: noQuery,
       body: null,
-      reply: accountSchema,
-      run: async ({ params }) => shown(accountOf(await records.current(), params.id)),
+      reply: lookedAtSchema,
+      async run({ params }) {
+        const account = accountOf(await records.current(), params.id);
+        const open = await ledger.openReservations(account.id);
+        return { ...shown(account), open_requests: open.length };
+      },
     }),
     jsonOperation({
       method: 'PATCH',

@@ -18,7 +18,7 @@ export interface AdminParts {
   store: AccountStore;
   /** After a change of the store: brings key ring and plan book of this process up to it. May reject: others see it too. */
   refresh(): Promise<unknown>;
-  ledger: Pick<Ledger, 'list' | 'find' | 'usage'>;
+  ledger: Pick<Ledger, 'list' | 'find' | 'usage' | 'openReservations'>;
   plans(): PlanBook;
   /** For how full an account's windows are; null where nobody can tell, as in the CLI's own process. */
   counters: Pick<Counters, 'read' | 'running'> | null;
