@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createRecentCalls } from './recent-calls.ts';
+
+const keptMs = 65_000;
+
+test('property: the calls of the last minute are those that were added, however many and whoever called', () => {
+  const call = fc.record({ account: fc.constantFrom('a', 'b'), key: fc.constantFrom('x', 'y'), laterMs: fc.nat(100) });
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 5_000, size: 'max' }), (all) => {
+      const calls = createRecentCalls(keptMs);
+      const added: { atMs: number; account: string; tenant: string; tier: string | null }[] = [];
+      let nowMs = 1_000_000;
+      for (const { account, key, laterMs } of all) {
+        nowMs += laterMs;
+        const one = { atMs: nowMs, account, tenant: `${account}/${key}`, tier: key === 'x' ? 'large' : null };
+        calls.add(one.atMs, one);
+        added.push(one);
+      }
+      const sinceMs = nowMs - 60_000;
+      const expected = added.filter(({ atMs, account }) => account === 'a' && atMs >= sinceMs).reverse();
+      assert.deepEqual(
+        calls.of('a', sinceMs),
+        expected.map(({ atMs, tenant, tier }) => ({ atMs, tenant, tier })),
+      );
+    }),
+    { numRuns: 30 },
+  );
+});
