@@ -95,7 +95,11 @@ say(
 );
 
 say('Waiting until every request of a killed replica is settled …');
-await until(async () => (await openReservations()) === 0, recoveryMaxMs, 'settlement of the open requests');
+await until(
+  async () => (await openReservations()) === 0 && (await heldUnits()) === (await usage()).units,
+  recoveryMaxMs,
+  'settlement of the open requests',
+);
 const before = await usage();
 say('Using what was given back, one request at a time …');
 let further = 0;
@@ -186,6 +190,12 @@ async function admin(path) {
 /** Running requests of the account, whichever replica has them, as the limits see them. */
 async function openReservations() {
   return (await (await admin('/admin/v1/accounts/trial')).json()).open_requests;
+}
+
+/** As the shared counters have it: what is charged, and what is held for requests that are open. */
+async function heldUnits() {
+  const response = await fetch(`${url}/v1/usage`, { headers: { authorization: `Bearer ${trialKey}` } });
+  return (await response.json()).windows?.['5h'].used;
 }
 
 async function usage() {
