@@ -69,11 +69,10 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   ): Failure {
     const nowMs = clock.wallMs();
     const reached = [...set.calls, ...set.windows].find(({ id, scope }) => id === full.limit && scope === full.scope);
-    const needs = reached?.measure === 'calls' ? Math.min(costMilli, 1_000) : costMilli;
     return quotaExceeded(
       full,
       reached ?? null,
-      reached?.rule === 'exact' ? needs : 0,
+      reached?.rule === 'exact' ? costMilli : 0,
       nowMs,
       limitHeadersOf(set).refused(full, calls, nowMs, form),
     );

@@ -145,8 +145,9 @@ test('design §6: an error of our own is that one 500, its words stay inside, th
       exchange.response.end('fine');
     },
   });
-  const { status, error } = await failed(await fetch(bare.url + chatPath, { method: 'POST' }));
+  const { status, error, headers } = await failed(await fetch(bare.url + chatPath, { method: 'POST' }));
   assert.deepEqual([status, error.type, error.code], [500, 'api_error', 500]);
+  assert.equal(headers.get('ratelimit-policy'), '"minute";q=60;w=60', 'it was let in, so it tells the limits');
   assert.ok(!JSON.stringify(error).includes('secret detail'));
   assert.equal(bare.unexpected.length, 1);
   assert.equal((await fetch(bare.url + chatPath, { method: 'POST' })).status, 200);

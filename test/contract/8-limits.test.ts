@@ -64,6 +64,8 @@ for (const [plan, window, label] of [
     assert.ok(waitMs > 5 * 3_600_000 - 1_000);
     assert.deepEqual([headers.get('x-should-retry'), headers.get('retry-after')], ['false', null]);
     assert.equal(Date.parse(headers.get('x-culvert-retry-at') ?? ''), Date.parse(at));
+    assert.match(headers.get('ratelimit') ?? '', new RegExp(`"${window}";r=0;t=\\d+$`));
+    assert.equal(headers.get('x-ratelimit-remaining-requests'), '0');
   });
 }
 

@@ -12,6 +12,9 @@ export interface BareParts {
   clock?: Clock;
 }
 
+/** What its admission gives with everybody who is let in. */
+const limitHeaders = ['ratelimit-policy', '"minute";q=60;w=60'];
+
 /** The HTTP server alone, for answers that a whole gateway gives only when something in it breaks. */
 export async function startBareServer(t: { after(fn: () => unknown): void }, parts: BareParts) {
   const unexpected: unknown[] = [];
@@ -19,7 +22,8 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
   const server = createGatewayServer({
     clock: parts.clock ?? systemClock,
     admission: {
-      admit: () => parts.admit?.() ?? { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} },
+      admit: () =>
+        parts.admit?.() ?? { kind: 'admitted', headers: limitHeaders, calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
     },
     routes: [
