@@ -104,6 +104,17 @@ export interface CulvertStart {
   folder?: string;
 }
 
+/** Every kind of limit, too high to be reached. */
+const allLimits = JSON.stringify({
+  windows: { '5h': 1e9, week: 1e10, month: 1e11 },
+  rpm: 1e9,
+  tpm: 1e9,
+  concurrency: 1e6,
+  tokens: { '5h': 1e12, week: 1e12, month: 1e12 },
+  budget: { '5h': 1e6, week: 1e6, month: 1e6 },
+  tier_limits: { premium: { rpm: 1e9, '5h': 1e9, week: 1e10, month: 1e11 } },
+});
+
 /** Everything on, as an operator would start it: key, ledger, metrics, a log line a request. */
 export async function startCulvert(order: CulvertStart): Promise<Subject> {
   const { child, port } = await launchCulvert(order);
@@ -128,9 +139,10 @@ providers:
   same: { type: openai, base_url: ${base}/v1, api_key: upstream-key }
   other: { type: anthropic, base_url: ${base}/v1, api_key: upstream-key }
 models:
-  same: { targets: [same/bench-model] }
-  converted: { targets: [other/bench-model] }
-keys: [ { key: ${benchKey}, account: bench, name: bench } ]
+  same: { tier: premium, targets: [{ provider: same, model: bench-model, price: { input: 1, output: 2 } }] }
+  converted: { tier: premium, targets: [{ provider: other, model: bench-model, price: { input: 1, output: 2 } }] }
+plans: { bench: ${allLimits} }
+keys: [ { key: ${benchKey}, account: bench, name: bench, plan: bench } ]
 autodetect: off
 `,
   );
