@@ -127,6 +127,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     transport,
     health,
     retryBudget: createRetryBudget(),
+    plans,
     admission: createLimitedAdmission({
       counters,
       ledger,

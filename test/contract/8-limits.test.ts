@@ -15,6 +15,7 @@ const { ask, chat, status, usage, upstream, gateway, config } = await servePlans
     tiers: { rpm: 'off' },
     ownTier: { rpm: 'off', tier_limits: { premium: { rpm: 'off', '5h': 2 } } },
     tierOff: { rpm: 'off', tier_limits: { premium: 'off' } },
+    around: { rpm: 'off', windows: { '5h': 3 } },
     costs: { rpm: 'off', windows: { '5h': 3 } },
     broken: { rpm: 3, windows: { '5h': 1 } },
     tokens: { rpm: 'off', tokens: { month: 1 } },
@@ -107,6 +108,14 @@ test("§8.3: a model's cost multiplies; what does not fit is refused and takes n
   assert.match(error.message, /2 of 3 requests used, and this one needs 2\./);
   assert.equal(await status('costs'), 200, 'a cheaper one still fits');
   assert.equal((await usage('costs')).windows['5h'].used, 3);
+});
+
+test('models that the caller names as fallbacks are no way around a cost or a tier', async () => {
+  const cheap = await chat('around', { models: ['dear'] });
+  assert.equal(cheap.headers.get('x-culvert-cost'), '2');
+  await cheap.text();
+  assert.equal(await status('around', { models: ['premium'] }), 200);
+  await refusedFor('tier:premium:rpm', chat('around', { models: ['premium'] }));
 });
 
 test('no bad input, unknown model or failed upstream costs a unit; each counts in requests per minute', async () => {

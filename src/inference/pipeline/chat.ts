@@ -11,6 +11,7 @@ import type { RouteCandidate, RouteQuery, RouteRecord } from '../routing/route.t
 import { costHeaders } from './answer-headers.ts';
 import type { Caller } from './caller.ts';
 import { noneCapable } from './capability.ts';
+import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
@@ -73,6 +74,7 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
   if ('kind' in alias) return refuse(alias);
   const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
   if ('kind' in candidates) return refuse(candidates);
+  const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return refuse(incapable);
 
@@ -82,8 +84,8 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
     admitted: call.admitted,
     endpoint: call.endpoint,
     alias: alias.id,
-    tier: alias.tier,
-    costMilli: costMilliOf(snapshot.config.costs, call.endpoint, alias.cost),
+    tier: charged.tier,
+    costMilli: costMilliOf(snapshot.config.costs, call.endpoint, charged.cost),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     atMs: call.atMs,
   };
@@ -131,6 +133,20 @@ export function candidatesOf(
       if (providerChats(snapshot, target.provider)) candidates.push({ target, rank });
   }
   return candidates;
+}
+
+function chargedAlias(
+  { plans }: Services,
+  { models }: Snapshot,
+  alias: Alias,
+  { principal }: ChatCall,
+  { fallbackModels }: ConversationFacts,
+): ChargedAs {
+  const further = fallbackModels.flatMap((model) => {
+    const found = models.resolve(model, principal);
+    return 'kind' in found ? [] : [found];
+  });
+  return chargedAs([alias, ...further], plans().plan(principal.plan));
 }
 
 const unusableRetryMs = 60_000;

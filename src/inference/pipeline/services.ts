@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
@@ -19,6 +20,8 @@ export interface Services {
   transport: Transport;
   health: Health;
   retryBudget: RetryBudget;
+  /** The plans in force. */
+  plans(): PlanBook;
   admission: Admission;
   settlement: Settlement;
   conversations: ConversationReader;

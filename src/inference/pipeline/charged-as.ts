@@ -1,0 +1,34 @@
+import type { Plan, TierLimits } from '../../metering/plan.ts';
+import { spans, windowNames } from '../../metering/window.ts';
+import type { Alias } from './model-table.ts';
+
+/** What a request costs, times its endpoint's own, and in which tier it counts. */
+export type ChargedAs = Pick<Alias, 'cost' | 'tier'>;
+
+/**
+ * A request whose caller names several models may be answered by any of them, so it is charged the dearest's cost and
+ * counts in the tier that the plan limits most: else `models` would be a way around both. What an operator puts behind
+ * an alias (its fallbacks) costs what the alias costs.
+ */
+export function chargedAs(named: readonly [ChargedAs, ...ChargedAs[]], plan: Plan): ChargedAs {
+  let cost = 0;
+  let tier = named[0].tier;
+  for (const alias of named) {
+    cost = Math.max(cost, alias.cost);
+    if (allowancePerMonth(plan, alias.tier) < allowancePerMonth(plan, tier)) tier = alias.tier;
+  }
+  return { cost, tier };
+}
+
+/** Milli-units that a tier's tightest limit lets through in a month; what makes tiers comparable. */
+function allowancePerMonth(plan: Plan, tier: string | null): number {
+  const limits: TierLimits | undefined = tier === null ? undefined : plan.tiers.get(tier);
+  if (limits === undefined) return Number.POSITIVE_INFINITY;
+  const monthMs = spans.month.spanMs;
+  const perMonth = windowNames.map((name) => {
+    const allowed = limits.units[name];
+    return allowed === null ? Number.POSITIVE_INFINITY : (allowed * monthMs) / spans[name].spanMs;
+  });
+  const calls = limits.rpm === null ? Number.POSITIVE_INFINITY : (limits.rpm * 1_000 * monthMs) / spans.minute.spanMs;
+  return Math.min(calls, ...perMonth);
+}
