@@ -15,7 +15,7 @@ const { ask, chat, status, usage, upstream, gateway, config } = await servePlans
     tiers: { rpm: 'off' },
     ownTier: { rpm: 'off', tier_limits: { premium: { rpm: 'off', '5h': 2 } } },
     tierOff: { rpm: 'off', tier_limits: { premium: 'off' } },
-    around: { rpm: 'off', windows: { '5h': 3 } },
+    around: { rpm: 'off', windows: { '5h': 30 } },
     costs: { rpm: 'off', windows: { '5h': 3 } },
     broken: { rpm: 3, windows: { '5h': 1 } },
     tokens: { rpm: 'off', tokens: { month: 1 } },
