@@ -34,13 +34,11 @@ export function cliStores(version: string): StoreParts {
     stored,
     storeFacts: async (config) => ({ database: await databaseFacts(config), state: await stateFacts(config) }),
     async migrations(config) {
-      const schemas = isEmbedded(config)
-        ? pendingMigrations(dataFolderAt(config.storage.data_dir))
-        : await overPostgres(config, async (database) => {
-            const { pendingMigrations } = await import('./stores/postgres/migrations.ts');
-            return pendingMigrations(database.rest, database.place);
-          });
-      return schemas.map(({ file, current, pending }) => ({ database: file, current, pending }));
+      if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir));
+      return overPostgres(config, async (database) => {
+        const { pendingMigrations } = await import('./stores/postgres/migrations.ts');
+        return pendingMigrations(database.rest, database.place);
+      });
     },
     async migrate(config) {
       if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir));

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { BackupRow } from '../stores/backup-row.ts';
 import { CommandFailed } from './command-failed.ts';
-import type { BackupRow } from './parts.ts';
 import { writeWholeFile } from './whole-file.ts';
 
 /**

@@ -2,6 +2,8 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { Stored } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { BackupRow } from '../stores/backup-row.ts';
+import type { SchemaState } from '../stores/migration.ts';
 
 /** What commands need of rooms that only the composition root knows. */
 export interface CliParts {
@@ -71,19 +73,4 @@ export interface StoreFacts {
     maxmemoryPolicy: string | null;
     clockAheadMs: number | null;
   };
-}
-
-export interface SchemaState {
-  /** A file's name, or `postgres`. */
-  database: string;
-  /** Version of the schema that stands there, 0 for none. */
-  current: number;
-  /** Names of the migrations that this version would run, in order. */
-  pending: readonly string[];
-}
-
-/** One row of a backup, in a form that every driver writes and reads. Values are JSON values. */
-export interface BackupRow {
-  table: string;
-  row: Readonly<Record<string, unknown>>;
 }

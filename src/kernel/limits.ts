@@ -17,3 +17,5 @@ export const readerStallTimeoutMs = 60_000;
 export const keepAliveAfterMs = 10_000;
 /** Longest pause for all-open targets to come back before answering 503. */
 export const waitForTargetMaxMs = 2_000;
+/** Groups of one usage report; beyond them those that cost most are kept. */
+export const usageRowsMax = 10_000;

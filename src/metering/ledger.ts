@@ -29,7 +29,7 @@ export interface Ledger extends QuotaBooks {
   find(id: string, account: string | null): Promise<UsageEvent | null>;
   /** Newest first. `next` is the cursor of the next page, null at the end. */
   list(query: RequestQuery): Promise<{ events: readonly UsageEvent[]; next: string | null }>;
-  /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`. */
+  /** Sums by group, in the group's order (days ascending, others by units descending); at most `usageRowsMax`, the largest. */
   usage(query: UsageQuery): Promise<readonly UsageRow[]>;
   /** Removes requests older than `beforeMs` and dead quota buckets; roll-ups stay. Resolves to how many requests. */
   prune(beforeMs: number): Promise<number>;
@@ -148,9 +148,6 @@ export interface UsageQuery {
   fromMs: number;
   toMs: number;
 }
-
-/** More groups than these are cut: the largest are kept. */
-export const usageRowsMax = 10_000;
 
 export interface UsageRow {
   /** `2026-11-20`, or the model's, account's, … name; '' where there was none. */

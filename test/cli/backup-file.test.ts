@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type BackupHead, readBackupFile, verifyBackupFile, writeBackupFile } from '../../src/cli/backup-file.ts';
-import type { BackupRow } from '../../src/cli/parts.ts';
+import type { BackupRow } from '../../src/stores/backup-row.ts';
 import { temporaryFolder } from '../start-process.ts';
 
 const head: BackupHead = { culvert: '0.2.0', format: 1, at: '2026-11-20T10:00:00.000Z', database: 'sqlite' };

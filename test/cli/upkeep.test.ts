@@ -51,7 +51,10 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     await server.stop();
     writeFileSync(
       join(cwd, 'gone.yaml'),
-      `${free}storage: { database: "postgres://u:canary-password@127.0.0.1:9/none", state: "redis://:canary-password@127.0.0.1:9" }\n`,
+      `${free}storage:
+  database: postgres://u:canary-password@127.0.0.1:9/none
+  state: redis://:canary-password@127.0.0.1:9
+  secret: canary-secret-of-more-than-32-bytes\n`,
     );
     const gone = await doctorIn(cwd, '--config', 'gone.yaml');
     assert.equal(gone.code, 1);

@@ -1,4 +1,5 @@
-import type { CliParts, SchemaState } from '../parts.ts';
+import type { SchemaState } from '../../stores/migration.ts';
+import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { readConfig } from '../read-config.ts';
 import { table } from '../table.ts';

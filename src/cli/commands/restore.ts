@@ -1,9 +1,10 @@
 import { urlOf } from '../../http/listening.ts';
+import type { BackupRow } from '../../stores/backup-row.ts';
 import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
 import { readBackupFile, verifyBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
-import type { BackupRow, CliParts } from '../parts.ts';
+import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';

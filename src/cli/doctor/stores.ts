@@ -1,4 +1,5 @@
-import type { SchemaState, StoreFacts } from '../parts.ts';
+import type { SchemaState } from '../../stores/migration.ts';
+import type { StoreFacts } from '../parts.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import { skewFinding } from './machine.ts';
 

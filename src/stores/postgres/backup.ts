@@ -1,11 +1,6 @@
+import { type BackupRow, RestoreRefused } from '../backup-row.ts';
 import type { Database, Run, Transaction } from './database.ts';
 import { holdsRows, keptTables } from './kept-tables.ts';
-
-/** One row of a backup: the same tables and columns in every driver, values as JSON has them. */
-export interface BackupRow {
-  table: string;
-  row: Readonly<Record<string, unknown>>;
-}
 
 const batchRows = 500;
 
@@ -28,9 +23,6 @@ export async function* readPostgresBackup({
     await transaction.end('rollback').catch(() => {});
   }
 }
-
-/** Its message is a sentence for the operator. */
-export class RestoreRefused extends Error {}
 
 /**
  * Writes the rows of a backup, of any driver, in one transaction: all of them or none. Columns that are another

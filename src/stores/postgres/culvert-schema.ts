@@ -1,4 +1,4 @@
-import type { Migration } from './migrations.ts';
+import type { Migration } from '../migration.ts';
 
 /** Accounts, keys, plans, audit, replies, notices: what SQLite keeps in culvert.db. Times in wall-clock ms, JSON as text. */
 export const culvertMigration: Migration = {

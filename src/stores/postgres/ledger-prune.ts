@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { deadBefore, quotaGrainsMs } from '../sqlite/quota-grains.ts';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import type { Run } from './database.ts';
 import { requestIdAt } from './ledger-reader.ts';
 

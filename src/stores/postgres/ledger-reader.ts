@@ -1,8 +1,8 @@
 import { FailureError } from '../../kernel/failure.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { eventOf, reservationOf } from '../sqlite/ledger-rows.ts';
-import { deadBefore, quotaGrainsMs } from '../sqlite/quota-grains.ts';
+import { eventOf, reservationOf } from '../ledger-rows.ts';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */

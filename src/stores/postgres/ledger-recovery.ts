@@ -1,6 +1,6 @@
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { reservationOf } from '../sqlite/ledger-rows.ts';
+import { reservationOf } from '../ledger-rows.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, forgetOldBoots } from './boots.ts';
 import type { Connections, Statement } from './database.ts';
 import { writeEvents } from './ledger-writer.ts';

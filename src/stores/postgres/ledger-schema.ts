@@ -1,4 +1,4 @@
-import type { Migration } from './migrations.ts';
+import type { Migration } from '../migration.ts';
 
 /**
  * What SQLite keeps in ledger.db. The key is our request id, a UUIDv7: in the C collation its order is that of time, so

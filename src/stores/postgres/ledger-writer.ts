@@ -3,7 +3,7 @@ import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { type BucketsOf, createBatchSums } from '../batch-sums.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
-import { eventColumns, reservationColumns } from './ledger-rows.ts';
+import { eventColumns, reservationColumns } from './ledger-columns.ts';
 import { addRollups } from './usage-rows.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { createTroubleReport } from '../sqlite/tell-trouble.ts';
+import { createTroubleReport } from '../tell-trouble.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { closeRetryMs, createCloseQueue } from './ledger-closes.ts';
@@ -48,8 +48,6 @@ const reservedMax = 100_000;
 const ownClosesWaitMs = 250;
 const shutdownWaitMs = 5_000;
 const sweepIntervalMs = 1_000;
-/** `usageRowsMax` of the port. */
-const usageRowsMax = 10_000;
 
 /** Books in PostgreSQL, shared by any number of processes. Rejects when it cannot be reached. */
 export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
@@ -118,7 +116,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     livingBoots: async () => boots.living(),
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listEvents(run, query)),
-    usage: (query) => reading(() => readUsage(run, query, usageRowsMax)),
+    usage: (query) => reading(() => readUsage(run, query)),
     prune: (beforeMs) => unavailable(pruneLedger(run, beforeMs, clock.wallMs())),
     trouble: () => fault,
     gauges: () => ({ queued: opens.queued() + closes.queued(), open: reserved.size, dropped }),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
+import type { Migration } from '../migration.ts';
 import { connect, type Database } from './database.ts';
-import { type Migration, migrate, pendingMigrations } from './migrations.ts';
+import { migrate, pendingMigrations } from './migrations.ts';
 import { openPostgres } from './open.ts';
 import { migrations } from './schema.ts';
 import { whyUnusable } from './unusable.ts';
@@ -31,7 +32,7 @@ test('tables of PostgreSQL', { skip }, async (t) => {
   await t.test('steps are taken in order, once; what is to come is told before', async () => {
     const { rest, place } = await fresh();
     const all = migrations.map((step) => step.name);
-    assert.deepEqual(await pendingMigrations(rest, place), [{ file: place, current: 0, pending: all }]);
+    assert.deepEqual(await pendingMigrations(rest, place), [{ database: place, current: 0, pending: all }]);
     assert.deepEqual(await migrate(rest, place, migrations.slice(0, 1)), all.slice(0, 1));
     assert.deepEqual((await pendingMigrations(rest, place))[0]?.pending, all.slice(1));
     assert.deepEqual(await migrate(rest, place), all.slice(1));

@@ -1,16 +1,6 @@
+import { type Migration, NewerSchema, type SchemaState } from '../migration.ts';
 import type { Connections, Run } from './database.ts';
 import { migrations } from './schema.ts';
-
-/** One step forward; never edited once released. `sql` may hold several statements. */
-export interface Migration {
-  /** 1, 2, 3 … without gaps. */
-  version: number;
-  name: string;
-  sql: string;
-}
-
-/** Its message is a sentence for the operator. */
-export class NewerSchema extends Error {}
 
 /** Any number that nobody else's program takes: the first bytes of `culvert`. */
 const lockId = 0x63_75_6c_76;
@@ -31,10 +21,7 @@ export async function migrate(
     await run(`SET LOCAL statement_timeout = ${migrationTimeoutMs}`);
     await run('SELECT pg_advisory_xact_lock($1)', [lockId]);
     const current = await currentVersion(run);
-    if (current > steps.length)
-      throw new NewerSchema(
-        `The database ${place} was written by a newer Culvert (schema ${current}, this one knows ${steps.length}); run that version or restore a backup`,
-      );
+    if (current > steps.length) throw new NewerSchema(`The database ${place}`, current, steps.length);
     const pending = steps.filter((step) => step.version > current);
     if (current === 0) await createSchema(run);
     for (const step of pending) {
@@ -47,14 +34,11 @@ export async function migrate(
 
 const migrationTimeoutMs = 600_000;
 
-/** What `migrate` would do, in the form in which SQLite tells it of its files. */
-export async function pendingMigrations(
-  connections: Connections,
-  place: string,
-): Promise<{ file: string; current: number; pending: string[] }[]> {
+/** What `migrate` would do. */
+export async function pendingMigrations(connections: Connections, place: string): Promise<SchemaState[]> {
   const current = await currentVersion(connections.run);
   const pending = migrations.filter((step) => step.version > current).map((step) => step.name);
-  return [{ file: place, current, pending }];
+  return [{ database: place, current, pending }];
 }
 
 async function currentVersion(run: Run): Promise<number> {

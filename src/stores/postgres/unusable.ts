@@ -1,5 +1,5 @@
+import { NewerSchema } from '../migration.ts';
 import { sqlState } from './database.ts';
-import { NewerSchema } from './migrations.ts';
 
 /**
  * Why PostgreSQL cannot be used at a start, as a sentence without user or password, when that is what `error` says.

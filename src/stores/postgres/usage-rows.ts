@@ -1,3 +1,4 @@
+import { usageRowsMax } from '../../kernel/limits.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
 import type { RollupRow } from '../batch-sums.ts';
 import { bulkInsert, type Column } from './bulk-insert.ts';
@@ -7,13 +8,13 @@ const hourMs = 3_600_000;
 const hoursPerDay = 24;
 const nanoPerUsd = 1e9;
 
-/** See the port's `usage`. At most `rowsMax`, the largest. */
-export async function readUsage(run: Run, query: UsageQuery, rowsMax: number): Promise<UsageRow[]> {
+/** See the port's `usage`. */
+export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]> {
   const { rows } = await run<UsageColumns>(query.groupBy === 'user' ? byUser : byRollup(query.groupBy), [
     query.account,
     query.groupBy === 'user' ? query.fromMs : Math.floor(query.fromMs / hourMs),
     query.groupBy === 'user' ? query.toMs : Math.ceil(query.toMs / hourMs),
-    rowsMax,
+    usageRowsMax,
   ]);
   const usage = rows.map((row) => ({
     group: query.groupBy === 'day' ? dayOf(Number(row.group)) : row.group,

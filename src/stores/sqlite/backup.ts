@@ -1,19 +1,11 @@
 import { existsSync, rmSync } from 'node:fs';
+import { type BackupRow, RestoreRefused } from '../backup-row.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
 import { holdsRows, type KeptTable, keptTables } from './kept-tables.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
-
-/** One row of a backup: the same tables and columns in every driver, values as JSON has them. */
-export interface BackupRow {
-  table: string;
-  row: Readonly<Record<string, unknown>>;
-}
-
-/** Its message is a sentence for the operator. */
-export class RestoreRefused extends Error {}
 
 const commitRows = 5_000;
 type FileName = keyof typeof keptTables;

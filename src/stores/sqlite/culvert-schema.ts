@@ -1,5 +1,6 @@
+import type { Migration } from '../migration.ts';
 import { type Database, type Durability, openDatabase } from './database.ts';
-import { type Migration, migrate } from './migrations.ts';
+import { migrate } from './migrations.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;

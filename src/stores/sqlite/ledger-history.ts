@@ -1,8 +1,8 @@
 import type { RequestQuery, UsageEvent } from '../../metering/ledger.ts';
+import { eventOf } from '../ledger-rows.ts';
 import type { Database, SqlValue } from './database.ts';
 import { cursorOf, keyOfCursor } from './ledger-cursor.ts';
 import { ledgerKeyAt } from './ledger-key.ts';
-import { eventOf } from './ledger-rows.ts';
 
 /** Rows looked at between two breaths: about 10 ms, in which nothing else of the thread runs. */
 const sliceRows = 10_000;

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import { type Database, sqliteBusy, sqliteCode } from './database.ts';
-import { deadBefore, quotaGrainsMs } from './quota-grains.ts';
 import { undo } from './transaction.ts';
 
 /** In one transaction: the writer waits for it. */

@@ -1,9 +1,9 @@
 import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import { eventOf, reservationOf } from '../ledger-rows.ts';
+import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
 import type { Database } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-key.ts';
-import { eventOf, reservationOf } from './ledger-rows.ts';
-import { deadBefore, quotaGrainsMs } from './quota-grains.ts';
 
 /** What is read in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {

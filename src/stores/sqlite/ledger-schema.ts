@@ -1,4 +1,4 @@
-import type { Migration } from './migrations.ts';
+import type { Migration } from '../migration.ts';
 
 /**
  * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-key.ts), so that a lookup by id, a

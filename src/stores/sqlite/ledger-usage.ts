@@ -1,9 +1,8 @@
-import type { UsageGroup, UsageQuery, UsageRow, usageRowsMax } from '../../metering/ledger.ts';
+import { usageRowsMax } from '../../kernel/limits.ts';
+import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
 import { ledgerKeyAt } from './ledger-key.ts';
 
-/** The port's constant, of which this room may only know the type. */
-const rowsMax: typeof usageRowsMax = 10_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const idSlackMs = 60_000;
@@ -38,7 +37,7 @@ export async function sumUsage(
   const rows = database
     .prepare(
       `SELECT ${column} AS name, ${sumsOf} FROM rollup WHERE hour >= ? AND hour < ? ${ofAccount}
-       GROUP BY name ORDER BY sum(cost_milli) DESC, name LIMIT ${rowsMax}`,
+       GROUP BY name ORDER BY sum(cost_milli) DESC, name LIMIT ${usageRowsMax}`,
     )
     .all(from, to, ...(account === null ? [] : [account]));
   if (groupBy !== 'day') return rows.map((row) => rowOf(String(row.name), row));
@@ -80,7 +79,7 @@ async function sumByUser(database: Database, query: UsageQuery, breathe: () => P
     }
     const rows = database
       .prepare(
-        `SELECT name, ${sumsOf} FROM ${table} GROUP BY name ORDER BY sum(cost_milli) DESC, name LIMIT ${rowsMax}`,
+        `SELECT name, ${sumsOf} FROM ${table} GROUP BY name ORDER BY sum(cost_milli) DESC, name LIMIT ${usageRowsMax}`,
       )
       .all();
     return rows.map((row) => rowOf(String(row.name), row));

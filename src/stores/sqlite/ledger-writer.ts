@@ -1,9 +1,9 @@
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { attemptsJson } from '../attempt-json.ts';
 import { type BucketsOf, createBatchSums } from '../batch-sums.ts';
+import { reservationOf } from '../ledger-rows.ts';
 import { type Database, sqliteCode } from './database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
-import { reservationOf } from './ledger-rows.ts';
 
 /** The ledger's prepared statements. Synchronous; the caller begins and ends the transaction. */
 export interface LedgerWriter {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
+import { createTroubleReport } from '../tell-trouble.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
@@ -10,7 +11,6 @@ import { createLedgerReader } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
 import { createLedgerWriter } from './ledger-writer.ts';
 import { createRecentCalls } from './recent-calls.ts';
-import { createTroubleReport } from './tell-trouble.ts';
 import { createWalSync } from './wal-sync.ts';
 
 export interface SqliteLedgerOptions {

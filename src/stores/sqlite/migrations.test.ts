@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
+import type { Migration } from '../migration.ts';
 import { culvertMigrations } from './culvert-schema.ts';
 import { openDatabase } from './database.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
-import { type Migration, migrate, migrationState } from './migrations.ts';
+import { migrate, migrationState } from './migrations.ts';
 
 const steps: readonly Migration[] = [
   { version: 1, name: 'one', sql: 'CREATE TABLE t (a INTEGER) STRICT; INSERT INTO t VALUES (1);' },

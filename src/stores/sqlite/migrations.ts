@@ -1,21 +1,11 @@
+import { type Migration, NewerSchema } from '../migration.ts';
 import { type Database, naming } from './database.ts';
 import { undo } from './transaction.ts';
-
-/** One step forward; never edited once released. `sql` may hold several statements. */
-export interface Migration {
-  /** 1, 2, 3 … without gaps. */
-  version: number;
-  name: string;
-  sql: string;
-}
 
 export interface MigrationState {
   current: number;
   pending: readonly Migration[];
 }
-
-/** Its message is a sentence for the operator. */
-export class NewerSchema extends Error {}
 
 /** What `migrate` would do. */
 export function migrationState(database: Pick<Database, 'prepare'>, migrations: readonly Migration[]): MigrationState {
@@ -34,9 +24,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): s
   try {
     const { current, pending } = migrationState(database, migrations);
     if (current > migrations.length) {
-      throw new NewerSchema(
-        `${database.file} was written by a newer Culvert (schema ${current}, this one knows ${migrations.length}); run that version or restore a backup`,
-      );
+      throw new NewerSchema(database.file, current, migrations.length);
     }
     for (const migration of pending) {
       database.exec(migration.sql);

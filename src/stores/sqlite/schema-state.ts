@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { SchemaState } from '../migration.ts';
 import { culvertMigrations, openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { naming } from './database.ts';
@@ -8,29 +9,19 @@ import { openLedgerDatabase } from './ledger-database.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
 import { migrationState } from './migrations.ts';
 
-/** How far the schema of one file is, for `culvert migrate --check`. */
-export interface FileSchema {
-  /** Its name in the folder. */
-  file: string;
-  /** 0 when there is none yet. */
-  current: number;
-  /** Names of the steps that a start would take, in order. */
-  pending: string[];
-}
-
 /** Only looks: no file is made or changed. */
-export function pendingMigrations(folder: DataFolder): FileSchema[] {
+export function pendingMigrations(folder: DataFolder): SchemaState[] {
   const files = [
     [folder.culvertDb, culvertMigrations],
     [folder.ledgerDb, ledgerMigrations],
   ] as const;
   return files.map(([path, migrations]) => {
-    const file = basename(path);
-    if (!existsSync(path)) return { file, current: 0, pending: migrations.map((step) => step.name) };
+    const name = basename(path);
+    if (!existsSync(path)) return { database: name, current: 0, pending: migrations.map((step) => step.name) };
     const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: lookTimeoutMs }));
     try {
       const state = naming(path, () => migrationState(database, migrations));
-      return { file, current: state.current, pending: state.pending.map((step) => step.name) };
+      return { database: name, current: state.current, pending: state.pending.map((step) => step.name) };
     } finally {
       database.close();
     }

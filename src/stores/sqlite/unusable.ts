@@ -1,5 +1,5 @@
+import { NewerSchema } from '../migration.ts';
 import { sqliteCode } from './database.ts';
-import { NewerSchema } from './migrations.ts';
 
 /**
  * Why the data folder cannot be used, as a sentence that names the file, when that is what `error` says: an error of

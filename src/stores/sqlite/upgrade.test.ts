@@ -150,14 +150,14 @@ test('what a start would do to the schema is told without touching anything', (t
     ledger: ledgerMigrations.map((step) => step.name),
   };
   assert.deepEqual(pendingMigrations(folder), [
-    { file: 'culvert.db', current: 0, pending: all.culvert },
-    { file: 'ledger.db', current: 0, pending: all.ledger },
+    { database: 'culvert.db', current: 0, pending: all.culvert },
+    { database: 'ledger.db', current: 0, pending: all.ledger },
   ]);
   assert.ok(!existsSync(folder.culvertDb) && !existsSync(folder.ledgerDb));
   const older = firstVersion(t);
   const behind = [
-    { file: 'culvert.db', current: 1, pending: all.culvert.slice(1) },
-    { file: 'ledger.db', current: 1, pending: all.ledger.slice(1) },
+    { database: 'culvert.db', current: 1, pending: all.culvert.slice(1) },
+    { database: 'ledger.db', current: 1, pending: all.ledger.slice(1) },
   ];
   assert.deepEqual(pendingMigrations(older), behind);
   assert.deepEqual(pendingMigrations(older), behind);

@@ -1,5 +1,5 @@
-import type { ReservationRow, UsageEvent, UsageRoute } from '../../metering/ledger.ts';
-import { attemptsOf } from '../attempt-json.ts';
+import type { ReservationRow, UsageEvent, UsageRoute } from '../metering/ledger.ts';
+import { attemptsOf } from './attempt-json.ts';
 
 /** A row of `usage_event`. */
 export function eventOf(row: Record<string, unknown>): UsageEvent {

@@ -1,0 +1,27 @@
+/** One step of a schema forward; never edited once released. `sql` may hold several statements. */
+export interface Migration {
+  /** 1, 2, 3 … without gaps. */
+  version: number;
+  name: string;
+  sql: string;
+}
+
+/** How far the schema of one database is, for `culvert migrate --check`. */
+export interface SchemaState {
+  /** A file's name in the data folder, or PostgreSQL's place. */
+  database: string;
+  /** Version of the schema that stands there, 0 for none. */
+  current: number;
+  /** Names of the steps that a start would take, in order. */
+  pending: readonly string[];
+}
+
+/** Tables that a later version made. Its message is a sentence for the operator. */
+export class NewerSchema extends Error {
+  /** `place`: the file, or the database without user and password. */
+  constructor(place: string, found: number, known: number) {
+    super(
+      `${place} was written by a newer Culvert (schema ${found}, this one knows ${known}); run that version or restore a backup`,
+    );
+  }
+}
