@@ -33,7 +33,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering'] },
   { path: 'src/admin', mayImport: ['src/inference/pipeline'] },
-  { path: 'src/http', mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline'] },
+  { path: 'src/http', mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline'], typesOnly: ['src/admin'] },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 

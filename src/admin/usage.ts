@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FailureError } from '../kernel/failure.ts';
-import type { UsageRow } from '../metering/ledger.ts';
 import { readLimits } from '../metering/limit-view.ts';
+import { usageRecord } from '../metering/usage-record.ts';
 import { accountOf } from './accounts.ts';
 import { csvLine } from './csv.ts';
 import type { Records } from './directory.ts';
@@ -87,7 +87,7 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
         return {
           group_by: query.group_by,
           ...(account === undefined ? {} : { account, ...(await windowsOf(account)) }),
-          data: page.rows.map(shown),
+          data: page.rows.map(usageRecord),
           next_cursor: page.next,
         };
       },
@@ -99,23 +99,11 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       query: z.strictObject(usageFields),
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query }) {
-        const rows = (await rowsOf(query)).map(shown);
+        const rows = (await rowsOf(query)).map(usageRecord);
         const columns = ['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors'] as const;
         const head = csvLine([query.group_by, ...columns]);
         return head + rows.map((row) => csvLine([row.group, ...columns.map((column) => row[column])])).join('');
       },
     }),
   ];
-}
-
-function shown(row: UsageRow): z.input<typeof rowSchema> {
-  return {
-    group: row.group,
-    requests: row.requests,
-    units: row.milliUnits / 1_000,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    cost_usd: row.costUsd,
-    errors: row.errors,
-  };
 }

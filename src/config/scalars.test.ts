@@ -5,6 +5,7 @@ import {
   duration,
   httpUrl,
   instant,
+  network,
   parseDurationMs,
   parseSizeBytes,
   percentage,
@@ -112,4 +113,12 @@ test('S9: a signing secret below 32 bytes is refused, counted in bytes', () => {
   assert.equal(signingSecret().safeParse('x'.repeat(31)).success, false);
   assert.equal(signingSecret().safeParse('x'.repeat(32)).success, true);
   assert.equal(signingSecret().safeParse('é'.repeat(16)).success, true);
+});
+
+test('a network that nothing would ever match is refused', () => {
+  for (const text of ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::ffff:10.0.0.0/104'])
+    assert.ok(network().safeParse(text).success, text);
+  // Of an IPv4 address in IPv6 form the first 96 bits are fixed.
+  for (const text of ['::ffff:10.0.0.0/8', '10.0.0.0/33', '[::1]', 'fe80::1%eth0', 'example.org', ''])
+    assert.ok(!network().safeParse(text).success, text);
 });

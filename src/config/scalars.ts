@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
+import { parseNetwork } from '../kernel/network.ts';
 import { webhookKey } from '../kernel/webhook-key.ts';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
@@ -172,12 +172,8 @@ export function milliMultiple<T extends z.ZodType<number>>(schema: T): T {
   return schema.refine((units) => Math.round(units * 1_000) / 1_000 === units, 'expected a multiple of 0.001');
 }
 
-/** An IPv4 or IPv6 address, alone or with a prefix length. */
+/** An IPv4 or IPv6 address, alone or with a prefix length; no brackets, no zone. */
 export function network() {
   const example = 'expected an address or network such as 10.0.0.0/8';
-  return z.string({ error: example }).refine((text) => {
-    const [, address = '', bits] = /^([0-9a-fA-F:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-    const version = isIP(address);
-    return version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
-  }, example);
+  return z.string({ error: example }).refine((text) => !/[[%]/.test(text) && parseNetwork(text) !== null, example);
 }

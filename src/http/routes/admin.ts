@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
+import type { AdminApi, AdminMethod, AdminReply } from '../../admin/admin-api.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
@@ -9,27 +10,6 @@ import type { Exchange, Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
 import { identityHeaders, writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
-
-/** What the routes need of the admin API; `AdminApi` of the admin room fits. */
-export interface AdminBackend {
-  handle(request: {
-    method: AdminMethod;
-    path: string;
-    query: URLSearchParams;
-    body: string;
-    actor: string;
-  }): Promise<AdminAnswer>;
-}
-
-export interface AdminAnswer {
-  status: number;
-  contentType: string;
-  body: string | AsyncIterable<string>;
-  failure?: Failure;
-  members?: Readonly<Record<string, unknown>>;
-}
-
-type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const prefix = '/admin/v1';
 const methods: readonly AdminMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -41,7 +21,7 @@ const bodyBytesMax = 1024 * 1024;
  * Everything below /admin/v1, for the admin key alone. One pattern for all of it: a path that nobody knows is refused
  * by the same check of the key as any other.
  */
-export function adminRoutes(api: AdminBackend, clock: Clock): Route[] {
+export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[] {
   return methods.map((method) => ({
     method,
     path: `${prefix}/*`,
@@ -53,7 +33,12 @@ export function adminRoutes(api: AdminBackend, clock: Clock): Route[] {
   }));
 }
 
-async function answer(api: AdminBackend, clock: Clock, method: AdminMethod, exchange: Exchange): Promise<void> {
+async function answer(
+  api: Pick<AdminApi, 'handle'>,
+  clock: Clock,
+  method: AdminMethod,
+  exchange: Exchange,
+): Promise<void> {
   const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
   // The router decodes before it matches; a path that is written otherwise is no other way in.
   if (!exchange.path.startsWith(`${prefix}/`)) {
@@ -82,7 +67,7 @@ async function bodyOf(exchange: Exchange, path: string): Promise<string | Failur
   return isUtf8(body) ? body.toString('utf8') : invalid(null, 'The request body is not valid UTF-8.');
 }
 
-async function write(exchange: Exchange, { status, contentType, body }: AdminAnswer): Promise<void> {
+async function write(exchange: Exchange, { status, contentType, body }: AdminReply): Promise<void> {
   const { request, response } = exchange;
   const headers = [...identityHeaders(exchange), 'content-type', contentType, 'cache-control', 'no-store'];
   if (typeof body === 'string') {

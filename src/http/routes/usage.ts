@@ -5,10 +5,11 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { Counters } from '../../metering/counters.ts';
-import type { Ledger, UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
+import type { Ledger, UsageGroup, UsageQuery } from '../../metering/ledger.ts';
 import { readLimits } from '../../metering/limit-view.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import { keyLimitsOf } from '../../metering/plan-rules.ts';
+import { usageRecord } from '../../metering/usage-record.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
@@ -46,7 +47,12 @@ async function answerUsage({ counters, ledger, plans, clock }: UsageParts, excha
       readLimits(counters, { account, tenant, plan, own }),
       ledger.usage(query),
     ]);
-    writeJson(exchange, 200, { account, plan: plan.name, ...limits, data: rows.map(rowOf) } as unknown as JsonObject);
+    writeJson(exchange, 200, {
+      account,
+      plan: plan.name,
+      ...limits,
+      data: rows.map(usageRecord),
+    } as unknown as JsonObject);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
     refuse(error.failure);
@@ -80,16 +86,4 @@ function instantOf(text: string | null, absentMs: number, nowMs: number): number
   if (text === null) return absentMs;
   const agoMs = parseDurationMs(text);
   return agoMs === undefined ? (parseInstantMs(text) ?? null) : nowMs - agoMs;
-}
-
-function rowOf(row: UsageRow): JsonObject {
-  return {
-    group: row.group,
-    requests: row.requests,
-    units: row.milliUnits / 1_000,
-    input_tokens: row.inputTokens,
-    output_tokens: row.outputTokens,
-    cost_usd: row.costUsd,
-    errors: row.errors,
-  };
 }

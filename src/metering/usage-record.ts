@@ -1,0 +1,14 @@
+import type { UsageRow } from './ledger.ts';
+
+/** What a group has used, as people read it, over HTTP and in exports. */
+export function usageRecord(row: UsageRow) {
+  return {
+    group: row.group,
+    requests: row.requests,
+    units: row.milliUnits / 1_000,
+    input_tokens: row.inputTokens,
+    output_tokens: row.outputTokens,
+    cost_usd: row.costUsd,
+    errors: row.errors,
+  };
+}
