@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { parseDurationMs, parseInstantMs } from '../config/scalars.ts';
+import { parseDistanceMs, parseInstantMs } from '../config/scalars.ts';
 
 /** Fields that several operations take or give. Times are ISO 8601 in UTC on the wire. */
 
 export const noQuery = z.strictObject({});
 
 export const listLimitMax = 1_000;
-export const listLimitDefault = 100;
+const listLimitDefault = 100;
 
 export const pageFields = {
   limit: z.coerce
@@ -50,7 +50,7 @@ export function futureInstant(description: string) {
 
 function instantFrom(expected: string, direction: 1 | -1) {
   return z.string({ error: expected }).transform((text, context) => {
-    const durationMs = parseDurationMs(text);
+    const durationMs = parseDistanceMs(text);
     const atMs = durationMs === undefined ? parseInstantMs(text) : undefined;
     if (durationMs === undefined && atMs === undefined) context.addIssue({ code: 'custom', message: expected });
     return (nowMs: number) => atMs ?? nowMs + direction * (durationMs ?? 0);

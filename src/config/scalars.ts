@@ -7,10 +7,20 @@ import { webhookKey } from '../kernel/webhook-key.ts';
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const unitBytes: Readonly<Record<string, number>> = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };
 const tenYearsMs = 3_650 * 86_400_000;
+const hundredYearsMs = 36_500 * 86_400_000;
 
 /** `500ms`, `1.5s`, `10m`, `2h`, `90d` → ms. Undefined when it is none of these. */
 export function parseDurationMs(text: string): number | undefined {
   return parseAmount(text, /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d)$/, unitMs);
+}
+
+/**
+ * How far from now an instant is, written as a duration → ms. Undefined beyond a hundred years too: what is that far
+ * away is a typing error, and soon no date at all.
+ */
+export function parseDistanceMs(text: string): number | undefined {
+  const ms = parseDurationMs(text);
+  return ms === undefined || ms > hundredYearsMs ? undefined : ms;
 }
 
 /** `512kb`, `32mb`, `1gb` (powers of 1024, any case) → bytes. Undefined when it is none of these. */

@@ -54,6 +54,17 @@ test('rotation keeps the id and lets old secrets work until the grace is over; b
   assert.equal(last.tenant, 'file/ci');
 });
 
+test('a key that would expire in a time that no date can name is refused, not taken for a failing store', async (t) => {
+  const admin = await openAdmin(t, config);
+  for (const expires of ['36501d', '99999999d', '999999999d']) {
+    const refused = await admin.call('POST', '/keys', { account: 'file', name: 'far', expires });
+    assert.equal(refused.status, 400, refused.text);
+    assert.match(refused.text, /expires: expected a date such as 2027-01-01/);
+  }
+  const made = await admin.ok('POST', '/keys', { account: 'file', name: 'far', expires: '36500d' });
+  assert.equal(made.expires, new Date(admin.clock.wallMs() + 36_500 * 24 * hourMs).toISOString());
+});
+
 test('a revoked key is refused at once in this process; revoking again changes nothing', async (t) => {
   const admin = await openAdmin(t, config);
   const made = await admin.ok('POST', '/keys', { account: 'file', name: 'ci' });

@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { parseDurationMs, parseInstantMs } from '../../config/scalars.ts';
+import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
@@ -84,6 +84,6 @@ const instantWords =
 
 function instantOf(text: string | null, absentMs: number, nowMs: number): number | null {
   if (text === null) return absentMs;
-  const agoMs = parseDurationMs(text);
+  const agoMs = parseDistanceMs(text);
   return agoMs === undefined ? (parseInstantMs(text) ?? null) : nowMs - agoMs;
 }
