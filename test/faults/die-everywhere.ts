@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { overUpstreams } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { ask, type Books, booksOf } from './books-balance.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+
+const preload = fileURLToPath(new URL('./die-at-step.mjs', import.meta.url));
+/** Far above what a request takes. */
+const stepsMax = 150;
+
+/** What dying at one step came to. */
+export interface Death {
+  /** The step that was not taken: `COMMIT`, `write upstream`, … */
+  step: string;
+  /** The upstream had been asked. */
+  dispatched: boolean;
+  /** The caller had seen something of the answer. */
+  heard: boolean;
+  /** Requests and units that the books have of it, as the next process finds them. */
+  charged: { requests: number; units: number; as: readonly string[] };
+}
+
+export interface Deaths {
+  deaths: Death[];
+  /** What the request that was not killed came to. */
+  survived: Death['charged'];
+}
+
+export interface DyingOptions {
+  /** Storage and what else the configuration holds. */
+  config: Record<string, unknown>;
+  /** Names of ports, as the steps give them. */
+  places?: Readonly<Record<string, string>>;
+  /** What the chat asks beside its message, and what the upstream does. */
+  body: Record<string, unknown>;
+  spec: string;
+  /** After each death: the next process may take the dead one's requests at its start. */
+  letTheDeadBeKnown?(): Promise<void>;
+  /** Once a process has come up: the books, once what died is in them. */
+  settledBooks?(url: string): Promise<Books>;
+}
+
+/** Kills a gateway before each step of one chat, a process a step, until one survives; all over the same stores. */
+export async function dieEverywhere(t: TestContext, options: DyingOptions): Promise<Deaths> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const log = join(temporaryFolder(t), 'steps');
+  appendFileSync(log, '');
+  const { settledBooks = booksOf } = options;
+  const places: Record<string, string> = { ...options.places, [new URL(upstream.url).port]: 'upstream' };
+  const deaths: Death[] = [];
+  let before: Books | null = null;
+  let last: Omit<Death, 'charged'> | null = null;
+  for (let step = 0; step < stepsMax; step++) {
+    const under = ['env', `NODE_OPTIONS=--import=${preload}`, `CULVERT_DIE_AT=${step}`, `CULVERT_DIE_LOG=${log}`];
+    const gateway = await startGatewayProcess(t, { ...overUpstreams(upstream.url), ...options.config }, { under });
+    const ended = once(gateway.process, 'exit');
+    const now = await settledBooks(gateway.url);
+    if (before !== null && last !== null) {
+      const charged = between(before, now);
+      // It died of answering us after its end was written.
+      if (charged.as[0]?.startsWith('ok')) return { deaths, survived: charged };
+      deaths.push({ ...last, charged });
+    }
+    upstream.clear();
+    upstream.script('/v1/chat/completions', [options.spec]);
+    const asked = await ask(gateway.url, options.body);
+    const survived = asked.status === 0 ? null : await settledOf(gateway, now);
+    // Background work takes steps too, so that this process may yet die of them.
+    gateway.process.kill('SIGKILL');
+    await ended;
+    if (survived !== null) return { deaths, survived: between(now, survived) };
+    const lines = readFileSync(log, 'utf8').trim().split('\n');
+    last = {
+      step: lines.at(-1)!.replace(/\d+$/, (port) => places[port] ?? port),
+      dispatched: upstream.requests().length > 0,
+      heard: asked.text !== '',
+    };
+    before = now;
+  }
+  assert.fail(`more than ${stepsMax} steps`);
+}
+
+/** Kills a gateway before each step of its own start until one comes up; the steps. */
+export async function dieStarting(t: TestContext, config: Record<string, unknown>): Promise<string[]> {
+  const log = join(temporaryFolder(t), 'steps');
+  appendFileSync(log, '');
+  for (let step = 0; step < stepsMax; step++) {
+    const env = [`NODE_OPTIONS=--import=${preload}`, `CULVERT_DIE_AT=${step}`, `CULVERT_DIE_LOG=${log}`];
+    const gateway = await startGatewayProcess(t, config, { under: ['env', ...env, 'CULVERT_DIE_FROM=start'] }).catch(
+      () => null,
+    );
+    if (gateway === null) continue;
+    gateway.process.kill('SIGKILL');
+    return readFileSync(log, 'utf8').trim().split('\n');
+  }
+  assert.fail(`more than ${stepsMax} steps`);
+}
+
+/** The books once the request is in them, as its end is written behind its answer; null when it died on the way. */
+async function settledOf(gateway: GatewayProcess, before: Books): Promise<Books | null> {
+  try {
+    for (;;) {
+      const books = await booksOf(gateway.url);
+      if (books.open === 0 && books.events.length > before.events.length) return books;
+    }
+  } catch (error) {
+    if (error instanceof assert.AssertionError) throw error;
+    return null;
+  }
+}
+
+function between(before: Books, after: Books): Death['charged'] {
+  const known = new Set(before.events.map(({ id }) => id));
+  return {
+    requests: after.rolledUp.requests - before.rolledUp.requests,
+    units: after.rolledUp.units - before.rolledUp.units,
+    as: after.events.filter(({ id }) => !known.has(id)).map((event) => `${event.class} ${event.usage.source}`),
+  };
+}
