@@ -163,7 +163,7 @@ function noAccount(directory: Directory, id: string) {
 /** More names than these are not compared for a hint. */
 const hintedMax = 1_000;
 
-export function checkPlanName(directory: Directory, plan: string): void {
+function checkPlanName(directory: Directory, plan: string): void {
   if (directory.plan(plan) !== null) return;
   const hint = didYouMean(
     plan,

@@ -1,5 +1,5 @@
 /** A cell as RFC 4180 writes it, and so that no spreadsheet takes what a caller named for a formula. */
-export function csvCell(value: string | number | boolean | null): string {
+function csvCell(value: string | number | boolean | null): string {
   if (value === null) return '';
   if (typeof value !== 'string') return String(value);
   // A tab or line break before the sign does not keep a spreadsheet from seeing it.

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Operation } from './operation.ts';
 
 /** Below which every operation stands. */
-export const adminPrefix = '/admin/v1';
+const adminPrefix = '/admin/v1';
 
 type Json = Record<string, unknown>;
 

@@ -1,4 +1,4 @@
-import { instant, parseDurationMs } from '../config/scalars.ts';
+import { instant, parseDistanceMs } from '../config/scalars.ts';
 import { CommandFailed } from './command-failed.ts';
 
 /** What an option such as `--expires` means: `2027-01-01`, an RFC 3339 time, or `90d` from now. Wall-clock ms. */
@@ -8,18 +8,13 @@ export function futureInstantMs(option: string, text: string, nowMs: number): nu
   return atMs;
 }
 
-/** The same for `--from` and the like, where `7d` is that long ago. */
-export function pastInstantMs(option: string, text: string, nowMs: number): number {
-  return instantMs(option, text, nowMs, -1);
-}
-
-/** For a query; undefined where the option was not given. */
+/** The same for `--from` and the like, where `7d` is that long ago, for a query; undefined where it was not given. */
 export function pastInstant(option: string, text: string | undefined, nowMs: number): string | undefined {
-  return text === undefined ? undefined : new Date(pastInstantMs(option, text, nowMs)).toISOString();
+  return text === undefined ? undefined : new Date(instantMs(option, text, nowMs, -1)).toISOString();
 }
 
 function instantMs(option: string, text: string, nowMs: number, direction: 1 | -1): number {
-  const durationMs = parseDurationMs(text);
+  const durationMs = parseDistanceMs(text);
   if (durationMs !== undefined) return nowMs + direction * durationMs;
   const parsed = instant().safeParse(text);
   if (!parsed.success) throw new CommandFailed(`${option}: expected a date such as 2027-01-01, or 90d`, 2);

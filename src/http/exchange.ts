@@ -34,10 +34,8 @@ export interface Route {
   auth: 'key' | 'admin' | 'none';
   /** How the call counts in requests per minute. `none`: not metered at all. */
   quota: AdmitWeight | 'none';
-  /** Whose limit headers its answers carry beside the IETF's. Default: openai. */
-  limitForm?: LimitHeaderForm;
   /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
-  limitHeaders?: LimitHeaderForm;
+  limitForm?: LimitHeaderForm;
   /** Which schema checks its body (`admin`: the operation's own); `none` for routes without one. */
   validator: 'chat' | 'admin' | 'none';
   /** Whose error bodies it speaks. */

@@ -50,7 +50,7 @@ export function createSealer(secret: string, purpose: string): Sealer {
 }
 
 /** Throws for a secret that is empty or shorter than `secretBytesMin`. */
-export function checkSecret(secret: string | Uint8Array): void {
+function checkSecret(secret: string | Uint8Array): void {
   const bytes = typeof secret === 'string' ? Buffer.byteLength(secret) : secret.length;
   if (bytes < secretBytesMin) throw new Error(`a secret of ${bytes} bytes is too short: ${secretBytesMin} at least`);
 }

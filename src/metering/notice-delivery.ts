@@ -29,7 +29,7 @@ export interface DeliveryParts {
   onTrouble(message: string): void;
 }
 
-export const postTimeoutMs = 10_000;
+const postTimeoutMs = 10_000;
 /** Longer than a try takes: a process that dies in one leaves it to another after this. */
 const leaseMs = 30_000;
 /** How long a stop waits for tries under way; one that is cut comes again, with its id, when its lease is over. */

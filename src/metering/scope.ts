@@ -21,7 +21,7 @@ export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
   return tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
 }
 
-export const bucketGrainsMs: readonly number[] = [60_000, 3_600_000];
+const bucketGrainsMs: readonly number[] = [60_000, 3_600_000];
 
 const nanoPerUsd = 1e9;
 

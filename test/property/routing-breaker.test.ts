@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { OutcomeClass } from '../../src/inference/neutral/outcome.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
-import type { Lane } from '../../src/inference/routing/lane.ts';
+import { type Lane, standingOf } from '../../src/inference/routing/lane.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { targetOf } from '../simulation/routing-samples.ts';
 
@@ -64,13 +64,13 @@ test('F11 whatever happens: one probe at a time, counts that come out even, noth
       // No end is missing, so no slot is taken: with time, every lane can serve or be probed.
       clock.advance(300_000);
       for (const lane of lanes) {
-        assert.ok(['ready', 'due'].includes(health.availability(lane, now())));
+        assert.ok(['ready', 'due'].includes(standingOf(lane, now())));
         assert.deepEqual([lane.state.inFlight, lane.state.awaiting], [0, 0]);
       }
 
       function begin(index: number): void {
         const lane = lanes[index]!;
-        const standing = health.availability(lane, now());
+        const standing = standingOf(lane, now());
         // As routing does: only what is ready or due is begun.
         if (standing !== 'ready' && standing !== 'due') return;
         const attempt: Running = { lane, index, as: 'request', content: 'none', begunMs: now() };

@@ -5,6 +5,7 @@ import { fakeClock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { explainRoute } from './explain.ts';
 import { createHealth } from './health.ts';
+import { standingOf } from './lane.ts';
 import type { Target } from './target.ts';
 
 function setUp() {
@@ -82,6 +83,6 @@ test('looking begins nothing: no probe is taken, nothing is in flight', () => {
   clock.advance(5_000);
   const first = explainRoute(queryOf([target]), health, clock.monotonicMs());
   assert.deepEqual(explainRoute(queryOf([target]), health, clock.monotonicMs()), first);
-  assert.equal(health.availability(health.lanes(target)[0]!, clock.monotonicMs()), 'due');
+  assert.equal(standingOf(health.lanes(target)[0]!, clock.monotonicMs()), 'due');
   assert.equal(health.snapshot(clock.monotonicMs())[0]!.inFlight, 0);
 });

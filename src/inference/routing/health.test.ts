@@ -4,7 +4,7 @@ import { targetOf } from '../../../test/simulation/routing-samples.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { createHealth, type Health, lanesMax } from './health.ts';
-import type { Lane } from './lane.ts';
+import { type Lane, standingOf } from './lane.ts';
 import type { Target } from './target.ts';
 
 function setUp() {
@@ -18,7 +18,7 @@ function setUp() {
     health.ended(lane, attempt, { class: outcome, retryAfterMs, afterMs: 0, content: 'none' }, now());
     return as;
   }
-  const standing = (lane: Lane) => health.availability(lane, now());
+  const standing = (lane: Lane) => standingOf(lane, now());
   return { clock, health, now, run, standing };
 }
 
@@ -184,7 +184,7 @@ test('a credential with rpm 3 is passed over when it has carried 3 in any true m
   clock.advance(60_000);
   assert.equal(standing(lane), 'full', 'the minute may not be cut short by a bucket’s edge');
   clock.advance(1_000);
-  assert.equal(health.availability(lane, now()), 'ready');
+  assert.equal(standingOf(lane, now()), 'ready');
 });
 
 test('a reload keeps what is known of targets that stay and forgets the others', () => {

@@ -11,8 +11,6 @@ import {
   type ModelState,
   newLaneState,
   newMinuteCount,
-  type Standing,
-  standingOf,
 } from './lane.ts';
 import type { Target } from './target.ts';
 
@@ -31,7 +29,6 @@ const probeLostSlackMs = 5_000;
 export interface Health {
   /** One lane a credential, in the target's order; made at first sight. */
   lanes(target: Target): readonly Lane[];
-  availability(lane: Lane, nowMs: number): Standing;
   /** An attempt is about to be dispatched. `probe` when it tests what is open; `attempt` is the probe's owner. */
   began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe';
   /** First content after `firstTokenMs`. A probe has passed with it: a stream may last for minutes. */
@@ -114,7 +111,6 @@ export function createHealth(options: { clock: Clock }): Health {
 
   return {
     lanes,
-    availability: standingOf,
     began(lane, attempt, totalTimeoutMs, nowMs) {
       const { state } = lane;
       state.inFlight++;

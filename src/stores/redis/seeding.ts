@@ -6,10 +6,10 @@ import { beginSeedScript, seedScript } from './lua-seed.ts';
 import { readEntry, type SeedFacts, seedScope } from './seed-fields.ts';
 
 /** Accounts that this process seeds at one time: the ledger serves other things too. */
-export const seedsAtOnceMax = 16;
+const seedsAtOnceMax = 16;
 
 /** Accounts that wait for their turn; more are refused. */
-export const seedsWaitingMax = 10_000;
+const seedsWaitingMax = 10_000;
 
 const recentCallsMs = 61_000;
 

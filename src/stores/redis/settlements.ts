@@ -5,7 +5,7 @@ import { settleScript } from './lua-admit.ts';
 import type { Seeding } from './seeding.ts';
 
 /** Settlements that Redis could not be told; above it the oldest are left to the sweep, which reads the ledger. */
-export const pendingMax = 10_000;
+const pendingMax = 10_000;
 
 /** By then the ledger has the end of the request, or gives it up: the sweep knows more than we do. */
 const pendingMaxMs = 60_000;

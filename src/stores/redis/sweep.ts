@@ -11,7 +11,7 @@ const sweepEveryMs = 10_000;
 const oldMs = 30_000;
 
 /** Accounts that are looked after; above it the longest unused are left to whoever uses them next. */
-export const sweptAccountsMax = 10_000;
+const sweptAccountsMax = 10_000;
 
 /**
  * Finds running requests whose process cannot end them any more. Those that the ledger never got are given back whole;

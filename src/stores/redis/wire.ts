@@ -7,7 +7,7 @@ export type Reply = string | number | null | readonly Reply[];
 export const commandTimeoutMs = 250;
 
 /** Commands of one connection that wait for an answer; more are not sent. */
-export const inFlightMax = 4_096;
+const inFlightMax = 4_096;
 
 /** A connection on which the oldest answer is so late is given up. */
 const silentMaxMs = 2_000;

@@ -14,7 +14,7 @@ export interface RecentCalls {
 }
 
 /** More than these within the time kept (4,300 a second): the oldest are forgotten. A power of two. */
-export const recentCallsMax = 262_144;
+const recentCallsMax = 262_144;
 const firstCapacity = 1_024;
 const knownCallersMax = 10_000;
 /** Calls come nearly in the order of their arrival; behind one that is older by this nobody looks further. */
