@@ -32,6 +32,9 @@ export function listOf<Row extends z.ZodType>(row: Row) {
   });
 }
 
+/** Of a provider, a target or a model. */
+export const healthField = z.enum(['healthy', 'degraded', 'down']);
+
 export const timeField = z.string().describe('ISO 8601, UTC.');
 
 /** A date (its first instant, UTC), an RFC 3339 time, or how long ago: `24h`. The output takes now and gives ms. */

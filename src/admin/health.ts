@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { noQuery } from './fields.ts';
+import { healthField, noQuery } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import type { AdminParts } from './parts.ts';
-
-const modelStatus = z.enum(['healthy', 'degraded', 'down']);
 
 const healthSchema = z.object({
   status: z.enum(['ok', 'degraded', 'down']).describe('down: nothing can be served.'),
@@ -12,7 +10,7 @@ const healthSchema = z.object({
   parts: z
     .array(z.object({ name: z.string(), ok: z.boolean(), trouble: z.string().nullable() }))
     .describe('What this process depends on.'),
-  providers: z.record(z.string(), modelStatus),
+  providers: z.record(z.string(), healthField),
   models: z.int().describe('How many callers can name.'),
   unheard: z.array(z.string()).describe('Providers whose list of models could not be read yet.'),
 });

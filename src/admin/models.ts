@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { Alias } from '../inference/pipeline/model-table.ts';
-import { filter, listOf, pageFields } from './fields.ts';
+import { filter, healthField, listOf, pageFields } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
-
-const modelStatus = z.enum(['healthy', 'degraded', 'down']);
 
 const modelSchema = z.object({
   id: z.string().describe('What callers name.'),
@@ -13,14 +11,14 @@ const modelSchema = z.object({
   tier: z.string().nullable(),
   cost: z.number().describe('Units a request costs, times the endpoint’s own.'),
   attempts: z.int(),
-  status: modelStatus,
+  status: healthField,
   targets: z.array(
     z.object({
       target: z.string().describe('provider/model'),
       rank: z.int().describe('0: its own; 1…: of its fallbacks.'),
       priority: z.int(),
       weight: z.number(),
-      status: modelStatus,
+      status: healthField,
       price: z
         .object({ input: z.number(), output: z.number(), cached_input: z.number().nullable() })
         .nullable()

@@ -2,12 +2,10 @@ import { z } from 'zod';
 import type { ConfiguredProvider } from '../inference/pipeline/connections.ts';
 import { lookAtProvider } from '../inference/pipeline/live-look.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
-import { listOf, noQuery, pageFields, timeField } from './fields.ts';
+import { healthField, listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
 import type { AdminParts } from './parts.ts';
-
-const modelStatus = z.enum(['healthy', 'degraded', 'down']);
 
 const laneSchema = z.object({
   model: z.string().describe('Upstream model id.'),
@@ -29,7 +27,7 @@ const providerSchema = z.object({
   type: z.string(),
   base_url: z.string().describe('Without user, password and query.'),
   simulated: z.boolean().describe('The zero-key simulator.'),
-  status: modelStatus.describe('Of all its targets together; one that was never tried is healthy.'),
+  status: healthField.describe('Of all its targets together; one that was never tried is healthy.'),
   models: z.int().describe('Targets that models of the configuration name here.'),
   credentials: z.array(
     z.object({
