@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { overUpstreams, testKey } from '../start-gateway.ts';
+import type { StartedPostgres } from '../start-postgres.ts';
+import { temporaryFolder } from '../start-process.ts';
+import type { StartedRedis } from '../start-redis.ts';
+import { startUpstream, type Upstream } from '../start-upstream.ts';
+import { type Asked, ask } from './books-balance.ts';
+import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+
+export interface Replicas {
+  all: readonly GatewayProcess[];
+  urls: readonly string[];
+  upstream: Upstream;
+}
+
+/** What a machine under load may add to the 250 ms after which a request is refused. */
+export const refusedMaxMs = 250 + 250;
+
+export const storageOver = (database: string, redis: Pick<StartedRedis, 'url'>) => ({
+  database,
+  state: redis.url,
+  secret: 'c'.repeat(44),
+});
+
+/** Gateway processes over one database and one Redis, in front of one upstream that answers at once. */
+export async function startReplicas(
+  t: TestContext,
+  count: number,
+  { postgres, redis, ...config }: { postgres: StartedPostgres; redis: StartedRedis } & Record<string, unknown>,
+): Promise<Replicas> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const storage = { ...storageOver(postgres.newDatabase(), redis), ...(config.storage as object) };
+  const all = await Promise.all(
+    Array.from({ length: count }, () =>
+      startGatewayProcess(t, {
+        ...overUpstreams(upstream.url),
+        ...config,
+        storage: { ...storage, data_dir: join(temporaryFolder(t), 'data') },
+      }),
+    ),
+  );
+  return { all, urls: all.map(({ url }) => url), upstream };
+}
+
+/** Every answer that callers got, who ask on and on, until each of them was refused with 429. */
+export interface UsedUp {
+  answered: string[];
+  refused: Asked[];
+  /** 503s, after which a caller asks again. */
+  unavailable: Asked[];
+}
+
+/** Uses up a plan: `callers` at once, spread over all replicas, as SDKs do it. Any other answer is an error. */
+export async function useUp(
+  urls: readonly string[],
+  callers: number,
+  { key = testKey, seen = newSeen() }: { key?: string; seen?: UsedUp } = {},
+): Promise<UsedUp> {
+  await Promise.all(
+    Array.from({ length: callers }, async (_, caller) => {
+      for (let turn = caller; ; turn++) {
+        const asked = await ask(urls[turn % urls.length]!, {}, key);
+        if (asked.status === 200) seen.answered.push(asked.id!);
+        else if (asked.status === 503) {
+          seen.unavailable.push(asked);
+          await after(20);
+        } else if (asked.status === 429) return void seen.refused.push(asked);
+        else throw new Error(`${asked.status}: ${asked.text}`);
+      }
+    }),
+  );
+  return seen;
+}
+
+export function newSeen(): UsedUp {
+  return { answered: [], refused: [], unavailable: [] };
+}
