@@ -28,6 +28,9 @@ export interface Callers {
   stop(): void;
 }
 
+/** Accounts that one line of the log names. */
+const namedMax = 10;
+
 /** Throws `StartRefused` where other machines could call and nobody has a key. */
 export async function openCallers(options: {
   config: Config;
@@ -39,16 +42,35 @@ export async function openCallers(options: {
   const { folder, accounts, clock, log } = options;
   let { config } = options;
   const { host } = config.server;
-  const generated = config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
-  const declared = () => declaredKeys(config, generated?.key ?? null);
-  const ring = createKeyRing(clock, declared());
+  // A reload that takes `admin.key` out of the file leaves the operator the generated one.
+  const generatedAdminKey = () =>
+    config.admin.key === undefined && isLoopback(host) ? ensureAdminKey(folder, mintAdminKey) : null;
+  const generated = generatedAdminKey();
+  const ring = createKeyRing(clock, declaredKeys(config, generated?.key ?? null));
   let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let knownLost: ReadonlySet<string> = new Set();
   let plans = bookOfPlans();
 
   function bookOfPlans(): PlanBook {
     const onUnreadable = (name: string) =>
       log.warn({ plan: name }, 'a stored plan cannot be read any more: its accounts have the default plan');
-    return createPlanBook({ config, stored: stored.plans, onUnreadable });
+    const book = createPlanBook({ config, stored: stored.plans, onUnreadable });
+    tellOfLostPlans(book);
+    return book;
+  }
+
+  /** A plan that left the file may have allowed less than the default: nobody should find that out by the bill. */
+  function tellOfLostPlans(book: PlanBook): void {
+    const lost = new Set(stored.accounts.map(({ plan }) => plan).filter((plan) => !book.has(plan)));
+    for (const plan of lost) {
+      if (knownLost.has(plan)) continue;
+      const having = stored.accounts.filter((account) => account.plan === plan).map(({ id }) => id);
+      log.warn(
+        { plan, accounts: having.slice(0, namedMax), more: Math.max(0, having.length - namedMax) },
+        'accounts have a plan that does not exist: they have the default plan meanwhile',
+      );
+    }
+    knownLost = lost;
   }
 
   const watch = watchKeys(
@@ -83,7 +105,7 @@ export async function openCallers(options: {
     declare(next) {
       config = next;
       plans = bookOfPlans();
-      ring.declare(declared());
+      ring.declare(declaredKeys(config, generatedAdminKey()?.key ?? null));
     },
     trouble: watch.trouble,
     stop: watch.stop,

@@ -39,7 +39,7 @@ export async function startGateway(
     const text = stringify({
       ...from,
       server: { port: 0, shutdown_grace: '1s', ...(from.server as object) },
-      admin: { key: adminKey },
+      admin: from.admin ?? { key: adminKey },
       storage: { data_dir: dataDir, ...(from.storage as object) },
       autodetect: 'off',
       telemetry: { log: { level: 'silent' }, ...(from.telemetry as object) },
