@@ -1,7 +1,7 @@
 import type { AccountStore, Stored } from './account-store.ts';
 
-/** Within this time every server sees what the CLI or another server wrote (design §17). */
-export const keyPollIntervalMs = 1_000;
+/** What the CLI or another server wrote is seen within a second (design §17), the look itself included. */
+export const keyPollIntervalMs = 750;
 
 export interface KeyWatch {
   /**

@@ -1,15 +1,47 @@
+import type { Clock } from '../kernel/clock.ts';
+
+/** However often it goes and comes back, or is told in other words, the log gets no more than a few lines a minute. */
+const quietMs = 10_000;
+
+export interface TroubleReport {
+  /** Called whenever it may have changed, and now and then. */
+  look(): void;
+}
+
 /**
- * Says once when `trouble` begins, once when it is another one and once when it is over; `look` is called now and
- * then. What refuses every request must stand in the log, not in the callers' answers alone.
+ * Says when `trouble` begins, when it is another one and when it is over. What refuses every request must stand in the
+ * log, not in the callers' answers alone; a store that flaps must not flood it: 10 s after a beginning, or other words,
+ * the next is told, if it still holds then. The end of what was told is told at once.
  */
-export function createTroubleReport(trouble: () => string | null, tell: (message: string) => void): { look(): void } {
+export function createTroubleReport(options: {
+  trouble: () => string | null;
+  words: { begins(trouble: string): string; over: string };
+  tell: (message: string) => void;
+  clock: Pick<Clock, 'monotonicMs'>;
+}): TroubleReport {
+  const { trouble, words, tell, clock } = options;
   let told: string | null = null;
+  let toldMs = Number.NEGATIVE_INFINITY;
   return {
     look() {
       const now = trouble();
       if (now === told) return;
+      if (now === null) {
+        told = null;
+        tell(words.over);
+        return;
+      }
+      const nowMs = clock.monotonicMs();
+      if (nowMs - toldMs < quietMs) return;
       told = now;
-      tell(now === null ? 'ledger: requests are recorded again' : `ledger: requests cannot be recorded: ${now}`);
+      toldMs = nowMs;
+      tell(words.begins(now));
     },
   };
 }
+
+/** How both databases say that requests cannot be recorded. */
+export const ledgerWords = {
+  begins: (trouble: string) => `ledger: requests cannot be recorded: ${trouble}`,
+  over: 'ledger: requests are recorded again',
+};

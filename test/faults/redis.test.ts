@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Held } from '../../src/metering/counters.ts';
 import { redisMissing, startRedis, until } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
@@ -271,12 +272,55 @@ test('places are taken again after a flush, though nobody asks for one', { skip 
   await until('it is free', async () => (await two.enter({ ...entry, requestId: newRequestId() })).kind === 'entered');
 });
 
-test('an eviction policy that may drop counts is told to the operator', { skip }, async (t) => {
+for (const { what, begin, end, words } of [
+  {
+    what: 'is full and evicts nothing',
+    begin: ['config', 'set', 'maxmemory', '1'],
+    end: ['config', 'set', 'maxmemory', '0'],
+    words: /OOM command not allowed when used memory > 'maxmemory'\.?$/,
+  },
+  {
+    what: 'has become a replica of another',
+    begin: ['replicaof', '127.0.0.1', '1'],
+    end: ['replicaof', 'no', 'one'],
+    words: /READONLY You can't write against a read only replica\.?$/,
+  },
+]) {
+  test(`F42 a Redis that ${what} counts as lost, is told once, and serves again when it can`, { skip }, async (t) => {
+    const redis = await startRedis(t);
+    const books = fakeBooks('later');
+    const who = newAsker();
+    const { counters, troubles } = replica(t, redis.url, books);
+    await counters.whenReady();
+    assert.equal(await passing([counters], books, who, 10 * unit, 4), 4);
+
+    redis.cli(...begin);
+    assert.equal(await passing([counters], books, who, 10 * unit, 1), 0);
+    // As long as it would take to be back and lost again some times.
+    for (const endMs = performance.now() + 600; performance.now() < endMs; await pause(20)) {
+      assert.equal(await passing([counters], books, who, 10 * unit, 2), 0);
+      assert.match(counters.trouble() ?? '', /Redis is lost/);
+      assert.ok(counters.lost());
+    }
+    assert.equal(troubles.length, 1, troubles.join('\n'));
+    assert.match(troubles[0]!, words);
+
+    redis.cli(...end);
+    await until('it admits', () => counters.trouble() === null);
+    assert.equal(await passing([counters], books, who, 10 * unit, 40), 6);
+  });
+}
+
+test('an eviction policy that may drop counts is told to the operator, once however often it connects', {
+  skip,
+}, async (t) => {
   const redis = await startRedis(t, { args: ['--maxmemory-policy', 'allkeys-lru'] });
   const { counters, troubles } = replica(t, redis.url, fakeBooks('later'));
   await counters.whenReady();
-  assert.ok(troubles.some((text) => text.includes('maxmemory-policy is allkeys-lru')));
-  assert.equal(counters.trouble(), null);
+  redis.cli('client', 'kill', 'type', 'normal');
+  await until('the cut is noticed', () => counters.trouble() !== null);
+  await until('it is back', () => counters.trouble() === null);
+  assert.equal(troubles.filter((text) => text.includes('maxmemory-policy is allkeys-lru')).length, 1);
 });
 
 test('calls of the last minute survive a flush, as far as the ledger knows them', { skip }, async (t) => {

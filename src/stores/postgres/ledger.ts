@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { createTroubleReport } from '../tell-trouble.ts';
+import { createTroubleReport, ledgerWords } from '../tell-trouble.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { closeRetryMs, createCloseQueue } from './ledger-closes.ts';
@@ -79,7 +79,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       onTrouble(`ledger: the end of ${which} could not be written, the estimate will be charged: ${reason}`);
     },
   });
-  const troubles = createTroubleReport(() => fault, onTrouble);
+  const troubles = createTroubleReport({ trouble: () => fault, words: ledgerWords, tell: onTrouble, clock });
   const boots = createBoots(database, bootId, clock, hear);
   // Before the first reservation, which would look like a dead boot's without it.
   if (use === 'serve') await boots.begin();

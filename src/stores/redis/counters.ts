@@ -51,7 +51,7 @@ const needsSeed = 3;
 
 const unavailable: Unavailable = {
   kind: 'unavailable',
-  reason: 'The quota counters cannot be asked right now.',
+  reason: 'the quota counters cannot be asked right now',
 };
 
 export interface RedisCountersOptions {
@@ -229,7 +229,8 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
 }
 
 function known(answer: Answer): readonly Reply[] {
-  if (typeof answer === 'string') throw new FailureError({ kind: 'quota-unavailable', message: unavailable.reason });
+  if (typeof answer === 'string')
+    throw new FailureError({ kind: 'quota-unavailable', message: `Quota is unavailable: ${unavailable.reason}.` });
   return answer;
 }
 

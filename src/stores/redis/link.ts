@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { createTroubleReport } from '../tell-trouble.ts';
 import { evictionPolicy } from './facts.ts';
 import { epochKey } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
+import { cannotServe, wordsOf } from './refusal.ts';
 import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
@@ -21,9 +23,6 @@ const pulseEveryMs = 200;
 
 const retryFirstMs = 50;
 const retryMaxMs = 1_000;
-
-/** A server that answers so cannot serve us; another connection may find one that can. */
-const elsewhere = /^(READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM)/;
 
 const otherEpoch = 2;
 
@@ -71,18 +70,29 @@ export function createLink(options: LinkOptions): Link {
   let round = 0;
   let distrusted = false;
   let trouble: string | null = 'Redis is not connected yet';
-  let told: string | null = null;
-  /** The last refusal of a single command, told once. */
+  /** As `trouble`, but for what mends itself in a moment: for the log. */
+  let loss: string | null = null;
+  /** The last refusal of a single command, and the last policy that was warned of: told once. */
   let complaint = '';
+  let warnedPolicy = '';
   let retryMs = retryFirstMs;
   let timer: NodeJS.Timeout | null = null;
   let waiters: (() => void)[] = [];
 
+  const report = createTroubleReport({
+    trouble: () => loss,
+    words: {
+      begins: (text) => `redis: nothing can be admitted: ${text}`,
+      over: 'redis: the counters can be asked again',
+    },
+    tell: onTrouble,
+    clock,
+  });
+
   function tell(text: string | null): void {
     trouble = text;
-    if (text === told) return;
-    told = text;
-    onTrouble(text === null ? 'redis: the counters can be asked again' : `redis: nothing can be admitted: ${text}`);
+    loss = text;
+    report.look();
   }
 
   function later(ms: number, what: () => void): void {
@@ -196,7 +206,7 @@ export function createLink(options: LinkOptions): Link {
     } catch (error) {
       if (error instanceof NoReply) return error.sent ? 'unknown' : 'unsent';
       const words = wordsOf(error);
-      if (wire === on && elsewhere.test(words)) lose(words);
+      if (wire === on && cannotServe(words)) lose(words);
       else if (words !== complaint) {
         complaint = words;
         onTrouble(`redis: a command was refused: ${words}`);
@@ -207,11 +217,15 @@ export function createLink(options: LinkOptions): Link {
 
   async function warnOfEviction(on: Wire): Promise<void> {
     const policy = await evictionPolicy(on);
-    if (policy !== null && policy !== 'noeviction')
+    if (policy === null || policy === warnedPolicy) return;
+    warnedPolicy = policy;
+    if (policy !== 'noeviction')
       onTrouble(`redis: maxmemory-policy is ${policy}; set noeviction, or counts may be dropped and reseeded`);
   }
 
   const pulse = setInterval(() => {
+    // What was not told because it had only just begun again.
+    report.look();
     if (wire !== null && state === 'ready' && !wire.slow()) void runOn(wire, pulseScript, [], []);
   }, pulseEveryMs);
   pulse.unref();
@@ -234,9 +248,4 @@ export function createLink(options: LinkOptions): Link {
       wire = null;
     },
   };
-}
-
-/** Redis' own words begin with a code; addresses and passwords are not in them. */
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

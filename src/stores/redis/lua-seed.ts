@@ -5,13 +5,15 @@ import { script } from './script.ts';
  * The epoch in force, and how old it is in ms; KEYS[1] is its key. ARGV: 1 the server's run id, 2 an id for a new epoch,
  * 3 `*` when the epoch must not go on. It begins anew where there is none, where the server is another process than
  * the one that it began in (so that memory may be that of an old dump), and where it must not go on. An epoch is
- * `<run id>:<id>:<begun at ms>`.
+ * `<run id>:<id>:<begun at ms>`. It is written in any case: a server that only answers reads (a replica, a full memory)
+ * must fail here rather than at the first request.
  */
 export const epochScript = script(`
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
 local epoch = redis.call('GET', KEYS[1])
 if epoch and ARGV[3] ~= '*' and string.sub(epoch, 1, #ARGV[1] + 1) == ARGV[1] .. ':' then
+  redis.call('SET', KEYS[1], epoch)
   return {epoch, now - tonumber(string.match(epoch, ':(%d+)$'))}
 end
 epoch = string.format('%s:%s:%.0f', ARGV[1], ARGV[2], now)

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { createTroubleReport } from '../tell-trouble.ts';
+import { createTroubleReport, ledgerWords } from '../tell-trouble.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
@@ -82,7 +82,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   );
 
   queue.heartbeat(bootId, clock.wallMs());
-  const troubles = createTroubleReport(queue.trouble, onTrouble);
+  const troubles = createTroubleReport({ trouble: queue.trouble, words: ledgerWords, tell: onTrouble, clock });
   const heartbeat = setInterval(() => {
     // What the last beat met, if it was refused.
     troubles.look();
