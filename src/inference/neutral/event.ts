@@ -16,7 +16,16 @@ export type NeutralEvent =
   | { type: 'reasoning-signature'; choice: number; signature: string; vendor: string }
   | { type: 'redacted-reasoning'; choice: number; data: string; vendor: string }
   | { type: 'refusal-delta'; choice: number; text: string }
-  | { type: 'tool-call-start'; choice: number; call: number; id: string; name: string }
+  /** `signature` is `vendor`'s proof over the thought that led to the call, where it stands on the call itself. */
+  | {
+      type: 'tool-call-start';
+      choice: number;
+      call: number;
+      id: string;
+      name: string;
+      signature?: string;
+      vendor?: string;
+    }
   | { type: 'tool-call-delta'; choice: number; call: number; argumentsJson: string }
   /** A boundary between two parts of the same kind, where the wire shows one. */
   | { type: 'part-end'; choice: number }

@@ -58,8 +58,19 @@ export type NeutralPart =
   /** `signature` is the vendor's proof over the text; it goes back only to the dialect named by `vendor`. */
   | { type: 'reasoning'; text: string; signature?: string; vendor?: string }
   | { type: 'redacted-reasoning'; data: string; vendor: string }
-  /** `argumentsJson` is the text as written, '{}' when empty; it may be invalid JSON (a model wrote it). */
-  | { type: 'tool-call'; id: string; name: string; argumentsJson: string; cache?: JsonObject }
+  /**
+   * `argumentsJson` is the text as written, '{}' when empty; it may be invalid JSON (a model wrote it). `signature` is
+   * a proof over the thought that led to the call, of use to the dialect named by `vendor` alone.
+   */
+  | {
+      type: 'tool-call';
+      id: string;
+      name: string;
+      argumentsJson: string;
+      cache?: JsonObject;
+      signature?: string;
+      vendor?: string;
+    }
   | { type: 'tool-result'; callId: string; parts: readonly NeutralPart[]; isError: boolean; cache?: JsonObject }
   /** A block that only `vendor`'s dialect knows, kept whole. */
   | { type: 'vendor'; vendor: string; block: JsonObject };
