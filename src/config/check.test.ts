@@ -309,3 +309,30 @@ test('no text makes the check throw', () => {
     { numRuns: 2_000 },
   );
 });
+
+for (const url of ['u:p#w@h/d', 'u:p/w@h/d', 'u:p?w@h/d', ':::', 'u:secret@h:99999/d', 'u:p@h1:1,h2:2/d'])
+  test(`S19 a store's URL that its client could not read is an error without the password: ${url}`, () => {
+    for (const [key, scheme] of [
+      ['database', 'postgres'],
+      ['state', 'redis'],
+    ] as const) {
+      const [error = '', ...more] = errorsOf(`storage:\n  ${key}: "${scheme}://${url}"\n`);
+      assert.match(error, new RegExp(`^culvert.yaml:2:3 storage.${key}: expected .*cannot be read.* %23 for #`));
+      assert.ok(!error.includes(url));
+      assert.deepEqual(
+        more.filter((other) => other.includes(`storage.${key}`)),
+        [],
+      );
+    }
+  });
+
+test('a stray % in a password is an error where its client does not take it as it is', () => {
+  const [error = ''] = errorsOf('storage:\n  state: "redis://:p%w@h"\n');
+  assert.match(error, /^culvert.yaml:2:3 storage.state: expected .* %25 for %$/);
+  assert.equal(configOf('storage: { database: "postgres://u:p%w@h/d" }').storage.database, 'postgres://u:p%w@h/d');
+});
+
+test('URLs of stores may name sockets, IPv6 addresses and encoded passwords', () => {
+  for (const url of ['u:p%23w%2F@h/d', 'u@/d?host=/run/postgresql', 'u@[::1]:5432/d', 'u@%2Frun%2Fpostgresql/d'])
+    assert.equal(configOf(`storage: { database: "postgres://${url}" }`).storage.database, `postgres://${url}`);
+});

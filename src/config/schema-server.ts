@@ -5,6 +5,31 @@ const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
   .regex(/^(\*|https?:\/\/[^/\s]+)$/i, 'expected an origin such as https://app.example.org, without a path, or "*"');
 
+/**
+ * A word, or a URL that its client will be able to read: what clients say of one that they cannot holds the password.
+ */
+function storeUrl(form: RegExp, expected: string) {
+  return z
+    .string()
+    .regex(form, { error: expected, abort: true })
+    .refine((text) => !text.includes('://') || isReadable(text), {
+      error: `${expected}: this URL cannot be read; characters of a password that mean something in a URL are written as %40 for @, %2F for /, %23 for #, %3F for ?, %25 for %`,
+    });
+}
+
+function isReadable(text: string): boolean {
+  // A socket's folder may stand in ?host=, with no host before the path.
+  const url = URL.parse(text.replace('@/', '@localhost/'));
+  // PostgreSQL's client takes a stray % for itself.
+  if (url === null || text.startsWith('postgres')) return url !== null;
+  try {
+    decodeURIComponent(url.username + url.password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Where Culvert listens and what it takes from callers. */
 export const serverSchema = z
   .strictObject({
@@ -48,14 +73,10 @@ export const adminSchema = z
 export const storageSchema = z
   .strictObject({
     data_dir: z.string().min(1).default('./.culvert').describe('Folder for databases, files and generated keys.'),
-    database: z
-      .string()
-      .regex(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
+    database: storeUrl(/^(sqlite|postgres(ql)?:\/\/\S+)$/, 'expected sqlite or a URL such as postgres://user@host/db')
       .default('sqlite')
       .describe('Accounts, keys and the ledger: `sqlite` (in the data folder) or a `postgres://` URL.'),
-    state: z
-      .string()
-      .regex(/^(memory|rediss?:\/\/\S+)$/, 'expected memory or a URL such as redis://host:6379')
+    state: storeUrl(/^(memory|rediss?:\/\/\S+)$/, 'expected memory or a URL such as redis://host:6379')
       .default('memory')
       .describe('Quota counters: `memory` (one process) or a `redis://` URL.'),
     on_state_loss: z
