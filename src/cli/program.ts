@@ -22,9 +22,13 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
     reader = 'may leave';
     return run(work);
   };
-  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader.
-  process.stdout.on('error', () => {
-    if (reader === 'needed') process.exit(0);
+  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader. On a full disk the
+  // result is lost, which must not look like success: of `keys create` it is the only copy of a secret.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (reader === 'may leave') return;
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`The output could not be written (${error.code ?? error.message}).\n`);
+    process.exit(1);
   });
   const program = createProgram(parts, run, serve);
   try {

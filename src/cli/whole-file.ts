@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { realpath, rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { CommandFailed } from './command-failed.ts';
@@ -13,18 +13,30 @@ export async function writeWholeFile(
   pieces: AsyncIterable<string>,
   form: 'plain' | 'gzip',
 ): Promise<void> {
-  const unfinished = `${file}.new`;
+  const place = await placeOf(file);
+  const unfinished = `${place}.new`;
   try {
     // What a killed command left may have another mode.
     await rm(unfinished, { force: true });
     const written = createWriteStream(unfinished, { mode: 0o600, flags: 'wx', flush: true });
     await (form === 'gzip' ? pipeline(pieces, createGzip(), written) : pipeline(pieces, written));
-    await rename(unfinished, file);
+    await rename(unfinished, place);
   } catch (error) {
     await rm(unfinished, { force: true }).catch(() => undefined);
     const fault = error as NodeJS.ErrnoException | null;
-    if (fault?.path === unfinished || fault?.path === file)
-      throw new CommandFailed(`${file} cannot be written (${fault.code}).`);
+    if (fault?.path === unfinished) throw new CommandFailed(`${file} cannot be written (${fault.code}).`);
     throw error;
   }
+}
+
+/**
+ * Where the file really stands: a link stays one. What is no file cannot be replaced as a whole: to rename over
+ * `/dev/null` or a pipe would take it away from everybody else.
+ */
+async function placeOf(file: string): Promise<string> {
+  const found = await stat(file).catch(() => null);
+  if (found === null) return file;
+  if (found.isFile()) return realpath(file);
+  const what = found.isDirectory() ? 'a directory' : 'not a regular file';
+  throw new CommandFailed(`${file} cannot be written: it is ${what}.`);
 }

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -118,4 +128,28 @@ test('what is no backup, or of a newer form, is said so', async (t) => {
   writeFileSync(file, gzipSync(`${JSON.stringify({ ...head, culvert: '9.9.9', format: 2 })}\n`));
   await assert.rejects(verifyBackupFile(file), /written by Culvert 9\.9\.9/);
   assert.ok(existsSync(file));
+});
+
+test('what is no file is never replaced by one: a pipe (as a device) and a folder stay, a link goes on pointing', async (t) => {
+  const folder = temporaryFolder(t);
+  const pipe = join(folder, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  mkdirSync(join(folder, 'sub'));
+  const write = (file: string) => writeBackupFile(file, head, each(rows), () => undefined);
+  await assert.rejects(write(pipe), /pipe cannot be written: it is not a regular file/);
+  assert.ok(lstatSync(pipe).isFIFO());
+  symlinkSync(pipe, join(folder, 'to-pipe'));
+  await assert.rejects(write(join(folder, 'to-pipe')), /not a regular file/);
+  assert.ok(lstatSync(join(folder, 'to-pipe')).isSymbolicLink());
+  await assert.rejects(write(join(folder, 'sub')), /it is a directory/);
+  const file = join(folder, 'b.gz');
+  await write(file);
+  symlinkSync(file, join(folder, 'latest.gz'));
+  assert.equal(await write(join(folder, 'latest.gz')), 2);
+  assert.ok(lstatSync(join(folder, 'latest.gz')).isSymbolicLink());
+  assert.deepEqual(await read(file), rows);
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.endsWith('.new')),
+    [],
+  );
 });

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { launch, runCommand, temporaryFolder } from '../start-process.ts';
+import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../start-process.ts';
 
 // They mostly wait for child processes.
 describe('commands, run as programs', { concurrency: true }, () => {
@@ -240,5 +242,42 @@ describe('commands, run as programs', { concurrency: true }, () => {
     command.child.stdout?.destroy();
     assert.deepEqual(await command.exited, { code: 0, signal: null });
     assert.equal(command.stderr(), '');
+  });
+
+  const noFullDevice = existsSync('/dev/full') ? false : 'there is no /dev/full';
+  test('output that a full disk does not take is no success', { skip: noFullDevice }, async (t) => {
+    const cwd = temporaryFolder(t);
+    for (const args of [
+      ['check', '--schema'],
+      ['keys', 'create', '--account', 'a', '--name', 'n'],
+      ['requests', 'export'],
+    ]) {
+      const full = openSync('/dev/full', 'w');
+      const child = spawn(process.execPath, [culvertBin, ...args], {
+        cwd,
+        env: cleanEnv(),
+        stdio: ['ignore', full, 'pipe'],
+      });
+      closeSync(full);
+      let stderr = '';
+      child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+        stderr += text;
+      });
+      const [code] = await once(child, 'close');
+      assert.equal(code, 1, args.join(' '));
+      assert.match(stderr, /The output could not be written \(ENOSPC\)/);
+    }
+  });
+
+  test('a time that no date can name is a wrong call, not a crash', async (t) => {
+    const cwd = temporaryFolder(t);
+    for (const args of [
+      ['keys', 'create', '--account', 'a', '--name', 'n', '--expires', '999999999d'],
+      ['usage', '--from', '999999999d'],
+      ['requests', 'list', '--since', '100000000d'],
+    ]) {
+      const { code, stderr } = await runCommand(args, { cwd });
+      assert.deepEqual([code, /expected a date such as 2027-01-01, or 90d/.test(stderr)], [2, true], stderr);
+    }
   });
 });
