@@ -1,23 +1,14 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type JsonScan, memberValue } from '../../../kernel/json-scan.ts';
+import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { ForwardTarget } from '../dialect.ts';
+import { splicedBody, type Values } from '../splice-body.ts';
 import { renameField } from './rename-field.ts';
 import { gatewayOnlyFields } from './wire.ts';
 
 export interface ForwardBody {
   bytes: Buffer | string;
   losses: Loss[];
-}
-
-/** A top-level member's new value, as JSON. */
-type Values = Map<string, string>;
-
-interface Edit {
-  start: number;
-  /** Exclusive; equal to `start` for an insertion. */
-  end: number;
-  text: string;
 }
 
 const limitFields = ['max_completion_tokens', 'max_tokens'] as const;
@@ -36,13 +27,12 @@ export function prepareForTarget(
 ): ForwardBody {
   const losses: Loss[] = [];
   const values = newValues(parsed, target, losses);
-  const edits = mustRewrite(parsed, target) ? null : editsFor(rawBody, parsed, scan, values);
-  if (edits !== null) return { bytes: spliced(rawBody, edits), losses };
-  return { bytes: rewritten(parsed, values, target, losses), losses };
+  const spliced = mustRewrite(parsed, target) ? null : splicedBody(rawBody, parsed, scan, values);
+  return { bytes: spliced ?? rewritten(parsed, values, target, losses), losses };
 }
 
 function newValues(parsed: JsonObject, target: ForwardTarget, losses: Loss[]): Values {
-  const values: Values = new Map([['model', JSON.stringify(target.model)]]);
+  const values = new Map([['model', JSON.stringify(target.model)]]);
   for (const name of limitFields) {
     const asked = parsed[name];
     if (typeof asked !== 'number' || target.maxOutputTokens === null || asked <= target.maxOutputTokens) continue;
@@ -64,38 +54,6 @@ function mustRewrite(parsed: JsonObject, { omit, rename }: ForwardTarget): boole
   for (const name in parsed) if (gatewayOnlyFields.has(name) || Object.hasOwn(rename, name)) return true;
   for (const name of omit) if (Object.hasOwn(parsed, name)) return true;
   return false;
-}
-
-/** Null when the bytes cannot be trusted to say what `parsed` says. */
-function editsFor(rawBody: Buffer, parsed: JsonObject, scan: JsonScan, values: Values): Edit[] | null {
-  if (scan.model === null || scan.opaqueKeys || scan.tooDeep || scan.afterBrace < 0) return null;
-  const edits: Edit[] = [];
-  let inserted = '';
-  for (const [name, text] of values) {
-    if (Object.hasOwn(parsed, name)) {
-      const range = name === 'model' ? scan.model : memberValue(rawBody, scan.members, name);
-      if (range === null) return null;
-      edits.push({ start: range.start, end: range.end, text });
-    } else inserted += `${JSON.stringify(name)}:${text},`;
-  }
-  // `model` stands somewhere behind it, so the last comma is always followed by a member.
-  if (inserted !== '') edits.push({ start: scan.afterBrace, end: scan.afterBrace, text: inserted });
-  return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
-}
-
-function spliced(rawBody: Buffer, edits: readonly Edit[]): Buffer {
-  let length = rawBody.length;
-  for (const { start, end, text } of edits) length += Buffer.byteLength(text) - (end - start);
-  const body = Buffer.allocUnsafe(length);
-  let from = 0;
-  let to = 0;
-  for (const { start, end, text } of edits) {
-    to += rawBody.copy(body, to, from, start);
-    to += body.write(text, to);
-    from = end;
-  }
-  rawBody.copy(body, to, from);
-  return body;
 }
 
 function rewritten(parsed: JsonObject, values: Values, target: ForwardTarget, losses: Loss[]): string {
