@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { fakeClock } from '../../kernel/clock.ts';
-import { takeLease } from './lease.ts';
+import { takeLease, whyNotShared } from './lease.ts';
 import { openPostgres } from './open.ts';
 
 test('one server a database counts in its own memory; its folder takes over at once, another after 30 s', {
@@ -26,6 +26,8 @@ test('one server a database counts in its own memory; its folder takes over at o
   const again = await lease(winner, 'boot-3');
   assert.ok(again.kind === 'leased', 'its own folder, restarted');
   assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
+  assert.match((await whyNotShared({ database, folderId: 'folder-c' })) ?? '', /counts quota in its own memory/);
+  assert.equal(await whyNotShared({ database, folderId: winner }), null, 'its own folder, now with Redis');
   await silence(29_000);
   assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
   await silence(1_000);
@@ -43,4 +45,5 @@ test('one server a database counts in its own memory; its folder takes over at o
   const last = await lease('folder-d', 'boot-5');
   assert.ok(last.kind === 'leased');
   await last.release();
+  assert.equal(await whyNotShared({ database, folderId: 'folder-e' }), null);
 });

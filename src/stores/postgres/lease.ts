@@ -36,10 +36,7 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   const { run } = database.rest;
   const { rows } = await run<{ boot_id: string }>(take, [folderId, bootId]);
   if (rows[0]?.boot_id !== bootId) {
-    return {
-      kind: 'held',
-      message: `Another Culvert counts quota in its own memory over ${database.place}. Stop it and wait 30 s, or let both share their counters (storage.state: redis://…).`,
-    };
+    return { kind: 'held', message: heldMessage(database.place) };
   }
 
   let renewedMs = clock.monotonicMs();
@@ -83,6 +80,23 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   };
 }
 
+/**
+ * For a server that shares its counters, which takes no lease: the sentence to refuse its start with while another one
+ * counts in its own memory, for together they would let everybody have every limit twice. Null when none does.
+ */
+export async function whyNotShared({
+  database,
+  folderId,
+}: Pick<LeaseOptions, 'database' | 'folderId'>): Promise<string | null> {
+  const { rows } = await database.rest.run(held, [folderId]);
+  return rows.length === 0 ? null : heldMessage(database.place);
+}
+
+function heldMessage(place: string): string {
+  return `Another Culvert counts quota in its own memory over ${place}. Stop it and wait 30 s, or let both share their counters (storage.state: redis://…).`;
+}
+
+const held = `SELECT FROM culvert.lease WHERE folder_id <> $1 AND seen_ms > ${databaseNowMs} - ${leaseMs}`;
 const take = `
   INSERT INTO culvert.lease AS held (one, folder_id, boot_id, seen_ms) VALUES (1, $1, $2, ${databaseNowMs})
   ON CONFLICT (one) DO UPDATE
