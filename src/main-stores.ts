@@ -62,7 +62,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
     bucketsOf,
     onTrouble,
   });
-  const counters = createMemoryCounters({ clock, books: ledger });
+  const counters = createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() });
   const replies = openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble });
   const notices = openSqliteNoticeStore(folder.culvertDb);
   return {
@@ -116,9 +116,12 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     bucketsOf,
     onTrouble,
   });
-  const memory = (share?: () => number) =>
-    createMemoryCounters({ clock, books: ledger, ...(share === undefined ? {} : { share }) });
-  const counters = storage.state === 'memory' ? memory() : await openRedisCounters();
+  /** For a part of every limit, while Redis is lost. */
+  const memory = (share: () => number) => createMemoryCounters({ clock, books: ledger, share });
+  const counters =
+    storage.state === 'memory'
+      ? createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() })
+      : await openRedisCounters();
 
   async function openRedisCounters(): Promise<Counters> {
     const { createRedisCounters } = await import('./stores/redis/counters.ts');

@@ -19,6 +19,11 @@ export interface Ledger extends QuotaBooks {
    * several servers share the books now and then: a boot is over when it has been silent for 30 s.
    */
   recover(): Promise<number>;
+  /**
+   * Beginning of the newest quota bucket, whoever's; 0 when there is none. It may be ahead of the wall clock, which was
+   * set back since: counters that start go on from here.
+   */
+  newestBucketMs(): Promise<number>;
   /** Every reservation of this account that is open, whichever process holds it. */
   openReservations(account: string): Promise<readonly ReservationRow[]>;
   /** Of these requests, those that are settled, with the milli-units they kept. */

@@ -95,6 +95,22 @@ test('F28 the instant that people read is right by their wall after somebody has
   );
 });
 
+test("F28 quota time goes on from the books' newest bucket, so that reading another account frees nothing", async () => {
+  const clock = steppedClock();
+  const books = fakeBooks('at once');
+  const [here, other] = [newAsker(), newAsker()];
+  // The clock was an hour ahead when that was used, and is right again.
+  const aheadMs = clock.wallMs() + hourMs;
+  books.settle(newRequestId(), booked(other.account, aheadMs, { costMilli: unit, tenant: other.tenant }));
+  const counters = createMemoryCounters({ clock, books, startMs: aheadMs });
+  await mustHold(counters, here, unit);
+  assert.equal(await usedOf(counters, other, 'units', '5h'), unit);
+  clock.advance(5 * hourMs - minuteMs);
+  assert.equal(await usedOf(counters, here, 'units', '5h'), unit);
+  clock.advance(2 * minuteMs);
+  assert.equal(await usedOf(counters, here, 'units', '5h'), 0);
+});
+
 test('F28 calls of the last minute are found though the newest bucket is ahead of the wall', async () => {
   const { begin, books, clock } = start();
   const who = newAsker();

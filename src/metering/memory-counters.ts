@@ -29,6 +29,8 @@ export interface MemoryCountersOptions {
   books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
   /** Enforce 1/n of every limit (rounded down), beside n − 1 others that do the same. 1 when absent. */
   share?: () => number;
+  /** Quota time begins here at the earliest: `newestBucketMs` of the books. */
+  startMs?: number;
   scopesMax?: number;
 }
 
@@ -44,6 +46,7 @@ const noStates: readonly LimitState[] = [];
 /** The counters of one process: exact, and answering without a promise once a scope's past is known. */
 export function createMemoryCounters(options: MemoryCountersOptions): Counters & { gauges(): MemoryGauges } {
   const clock = createQuotaClock(options.clock);
+  clock.startAt(options.startMs ?? 0);
   const share = options.share ?? (() => 1);
   const scopesMax = options.scopesMax ?? loadedScopesMax;
   const table = createRollingScopes({ clock, books: options.books, share, scopesMax });

@@ -7,6 +7,9 @@ const spanOfGrainMs: ReadonlyMap<number, number> = new Map([
   [hourMs, 30 * 24 * hourMs],
 ]);
 
+/** The grain by which the newest use is found: the finest. */
+export const finestGrainMs = minuteMs;
+
 export const quotaGrainsMs: readonly number[] = [...spanOfGrainMs.keys()];
 
 /** The first bucket that counts at `nowMs`, and one more for clocks that differ; those below are dead. */

@@ -181,6 +181,23 @@ for (const driver of drivers) {
     await ledger.shutdown();
   });
 
+  test(`${driver.name}: the newest bucket is found, whoever's it is and however far ahead`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    assert.equal(await ledger.newestBucketMs(), 0);
+    const aheadMs = Math.floor(Date.now() / minuteMs) * minuteMs + hourMs;
+    for (const [account, quotaMs] of [
+      ['dev', Date.now()],
+      ['ops', aheadMs + 17],
+      ['zoe', Date.now() - hourMs],
+    ] as const)
+      await settle(ledger, reservationRow({ account, tenant: `${account}/a`, quotaMs }));
+    await ledger.flush();
+    assert.equal(await ledger.newestBucketMs(), aheadMs);
+    await ledger.shutdown();
+  });
+
   test(`${driver.name}: costs in USD are summed to the nano, not drifting`, { skip }, async (t) => {
     const store = await driver.create();
     t.after(() => store.remove());

@@ -2,7 +2,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { eventOf, reservationOf } from '../ledger-rows.ts';
-import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
+import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Connections, Run } from './database.ts';
 
 /** By our id or the caller's, within one account (null = any). */
@@ -62,6 +62,12 @@ export async function readBuckets(run: Run, scopes: readonly Scope[], nowMs: num
     tokens: row.tokens,
     usdNano: row.usd_nano,
   }));
+}
+
+/** See the port's `newestBucketMs`. */
+export async function readNewestBucketMs(run: Run): Promise<number> {
+  const { rows } = await run<{ bucket: number | null }>(newestBucket);
+  return (rows[0]?.bucket ?? 0) * finestGrainMs;
 }
 
 export async function readOpen(run: Run, account: string): Promise<ReservationRow[]> {
@@ -130,6 +136,17 @@ const liveBuckets = {
   text: `SELECT * FROM culvert.quota_bucket, unnest($2::bigint[], $3::bigint[]) AS grain (ms, first)
     WHERE scope = ANY($1) AND grain_ms = grain.ms AND bucket >= grain.first`,
 };
+/** From scope to scope by the primary key: a scan would read every minute of every scope. */
+const newestBucket = `
+  WITH RECURSIVE known (scope) AS (
+    SELECT min(scope) FROM culvert.quota_bucket
+    UNION ALL
+    SELECT (SELECT min(scope) FROM culvert.quota_bucket WHERE scope > known.scope) FROM known
+      WHERE known.scope IS NOT NULL
+  )
+  SELECT max((SELECT max(bucket) FROM culvert.quota_bucket
+    WHERE scope = known.scope AND grain_ms = ${finestGrainMs})) AS bucket
+  FROM known`;
 const openOf = {
   name: 'open-of',
   text: 'SELECT * FROM culvert.reservation WHERE account = $1 ORDER BY request_id',

@@ -1,7 +1,7 @@
 import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { eventOf, reservationOf } from '../ledger-rows.ts';
-import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
+import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Database } from './database.ts';
 import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-key.ts';
 
@@ -10,6 +10,8 @@ export interface LedgerReader {
   /** See the port's `find`. */
   find(id: string, account: string | null): UsageEvent | null;
   buckets(scopes: readonly Scope[], nowMs: number): BucketRow[];
+  /** See the port's `newestBucketMs`. Two seeks a scope: once, at the start. */
+  newestBucketMs(): number;
   openReservations(account: string): ReservationRow[];
   settled(requestIds: readonly string[]): Map<string, number>;
   /** Everybody's calls since then, in their order. Once, at the start. */
@@ -56,6 +58,10 @@ export function createLedgerReader(database: Database): LedgerReader {
       }
       return found;
     },
+    newestBucketMs() {
+      const newest = database.prepare(newestBucket).get()?.bucket;
+      return Number(newest ?? 0) * finestGrainMs;
+    },
     openReservations: (account) => reservationsOf.all(account).map(reservationOf),
     settled(requestIds) {
       const costs = new Map<string, number>();
@@ -77,3 +83,13 @@ export function createLedgerReader(database: Database): LedgerReader {
     },
   };
 }
+
+/** From scope to scope by the primary key: a scan would read every minute of every scope. */
+const newestBucket = `
+  WITH RECURSIVE known (scope) AS (
+    SELECT min(scope) FROM quota_bucket
+    UNION ALL
+    SELECT (SELECT min(scope) FROM quota_bucket WHERE scope > known.scope) FROM known WHERE known.scope IS NOT NULL
+  )
+  SELECT max((SELECT max(bucket) FROM quota_bucket WHERE scope = known.scope AND grain_ms = ${finestGrainMs})) AS bucket
+  FROM known`;

@@ -113,6 +113,10 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
         settled: reader.settled(openIds),
       };
     },
+    async newestBucketMs() {
+      queue.nudge();
+      return reader.newestBucketMs();
+    },
     async openReservations(account) {
       queue.nudge();
       return reader.openReservations(account);
