@@ -127,16 +127,8 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     const { createRedisCounters } = await import('./stores/redis/counters.ts');
     const redis = createRedisCounters({ url: storage.state, books: ledger, scopesOf, clock, onTrouble });
     if (storage.on_state_loss === 'deny') return redis;
-    const { createLocalOnLoss, watchReplicas } = await import('./metering/state-loss.ts');
-    const replicas = watchReplicas(ledger);
-    const counters = createLocalOnLoss({ shared: redis, local: () => memory(replicas.count) });
-    return {
-      ...counters,
-      async close() {
-        replicas.close();
-        await counters.close();
-      },
-    };
+    const { createLocalOnLoss } = await import('./metering/state-loss.ts');
+    return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });
   }
 
   const recoverTimer = setInterval(() => {

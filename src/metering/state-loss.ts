@@ -1,5 +1,4 @@
 import type { Counters } from './counters.ts';
-import type { Ledger } from './ledger.ts';
 
 /** Counters that are elsewhere, and can be lost. */
 export interface SharedCounters extends Counters {
@@ -9,65 +8,101 @@ export interface SharedCounters extends Counters {
   distrust(): void;
 }
 
+/** How often the processes that share the limits are counted while the shared counters are lost. */
+const countEveryMs = 1_000;
+
+export interface LocalOnLossOptions {
+  shared: SharedCounters;
+  /** Counters of this process alone, for its part of every limit: 1 / `share()`. */
+  local(share: () => number): Counters;
+  /** Processes that share the limits, counted anew: this one included. */
+  livingBoots(): Promise<number>;
+}
+
 /**
  * `on_state_loss: local`: while the shared counters are lost, this process admits by itself, each process a part of
- * every limit (`share` of the memory counters that `local` makes). When they are back they begin anew from the ledger,
- * where everything admitted meanwhile stands; until that is done nobody admits. A request that is asking at the very
- * moment of the loss is refused.
+ * every limit. They are counted first, at that moment: by an older number, who has just come would have no part in it. When the shared counters are back they begin anew from the ledger, where everything admitted
+ * meanwhile stands; until that is done nobody admits. A request that is asking at the very moment of the loss is
+ * refused.
  */
-export function createLocalOnLoss(options: { shared: SharedCounters; local: () => Counters }): Counters {
+export function createLocalOnLoss(options: LocalOnLossOptions): Counters {
   const { shared } = options;
   /** One for each loss: what it counted is of no use to the next. */
-  let local: Counters | null = null;
+  let loss: LocalCounters | null = null;
 
-  function inForce(): Counters {
+  function inForce(): Counters | Promise<Counters> {
     if (shared.lost()) {
       // Before anything is admitted, so that no epoch can begin between the two.
       shared.distrust();
-      local ??= options.local();
-      return local;
+      loss ??= createLocalCounters(options);
+      return loss.inForce();
     }
-    if (local !== null) {
-      void local.close();
-      local = null;
+    if (loss !== null) {
+      void loss.close();
+      loss = null;
     }
     return shared;
   }
 
   return {
-    enter: (entry) => inForce().enter(entry),
-    hold: (hold) => inForce().hold(hold),
+    enter(entry) {
+      const counters = inForce();
+      return counters instanceof Promise ? counters.then((late) => late.enter(entry)) : counters.enter(entry);
+    },
+    hold(hold) {
+      const counters = inForce();
+      return counters instanceof Promise ? counters.then((late) => late.hold(hold)) : counters.hold(hold);
+    },
     settle(held, spent) {
-      local?.settle(held, spent);
+      loss?.counters.settle(held, spent);
       // Seeded from the ledger, the shared counters hold what was admitted here; what they do not hold they ignore.
       shared.settle(held, spent);
     },
-    read: (account, limits) => inForce().read(account, limits),
-    running: (account, scopes) => inForce().running(account, scopes),
-    trouble: () => (shared.lost() ? (local?.trouble() ?? null) : shared.trouble()),
+    read: async (account, limits) => (await inForce()).read(account, limits),
+    running: async (account, scopes) => (await inForce()).running(account, scopes),
+    trouble: () => (shared.lost() ? (loss?.counters.trouble() ?? null) : shared.trouble()),
     async close() {
-      await local?.close();
+      await loss?.close();
       await shared.close();
     },
   };
 }
 
-/** How often the processes that share the books are counted. */
-const countEveryMs = 5_000;
+interface LocalCounters {
+  counters: Counters;
+  /** Those once the processes are counted; the shared ones, which refuse everything, where that fails. */
+  inForce(): Counters | Promise<Counters>;
+  close(): Promise<void>;
+}
 
-/** How many processes share the limits, as last known: the books may be out of reach when it is asked. */
-export function watchReplicas(ledger: Pick<Ledger, 'livingBoots'>): { count(): number; close(): void } {
-  let count = 1;
-  const look = () =>
-    ledger.livingBoots().then(
-      (living) => {
-        count = Math.max(1, living);
-      },
-      // The last known number stands.
-      () => undefined,
-    );
-  void look();
-  const timer = setInterval(() => void look(), countEveryMs);
+/** For one loss. */
+function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions): LocalCounters {
+  let processes: number | null = null;
+  /** Under way. */
+  let counting: Promise<void> | null = null;
+  const count = () => {
+    counting ??= livingBoots()
+      .then(
+        (living) => {
+          processes = Math.max(1, living);
+        },
+        // Where the books cannot be asked nothing is admitted anyway; the last known number stands.
+        () => undefined,
+      )
+      .finally(() => {
+        counting = null;
+      });
+    return counting;
+  };
+  const counters = local(() => processes ?? 1);
+  const timer = setInterval(() => void count(), countEveryMs);
   timer.unref();
-  return { count: () => count, close: () => clearInterval(timer) };
+  return {
+    counters,
+    inForce: () => (processes === null ? count().then(() => (processes === null ? shared : counters)) : counters),
+    async close() {
+      clearInterval(timer);
+      await counters.close();
+    },
+  };
 }

@@ -56,6 +56,6 @@ test('F42 what was admitted locally counts where Redis itself lost nothing', { s
 
 function withLocal(t: TestContext, url: string, books: FakeBooks) {
   const shared = replica(t, url, books).counters;
-  const local = () => createMemoryCounters({ clock: systemClock, books, share: () => 2 });
-  return { shared, counters: createLocalOnLoss({ shared, local }) };
+  const local = (share: () => number) => createMemoryCounters({ clock: systemClock, books, share });
+  return { shared, counters: createLocalOnLoss({ shared, local, livingBoots: async () => 2 }) };
 }

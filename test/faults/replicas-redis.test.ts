@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { redisMissing, startRedis, until } from '../start-redis.ts';
-import { type Asked, ask, balanced, booksOf } from './books-balance.ts';
-import { newSeen, type Replicas, refusedMaxMs, startReplicas, type UsedUp, useUp } from './replicas.ts';
+import { type Asked, ask, balanced } from './books-balance.ts';
+import { isReady, newSeen, type Replicas, refusedMaxMs, startReplicas, type UsedUp, useUp } from './replicas.ts';
 
 const skip = postgresMissing || redisMissing;
 const postgres = skip === false ? await startPostgres(null) : null;
@@ -49,11 +49,11 @@ test('F41 Redis down at the start: 503 in time, no upstream is asked; normal wit
   skip,
 }, async (t) => {
   const redis = await startRedis(t, { running: false });
-  const replicas = await startReplicas(t, 1, { postgres: postgres!, redis, plans: planOf(20) });
+  const replicas = await startReplicas(t, 1, { postgres: postgres!, redis, plans: planOf(20), ready: false });
   const [url] = replicas.urls as [string];
   for (const asked of await Promise.all(Array.from({ length: 10 }, () => ask(url)))) assertClosed(asked);
   assert.equal(replicas.upstream.requests().filter(({ method }) => method === 'POST').length, 0);
-  assert.equal((await fetch(`${url}/readyz`)).status, 503);
+  assert.equal(await isReady(url), false);
   await redis.restart();
   const seen = newSeen();
   await serving(replicas, seen);

@@ -4,7 +4,7 @@ import { setTimeout as after } from 'node:timers/promises';
 import { overUpstreams, testKey } from '../start-gateway.ts';
 import type { StartedPostgres } from '../start-postgres.ts';
 import { temporaryFolder } from '../start-process.ts';
-import type { StartedRedis } from '../start-redis.ts';
+import { type StartedRedis, until } from '../start-redis.ts';
 import { startUpstream, type Upstream } from '../start-upstream.ts';
 import { type Asked, ask } from './books-balance.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
@@ -24,11 +24,19 @@ export const storageOver = (database: string, redis: Pick<StartedRedis, 'url'>) 
   secret: 'c'.repeat(44),
 });
 
-/** Gateway processes over one database and one Redis, in front of one upstream that answers at once. */
+/**
+ * Gateway processes over one database and one Redis, in front of one upstream that answers at once. They are `ready`,
+ * as a balancer would wait for it, or have only just begun to listen.
+ */
 export async function startReplicas(
   t: TestContext,
   count: number,
-  { postgres, redis, ...config }: { postgres: StartedPostgres; redis: StartedRedis } & Record<string, unknown>,
+  {
+    postgres,
+    redis,
+    ready = true,
+    ...config
+  }: { postgres: StartedPostgres; redis: StartedRedis; ready?: boolean } & Record<string, unknown>,
 ): Promise<Replicas> {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
@@ -42,6 +50,7 @@ export async function startReplicas(
       }),
     ),
   );
+  for (const { url } of ready ? all : []) await until(`${url} is ready`, () => isReady(url));
   return { all, urls: all.map(({ url }) => url), upstream };
 }
 
@@ -77,4 +86,9 @@ export async function useUp(
 
 export function newSeen(): UsedUp {
   return { answered: [], refused: [], unavailable: [] };
+}
+
+/** What a balancer asks. */
+export async function isReady(url: string): Promise<boolean> {
+  return (await fetch(`${url}/readyz`)).status === 200;
 }

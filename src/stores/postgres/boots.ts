@@ -33,8 +33,8 @@ export interface Boots {
   begin(): Promise<void>;
   /** Whether `bootIsOver` may be believed; `bootSaidGoodbye` always may. */
   mayJudgeSilence(): boolean;
-  /** As of the last beat; at least 1. */
-  living(): number;
+  /** How many live by now, this one included. Rejects when PostgreSQL cannot be asked. */
+  living(): Promise<number>;
   /** Says goodbye: whatever this boot left open is over at once. */
   end(): Promise<void>;
 }
@@ -46,7 +46,6 @@ export function createBoots(
   clock: Clock,
   onBeat: (error: unknown) => void,
 ): Boots {
-  let living = 1;
   /** Of the first of an unbroken series of beats. */
   let beatingSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -54,7 +53,7 @@ export function createBoots(
 
   async function beat(): Promise<void> {
     try {
-      living = await writeBeat(rest.run, bootId);
+      await rest.run(upsertBeat, [bootId]);
       beatingSinceMs ??= clock.monotonicMs();
       onBeat(null);
     } catch (error) {
@@ -75,7 +74,10 @@ export function createBoots(
   return {
     begin: beat,
     mayJudgeSilence: () => beatingSinceMs !== null && clock.monotonicMs() - beatingSinceMs >= watchMs,
-    living: () => living,
+    async living() {
+      const { rows } = await rest.run<{ living: number }>(countLiving, [bootId]);
+      return rows[0]?.living ?? 1;
+    },
     async end() {
       ended = true;
       if (timer !== null) clearTimeout(timer);
@@ -84,21 +86,17 @@ export function createBoots(
   };
 }
 
-async function writeBeat(run: Run, bootId: string): Promise<number> {
-  const { rows } = await run<{ living: number }>(upsertBeat, [bootId]);
-  return Math.max(1, rows[0]?.living ?? 1);
-}
-
-/** The statement does not see its own row: it is counted apart. */
 const upsertBeat = {
   name: 'boot-beat',
   text: `
-    WITH beat AS (
-      INSERT INTO culvert.boot (id, seen_ms) VALUES ($1, ${databaseNowMs})
-      ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms
-    )
-    SELECT 1 + count(*) AS living FROM culvert.boot
-    WHERE id <> $1 AND seen_ms > ${databaseNowMs} - ${silentMs}`,
+    INSERT INTO culvert.boot (id, seen_ms) VALUES ($1, ${databaseNowMs})
+    ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
+};
+
+const countLiving = {
+  name: 'boots-living',
+  text: `
+    SELECT 1 + count(*) AS living FROM culvert.boot WHERE id <> $1 AND seen_ms > ${databaseNowMs} - ${silentMs}`,
 };
 
 /** Removes boots of long ago that have nothing open; in the transaction of a recovery. */

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { adminKey } from '../start-gateway.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { redisMissing, startRedis, until } from '../start-redis.ts';
+import { ask, balanced, booksOf } from './books-balance.ts';
+import { readStream } from './read-answer.ts';
+import { startReplicas, useUp } from './replicas.ts';
+
+const skip = postgresMissing || redisMissing;
+const postgres = skip === false ? await startPostgres(null) : null;
+const redis = skip === false ? await startRedis(null) : null;
+/** `CULVERT_ROUNDS=200` is the whole of F51. */
+const rounds = Number(process.env.CULVERT_ROUNDS ?? 4);
+/** A revoked key is refused everywhere by then; the rest is what a machine under load may add. */
+const knownEverywhereMs = 1_000 + 500;
+
+async function admin(url: string, method: string, path: string, body?: unknown): Promise<Record<string, string>> {
+  const response = await fetch(`${url}/admin/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${method} ${path}: ${text}`);
+  return JSON.parse(text);
+}
+
+/** The database of one test, and a Redis in which nothing of another is. */
+const stores = () => {
+  redis!.cli('flushall');
+  return { postgres: postgres!, redis: redis! };
+};
+
+test(`F51 three replicas, 150 callers, the last 100 units, ${rounds} rounds: exactly 100 pass each time`, {
+  skip,
+}, async (t) => {
+  const accounts = Array.from({ length: rounds }, (_, round) => `race-${round}`);
+  const keyOf = (account: string) => `sk-cv-key-of-${account}`;
+  const { urls, upstream } = await startReplicas(t, 3, {
+    ...stores(),
+    plans: { default: { windows: { '5h': 110, week: 110, month: 110 }, rpm: 'off' } },
+    accounts: Object.fromEntries(accounts.map((account) => [account, { plan: 'default' }])),
+    keys: accounts.map((account) => ({ key: keyOf(account), account, name: 'one' })),
+  });
+  for (const account of accounts) {
+    const key = keyOf(account);
+    for (let i = 0; i < 10; i++) assert.equal((await ask(urls[i % 3]!, {}, key)).status, 200);
+    const { answered, refused, unavailable } = await useUp(urls, 150, { key });
+    assert.deepEqual([answered.length, refused.length], [100, 150]);
+    assert.equal(unavailable.length, 0);
+    for (const { text } of refused) {
+      const { error } = JSON.parse(text);
+      assert.deepEqual([error.used, error.allowed], [110, 110]);
+    }
+    upstream.clear();
+  }
+});
+
+test('F53 a key revoked on one replica is 401 on the other within a second; its running stream completes', {
+  skip,
+}, async (t) => {
+  const { urls, upstream } = await startReplicas(t, 2, { ...stores(), plans: { default: { rpm: 'off' } } });
+  const [one, two] = urls as [string, string];
+  await admin(one, 'POST', '/accounts', { id: 'acme' });
+  const made = (await admin(one, 'POST', '/keys', { account: 'acme', name: 'main' })) as { id: string; key: string };
+  await until('the other knows it', async () => (await ask(two, {}, made.key)).status === 200, knownEverywhereMs);
+  upstream.script('/v1/chat/completions', ['tokens=40;interval=50ms']);
+  const stream = ask(two, { stream: true }, made.key);
+  await upstream.when(
+    ({ path, body }) => path.endsWith('/chat/completions') && JSON.stringify(body).includes('"stream":true'),
+  );
+  await admin(one, 'POST', `/keys/${made.id}/revoke`);
+  assert.equal((await ask(one, {}, made.key)).status, 401, 'at once where it was revoked');
+  await until('the other refuses it', async () => (await ask(two, {}, made.key)).status === 401, knownEverywhereMs);
+  const { dones, error } = readStream((await stream).text);
+  assert.deepEqual([dones, error], [1, null]);
+});
+
+test('§11 a plan changed on one replica counts on all of them, with what was used before', { skip }, async (t) => {
+  const plans = { default: { windows: { '5h': 10 }, rpm: 'off' }, large: { windows: { '5h': 15 }, rpm: 'off' } };
+  const { urls } = await startReplicas(t, 2, { ...stores(), plans });
+  const [one, two] = urls as [string, string];
+  await admin(one, 'POST', '/accounts', { id: 'acme', plan: 'default' });
+  const { key } = (await admin(one, 'POST', '/keys', { account: 'acme', name: 'main' })) as { key: string };
+  await until('the other knows it', async () => (await ask(two, {}, key)).status === 200, knownEverywhereMs);
+  assert.equal((await useUp(urls, 4, { key })).answered.length, 9);
+  await admin(one, 'PATCH', '/accounts/acme', { plan: 'large' });
+  assert.equal((await ask(one, {}, key)).status, 200, 'at once where it was changed');
+  await until('the other lets it in', async () => (await ask(two, {}, key)).status === 200, knownEverywhereMs);
+  assert.equal((await useUp(urls, 4, { key })).answered.length, 3);
+  await admin(one, 'PATCH', '/accounts/acme', { plan: 'default' });
+  await after(knownEverywhereMs);
+  const refused = await ask(two, {}, key);
+  assert.equal(refused.status, 429);
+  const { error } = JSON.parse(refused.text);
+  assert.deepEqual([error.used, error.allowed], [15, 10]);
+});
+
+test('F42 on_state_loss: local: two replicas give half each, and no more in total when Redis is back', {
+  skip,
+}, async (t) => {
+  const mortal = await startRedis(t);
+  const { urls } = await startReplicas(t, 2, {
+    postgres: postgres!,
+    redis: mortal,
+    storage: { on_state_loss: 'local' },
+    plans: { default: { windows: { '5h': 40 }, rpm: 'off' } },
+  });
+  for (let i = 0; i < 10; i++) assert.equal((await ask(urls[i % 2]!)).status, 200);
+  await mortal.kill();
+  // Half of 40 is 20, of which half of the 10 are gone.
+  const apart = await Promise.all(urls.map((url) => useUp([url], 4)));
+  assert.deepEqual(
+    apart.map(({ answered }) => answered.length),
+    [15, 15],
+  );
+  await mortal.restart();
+  await until('Redis knows of it', async () => (await booksOf(urls[0]!).catch(() => null))?.windows['5h'] === 40);
+  for (const url of urls) assert.deepEqual((await useUp([url], 4)).answered, []);
+  await balanced(urls[1]!);
+});
