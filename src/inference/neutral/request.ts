@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { Loss } from './loss.ts';
 
 /**
  * A conversation request between dialects: a superset of what they can say. Order of messages is the caller's.
@@ -36,6 +37,8 @@ export interface NeutralRequest {
   hints?: JsonObject;
   /** Top-level fields nobody here knows, by dialect id: restored in that dialect, dropped and listed elsewhere. */
   extensions?: Readonly<Record<string, JsonObject>>;
+  /** What this form has no place for, such as members of messages and tools that only the caller's dialect knows. */
+  lost?: readonly Loss[];
 }
 
 export type NeutralRole = 'system' | 'developer' | 'user' | 'assistant' | 'tool';

@@ -23,12 +23,16 @@ import type { RoutingWishes } from './routing-wishes.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
+/** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
+const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
+
+export type ConversationEndpoint = keyof typeof idPrefixes;
+
 /** One conversation request, its caller known and admitted, its body received. */
 export interface ChatCall {
   requestId: string;
   clientRequestId: string | null;
-  /** As the table of costs and the ledger name it. */
-  endpoint: 'chat';
+  endpoint: ConversationEndpoint;
   dialect: DialectId;
   principal: Principal;
   admitted: Admitted;
@@ -93,7 +97,7 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
   const dialect = callerDialectOf(call.dialect);
-  const head = headOf(call, alias, facts.includeUsage);
+  const head = headOf(call, alias, facts);
   const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
   const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
   try {
@@ -156,12 +160,13 @@ function providerChats(snapshot: Snapshot, provider: string): boolean {
   return connection !== undefined && chats(connection);
 }
 
-function headOf(call: ChatCall, alias: Alias, includeUsage: boolean): AnswerHead {
+function headOf(call: ChatCall, alias: Alias, { includeUsage, echo }: ConversationFacts): AnswerHead {
   return {
-    fallbackId: `chatcmpl-${call.requestId.slice(4)}`,
+    fallbackId: idPrefixes[call.endpoint] + call.requestId.slice(4),
     model: alias.id,
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,
+    ...(echo !== undefined && { echo }),
   };
 }
 
@@ -206,7 +211,7 @@ function jobOf(
     costMilli: reserved.costMilli,
     callerHeaders: call.callerHeaders,
     providers: snapshot.providers,
-    prepare: prepareWith(body, snapshot.providers, null),
+    prepare: prepareWith(body, snapshot.providers, null, call.dialect),
     sink,
     progress,
     attemptsMade: () => progress.attempts.length,
