@@ -28,7 +28,7 @@ export interface Ledger extends QuotaBooks {
   openReservations(account: string): Promise<readonly ReservationRow[]>;
   /** Of these requests, those that are settled, with the milli-units they kept. */
   settled(requestIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** Processes that share these books and beat within 30 s, this one included. */
+  /** Processes that share these books and beat within 30 s, this one included, as of now. */
   livingBoots(): Promise<number>;
   /** By our id or the caller's, within one account (null = any). A caller's repeated id gives the newest. */
   find(id: string, account: string | null): Promise<UsageEvent | null>;

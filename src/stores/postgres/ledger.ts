@@ -115,7 +115,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     newestBucketMs: () => reading(() => readNewestBucketMs(run)),
     openReservations: (account) => unavailable(readOpen(run, account)),
     settled: (requestIds) => reading(() => readSettled(run, requestIds)),
-    livingBoots: async () => boots.living(),
+    livingBoots: () => unavailable(boots.living()),
     find: (id, account) => reading(() => findEvent(run, id, account)),
     list: (query) => reading(() => listEvents(run, query)),
     usage: (query) => reading(() => readUsage(run, query)),
