@@ -38,7 +38,7 @@ export const unbuilt: readonly Unbuilt[] = [
   refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
   warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
   warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
-  warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'openai-responses' || value === 'gemini'),
+  warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'gemini'),
   {
     path: ['providers', '*'],
     action: 'warn',
@@ -118,8 +118,9 @@ function saysAnotherDialect(provider: unknown): boolean {
   if (typeof provider !== 'object' || provider === null || !('type' in provider) || !('dialects' in provider)) {
     return false;
   }
-  const other = provider.type === 'anthropic' ? 'openai-chat' : 'anthropic-messages';
-  return Array.isArray(provider.dialects) && provider.dialects.includes(other);
+  const others = provider.type === 'anthropic' ? ['openai-chat', 'openai-responses'] : ['anthropic-messages'];
+  const { dialects } = provider;
+  return Array.isArray(dialects) && others.some((other) => dialects.includes(other));
 }
 
 function isNot(built: string) {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { StreamMark } from '../inference/dialects/dialect.ts';
 import type { Caller, HeaderList } from '../inference/pipeline/caller.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
@@ -112,12 +113,12 @@ export class ResponseCaller implements Caller {
     this.#watchLastBytes();
   }
 
-  failStream(failure: Failure): void {
+  failStream(failure: Failure, mark?: StreamMark): void {
     if (this.gone || this.#ended) return;
     this.#ended = true;
     this.#stopTimers();
     const { requestId } = this.#exchange;
-    this.#response.end(this.#dialect().errorFrame(failure, requestId, this.#clock.wallMs()));
+    this.#response.end(this.#dialect().errorFrame(failure, requestId, this.#clock.wallMs(), mark));
     this.#watchLastBytes();
   }
 

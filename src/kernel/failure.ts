@@ -20,7 +20,15 @@ export type Failure =
   | { kind: 'headers-too-large' }
   | QuotaExceeded
   /** The upstream found fault with the caller's own request; its status and (scrubbed) message pass through. */
-  | { kind: 'upstream-refused'; status: number; message: string; provider: string; param: string | null }
+  | {
+      kind: 'upstream-refused';
+      status: number;
+      message: string;
+      provider: string;
+      param: string | null;
+      /** The upstream's own word for it, such as `context_length_exceeded`. */
+      code?: string;
+    }
   | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
   | { kind: 'quota-unavailable'; message: string }

@@ -24,8 +24,19 @@ export interface CallerDialect {
   fold(head: AnswerHead): AnswerFold;
   /** The JSON body of an error answer. */
   errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject;
-  /** The last frame of a stream that cannot go on; nothing may follow it. */
-  errorFrame(failure: Failure, requestId: string, nowMs: number): string;
+  /**
+   * The last frame of a stream that cannot go on; nothing may follow it. `mark` is where the stream stands: absent
+   * when nothing of an answer was sent.
+   */
+  errorFrame(failure: Failure, requestId: string, nowMs: number, mark?: StreamMark): string;
+}
+
+/** Where a stream stands, for formats whose last frame must continue it. */
+export interface StreamMark {
+  /** The answer's id, as it was sent. */
+  id: string;
+  /** Number of the next frame. */
+  sequence: number;
 }
 
 /** A caller's body that has passed its dialect's check. */
@@ -44,6 +55,12 @@ export interface CallerRequest {
   /** How the conversation begins, as text of bounded length: equal for all its turns, for affinity. */
   conversationStart: string;
   neutral(): NeutralRequest;
+  /** Why only a target of the caller's own dialect can answer this; absent: others can. */
+  nativeOnly?: Failure;
+  /** What the answer repeats of the request: plain data that the dialect's own encoders read (`AnswerHead.echo`). */
+  echo?: JsonObject;
+  /** The caller's word for a field that an encoder lost or refused by another dialect's. Absent: the words are the same. */
+  wordFor?(field: string): string;
   /** The caller's own body for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
 }
@@ -68,12 +85,16 @@ export interface AnswerHead {
   model: string;
   createdS: number;
   includeUsage: boolean;
+  /** The request's `CallerRequest.echo`. */
+  echo?: JsonObject;
 }
 
 /** One answer's events as frames of the wire, in order; state of one stream. */
 export interface StreamEncoder {
   /** The frames for one event, concatenated; '' when the event shows nothing. */
   step(event: NeutralEvent): string;
+  /** Where the stream stands, for dialects whose error frame must know. */
+  mark?(): StreamMark | undefined;
 }
 
 /** One whole answer made of the same events. */
@@ -91,6 +112,10 @@ export interface UpstreamDialect {
    * the result; `Loss`es for what was left out or changed.
    */
   encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest>;
+  /** The operator's fields for a target laid over an encoded body; absent: each replaces the member of its name. */
+  withOperatorFields?(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject;
+  /** `fetch`: it takes pictures and files inline only, so those that callers give by URL are fetched before encoding. */
+  mediaByUrl?: 'fetch';
   /** `options` come from the encoded request that this answers; absent: nothing to undo. */
   decodeStream(options?: DecodeOptions): StreamDecoder;
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
@@ -99,6 +124,8 @@ export interface UpstreamDialect {
   readInPassing(): PassingReader;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
   readError(body: unknown): UpstreamError | null;
+  /** The largest event of its streams, where that is more than `upstreamEventBytesMax`. */
+  eventBytesMax?: number;
 }
 
 /** What encoders need to know of the target. */
@@ -148,6 +175,8 @@ export interface UpstreamError {
   /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
   code: string;
   param: string | null;
+  /** Ms that its body asks to wait, unclamped, where the headers do not say so. */
+  retryAfterMs?: number;
 }
 
 /** Watches one answer that is forwarded as bytes. */
@@ -181,4 +210,6 @@ export interface PassingFacts {
   closing?: string;
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
   outputTokensSeen: number;
+  /** Where the stream stands, for dialects whose error frame must know. */
+  mark?: StreamMark;
 }

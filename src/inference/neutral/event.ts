@@ -25,6 +25,8 @@ export type NeutralEvent =
       name: string;
       signature?: string;
       vendor?: string;
+      /** A call of a tool that takes text: the text is the member `input` of the arguments. */
+      custom?: true;
     }
   | { type: 'tool-call-delta'; choice: number; call: number; argumentsJson: string }
   /** A boundary between two parts of the same kind, where the wire shows one. */

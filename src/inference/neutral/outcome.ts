@@ -5,6 +5,8 @@ export interface Fault {
   status: number | null;
   /** Without secrets or upstream URLs. */
   message: string;
+  /** The upstream's own word for it, such as `context_length_exceeded`. */
+  code?: string;
   /** Field that the upstream blamed, when it said so. */
   param?: string | null;
   /** Ms the upstream asked us to wait, already clamped. */

@@ -73,6 +73,8 @@ export type NeutralPart =
       cache?: JsonObject;
       signature?: string;
       vendor?: string;
+      /** A call of a `custom` tool: its text is the member `input` of `argumentsJson`. */
+      custom?: true;
     }
   | { type: 'tool-result'; callId: string; parts: readonly NeutralPart[]; isError: boolean; cache?: JsonObject }
   /** A block that only `vendor`'s dialect knows, kept whole. */
@@ -91,6 +93,11 @@ export interface NeutralTool {
   parameters?: JsonObject;
   strict?: boolean;
   cache?: JsonObject;
+  /**
+   * A tool that takes text, not JSON, where a dialect knows such; `format` is what the text must be. Elsewhere it is the
+   * function that `parameters` say: one string, `input`.
+   */
+  custom?: { format?: JsonObject };
 }
 
 export type NeutralToolChoice =
@@ -109,6 +116,8 @@ export interface NeutralReasoning {
   effort?: string;
   /** Anthropic's budget in tokens. */
   budgetTokens?: number;
+  /** OpenAI's word for how much of the thoughts to show: auto, concise, detailed. */
+  summary?: string;
 }
 
 /** Facts that routing needs to filter targets; cheap to compute from a NeutralRequest or a raw body. */

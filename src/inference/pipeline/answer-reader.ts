@@ -1,3 +1,4 @@
+import type { StreamMark } from '../dialects/dialect.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 
@@ -24,4 +25,6 @@ export interface AnswerReader {
   readonly malformedLines: number;
   /** Rough count of output tokens that passed: for when the upstream never says. */
   readonly outputTokensSeen: number;
+  /** Where the caller's stream stands, for dialects whose error frame must know. */
+  readonly mark?: StreamMark | undefined;
 }

@@ -17,6 +17,8 @@ import { recordAttempt } from './record-attempt.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
+/** What goes on to callers of an upstream's error code. */
+const plainCode = /^[a-z][\w.-]{1,63}$/i;
 /** How long an upstream may take to end its body after its end mark, before the connection is given up. */
 const lingerMs = 1_000;
 
@@ -93,6 +95,7 @@ export class Attempt implements UpstreamObserver {
       credential: credential.id,
       model: target.model,
       answer: this.#body.streamed ? 'stream' : 'whole',
+      dialect: this.#body.upstreamDialect.id,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -290,6 +293,7 @@ export class Attempt implements UpstreamObserver {
           ? `answered ${status}`
           : `answered ${status}: ${scrub(error.message, this.#provider.connection)}`,
       param: error?.param ?? null,
+      ...(error !== null && plainCode.test(error.code) && { code: error.code }),
       retryAfterMs:
         this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs()),
     };

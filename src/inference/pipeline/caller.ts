@@ -1,4 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { StreamMark } from '../dialects/dialect.ts';
 
 /** Flat list name, value, name, value…: what node:http takes without building an object. */
 export type HeaderList = readonly string[];
@@ -31,5 +32,5 @@ export interface Caller {
   write(chunk: Buffer | string): boolean;
   endStream(): void;
   /** Ends a committed stream by an error frame of the dialect, never by what looks like a clean end. */
-  failStream(failure: Failure): void;
+  failStream(failure: Failure, mark?: StreamMark): void;
 }

@@ -37,6 +37,7 @@ export function connectProviders(
       secrets: credentialsOf(config).map((credential) => credential.api_key),
       headers: config.headers,
       apiVersion: config.api_version ?? null,
+      dialects: config.dialects ?? null,
     });
     if (made.ok) connected.set(name, { connection: made.connection, config, simulated: name === simulator });
     else problems.push(made.message);

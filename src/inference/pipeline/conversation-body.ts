@@ -24,7 +24,7 @@ export interface ConversationBody {
 
 export type ConversationFacts = Pick<
   CallerRequest,
-  'model' | 'stream' | 'includeUsage' | 'n' | 'seed' | 'user' | 'fallbackModels' | 'conversationStart'
+  'model' | 'stream' | 'includeUsage' | 'n' | 'seed' | 'user' | 'fallbackModels' | 'conversationStart' | 'echo'
 > & { needs: RequestNeeds };
 
 /** The target, as plain data. */
@@ -72,7 +72,18 @@ export function readConversation(raw: Buffer, dialectId: DialectId): Result<Conv
 function bodyOf(request: CallerRequest, dialectId: DialectId): ConversationBody {
   const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
   return {
-    facts: { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs },
+    facts: {
+      model,
+      stream,
+      includeUsage,
+      n,
+      seed,
+      user,
+      fallbackModels,
+      conversationStart,
+      needs,
+      ...(request.echo !== undefined && { echo: request.echo }),
+    },
     encode: (order) => (order.dialect === dialectId ? forwarded(request, order) : converted(request, order)),
     release() {},
   };
@@ -95,6 +106,7 @@ function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
 }
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
+  if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
   const neutral = request.neutral();
   if (order.child !== null) {
     neutral.n = 1;
@@ -107,18 +119,29 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     stream: order.stream,
     omit: quirks.omit,
   });
-  if (!encoded.ok) return encoded;
+  if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const fitted = applyQuirks({ ...encoded.value.body, ...(order.body as object) }, quirks);
   return {
     ok: true,
     value: {
       bytes: JSON.stringify(fitted.body),
-      losses: [...encoded.value.losses, ...fitted.losses],
+      losses: lossesInCallersWords([...encoded.value.losses, ...fitted.losses], request),
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
       streamed: order.stream,
     },
   };
+}
+
+function inCallersWords(failure: Failure, request: CallerRequest): Failure {
+  if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const param = request.wordFor(failure.param);
+  return { ...failure, param, message: failure.message.replaceAll(`'${failure.param}'`, `'${param}'`) };
+}
+
+function lossesInCallersWords(losses: readonly Loss[], request: CallerRequest): readonly Loss[] {
+  const { wordFor } = request;
+  return wordFor === undefined ? losses : losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
 }
 
 function childFields(child: { seed: number | null }): Record<string, unknown> {

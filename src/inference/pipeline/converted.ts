@@ -1,23 +1,31 @@
 import { isObject } from '../../kernel/json.ts';
-import { upstreamEventBytesMax } from '../../kernel/limits.ts';
-import type { AnswerFold, DecodeOptions, StreamDecoder, StreamEncoder, UpstreamDialect } from '../dialects/dialect.ts';
+import type {
+  AnswerFold,
+  DecodeOptions,
+  StreamDecoder,
+  StreamEncoder,
+  StreamMark,
+  UpstreamDialect,
+} from '../dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
-import { parseAnswer, WholeBody } from './pass-through.ts';
+import { eventBytesMaxOf, parseAnswer, tooLargeEvent, WholeBody } from './pass-through.ts';
 
 /** Where converted events go: frames of a stream, or the fold of a whole answer. */
 export interface EventSink {
   add(event: NeutralEvent): string;
   /** The whole answer once the events have ended; '' for a stream. */
   result(): string;
+  /** Where the stream stands, for dialects whose error frame must know. */
+  mark?(): StreamMark | undefined;
 }
 
 export function streamSink(encoder: StreamEncoder): EventSink {
-  return { add: (event) => encoder.step(event), result: () => '' };
+  return { add: (event) => encoder.step(event), result: () => '', mark: () => encoder.mark?.() };
 }
 
 export function foldSink(fold: AnswerFold): EventSink {
@@ -54,6 +62,10 @@ export class ConvertedAnswer implements AnswerReader {
 
   get outputTokensSeen(): number {
     return estimatedTokens(this.#contentChars);
+  }
+
+  get mark(): StreamMark | undefined {
+    return this.#sink.mark?.();
   }
 
   push(chunk: Buffer): Bytes | null {
@@ -112,10 +124,11 @@ export interface EventSource {
 }
 
 export class StreamedSource implements EventSource {
-  readonly #reader: SseReader = createSseReader({ eventBytesMax: upstreamEventBytesMax });
+  readonly #reader: SseReader;
   readonly #decoder: StreamDecoder;
 
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#reader = createSseReader({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#decoder = dialect.decodeStream(options);
   }
 
@@ -129,7 +142,7 @@ export class StreamedSource implements EventSource {
     const events =
       read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
     if (!this.#reader.tooLarge) return events;
-    return [...events, { type: 'failed', fault: fault('malformed', 'sent an event of over 1 MB') }];
+    return [...events, { type: 'failed', fault: tooLargeEvent() }];
   }
 
   finish(): readonly NeutralEvent[] {

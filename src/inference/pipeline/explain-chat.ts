@@ -89,7 +89,7 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedChat
     candidates: await Promise.all(
       route.candidates.map(async (candidate) => {
         const target = byId.get(candidate.target)!;
-        const sending = await wouldSend(snapshot, body, target, fansOut ? { seed: facts.seed } : null);
+        const sending = await wouldSend(snapshot, body, target, dialect, fansOut ? { seed: facts.seed } : null);
         return { ...candidate, simulated: target.simulated, ...sending };
       }),
     ),
@@ -101,14 +101,15 @@ async function wouldSend(
   snapshot: Snapshot,
   body: ConversationBody,
   target: Target,
+  callerDialect: DialectId,
   child: { seed: number | null } | null,
 ): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
-  const prepared = await prepareWith(body, snapshot.providers, child)(target);
+  const prepared = await prepareWith(body, snapshot.providers, child, callerDialect)(target);
   if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
   return {
     sent: {
       answer: prepared.answer,
-      dialect: target.dialect,
+      dialect: prepared.upstreamDialect.id,
       bytes: Buffer.byteLength(prepared.bytes),
       dropped: lossHeader(prepared.losses),
     },

@@ -42,7 +42,7 @@ export async function runFanOut(
       ...job,
       caller,
       lastResort: null,
-      prepare: prepareWith(body, job.providers, { seed: seed === null ? null : seed + index }),
+      prepare: prepareWith(body, job.providers, { seed: seed === null ? null : seed + index }, answer.dialect.id),
       sink: () => merge.sink(index),
       progress: newProgress(),
       attemptsMade,

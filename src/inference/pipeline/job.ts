@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { UpstreamDialect } from '../dialects/dialect.ts';
+import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
@@ -60,6 +60,8 @@ export interface JobProgress {
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: 'nothing' | 'partial' | 'whole';
+  /** Where the caller's stream stands, when its dialect needs to know that of a cut one. */
+  mark: StreamMark | undefined;
   firstTokenMs: number | null;
   usage: Usage | null;
   usageSource: UsageSource;
@@ -78,6 +80,7 @@ export function newProgress(): JobProgress {
     passThrough: false,
     answeredBy: null,
     delivered: 'nothing',
+    mark: undefined,
     firstTokenMs: null,
     usage: null,
     usageSource: 'none',

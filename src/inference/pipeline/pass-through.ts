@@ -1,5 +1,5 @@
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
-import type { PassingReader, UpstreamDialect } from '../dialects/dialect.ts';
+import type { PassingReader, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
@@ -13,13 +13,18 @@ export class PassedStream implements AnswerReader {
   done = false;
   fault: Fault | null = null;
   readonly #reader: PassingReader;
-  readonly #splitter: SseSplitter = createSseSplitter({ eventBytesMax: upstreamEventBytesMax });
+  readonly #splitter: SseSplitter;
   /** Whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
 
   constructor(dialect: UpstreamDialect, usageChunk: 'show' | 'hide') {
     this.#reader = dialect.readInPassing();
+    this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#usageChunk = usageChunk;
+  }
+
+  get mark(): StreamMark | undefined {
+    return this.#reader.seen.mark;
   }
 
   get usage(): Usage | null {
@@ -33,7 +38,7 @@ export class PassedStream implements AnswerReader {
   push(chunk: Buffer): Bytes | null {
     if (this.fault !== null) return null;
     const out = this.#forward(this.#splitter.push(chunk));
-    if (this.#splitter.tooLarge) this.fault ??= fault('malformed', 'sent an event of over 1 MB');
+    if (this.#splitter.tooLarge) this.fault ??= tooLargeEvent();
     return out;
   }
 
@@ -130,6 +135,14 @@ export class WholeBody {
   bytes(): Buffer {
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
   }
+}
+
+export function eventBytesMaxOf(dialect: UpstreamDialect): number {
+  return dialect.eventBytesMax ?? upstreamEventBytesMax;
+}
+
+export function tooLargeEvent(): Fault {
+  return fault('malformed', 'sent an event that is too large');
 }
 
 export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {

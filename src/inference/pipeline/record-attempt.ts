@@ -21,6 +21,7 @@ export function recordAttempt(
     progress.usage = usage;
     progress.usageSource = usageSource;
     progress.firstTokenMs = seen.firstTokenMs;
+    if (outcome !== null) progress.mark = seen.reader?.mark;
     progress.malformedLines += seen.reader?.malformedLines ?? 0;
   }
   progress.attempts.push({

@@ -90,7 +90,7 @@ function end(job: Job, failure: Failure): void {
   if (job.caller.committed) {
     // The status line is out: what the ledger keeps is what the caller saw.
     job.progress.status = 200;
-    job.caller.failStream(failure);
+    job.caller.failStream(failure, job.progress.mark);
   } else {
     job.progress.status = statusOf(failure);
     job.caller.refuse(failure, refusalHeaders(job));
@@ -115,7 +115,14 @@ function refusedBy(job: Job, fault: Fault): Failure {
   const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
   const status =
     fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
-  return { kind: 'upstream-refused', status, message: fault.message, provider, param: fault.param ?? null };
+  return {
+    kind: 'upstream-refused',
+    status,
+    message: fault.message,
+    provider,
+    param: fault.param ?? null,
+    ...(fault.code !== undefined && { code: fault.code }),
+  };
 }
 
 function failed(job: Job): Failure {

@@ -8,9 +8,9 @@ export const azureOpenAi = openAiLike({
   id: 'azure-openai',
   title: 'Azure OpenAI',
   baseUrl: null,
-  baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1', '/openai'],
+  baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1/responses', '/openai/v1', '/openai'],
   auth: 'api-key',
-  paths: { models: null },
+  paths: { models: null, responses: '/openai/v1/responses' },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },

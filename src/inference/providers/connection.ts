@@ -1,3 +1,4 @@
+import type { DialectId } from '../dialects/dialect.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
@@ -12,6 +13,10 @@ export interface ProviderConnection {
   basePath: string;
   /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
   chatPath: string | null;
+  /** `basePath` + the path of the Responses format; null when it is not spoken. */
+  responsesPath: string | null;
+  /** What it is asked in; the first one for callers of yet another. */
+  dialects: readonly DialectId[];
   apiVersion: string | null;
   /** By credential id (`name#0`…). At least one, also for a service that needs no key. */
   credentials: ReadonlyMap<string, CredentialHeaders>;
@@ -42,6 +47,8 @@ export interface ConnectionFacts {
   /** The operator's extra headers; they win over the provider's. */
   headers: Readonly<Record<string, string>>;
   apiVersion: string | null;
+  /** The operator's word on what it speaks; null or absent takes what its type speaks. */
+  dialects?: readonly DialectId[] | null;
 }
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
@@ -75,7 +82,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] || null, extra.headers));
   }
 
-  const { chat } = provider.paths;
+  const { chat, responses } = provider.paths;
+  const dialects = dialectsOf(facts);
   const { host, hostname } = new URL(base.origin);
   const parts = {
     name,
@@ -83,6 +91,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     origin: base.origin,
     basePath: base.path,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
+    responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
+    dialects,
     apiVersion: facts.apiVersion,
     credentials,
     beta: extra.headers.get('anthropic-beta') ?? null,
@@ -93,6 +103,16 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     ...[...extra.headers].filter(([header]) => secretHeader.test(header)).map(([, value]) => value),
   ];
   return { ok: true, connection: withHidden(parts, known) };
+}
+
+/** What of the operator's list the type can speak; a server of another address speaks its type's own, unless said. */
+function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
+  const { dialect, speaksToo = [], paths } = provider;
+  if (dialects === undefined || dialects === null) {
+    return baseUrl === null || baseUrl === provider.baseUrl ? [dialect, ...speaksToo] : [dialect];
+  }
+  const spoken = dialects.filter((one) => one === dialect || (one === 'openai-responses' && Boolean(paths.responses)));
+  return spoken.length > 0 ? spoken : [dialect];
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {

@@ -1,3 +1,4 @@
+import type { DialectId } from '../dialects/dialect.ts';
 import type { ProviderConnection } from './connection.ts';
 import { printable } from './header-safe.ts';
 
@@ -16,6 +17,8 @@ export interface UpstreamCallFacts {
   /** Upstream model id; only providers that put it in the path look at it. */
   model: string;
   answer: 'whole' | 'stream';
+  /** What the body is written in; absent: the provider's own. */
+  dialect?: DialectId;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -32,7 +35,7 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   const base = call.answer === 'stream' ? credential.stream : credential.whole;
   return {
     origin: connection.origin,
-    path: connection.chatPath ?? modelPath(connection, call.model),
+    path: pathOf(connection, call),
     headers: withCallerHeaders(connection, base, call.callerHeaders),
   };
 }
@@ -42,6 +45,11 @@ export function encodeGet(connection: ProviderConnection, path: string): Upstrea
   const [credential] = connection.credentials.values();
   if (credential === undefined) throw new Error(`${connection.name} has no credential`);
   return { origin: connection.origin, path, headers: credential.get };
+}
+
+function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {
+  if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
+  return connection.chatPath ?? modelPath(connection, call.model);
 }
 
 function modelPath(connection: ProviderConnection, model: string): string {

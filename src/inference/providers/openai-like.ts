@@ -26,6 +26,7 @@ export interface OpenAiLikeFacts {
   quirks?: Partial<ProviderQuirks>;
   errors?: readonly ErrorRule[];
   chatPath?: NonNullable<Provider['chatPath']>;
+  speaksToo?: Provider['speaksToo'];
 }
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
@@ -35,14 +36,15 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     title: facts.title,
     dialect: 'openai-chat',
     baseUrl: facts.baseUrl,
-    baseSuffixes: facts.baseSuffixes ?? ['/chat/completions'],
+    baseSuffixes: facts.baseSuffixes ?? ['/chat/completions', '/responses'],
     auth: facts.auth ?? 'bearer',
     envKey: facts.envKey ?? null,
     local: facts.local ?? false,
-    paths: { chat: '/chat/completions', models: '/models', ...facts.paths },
+    paths: { chat: '/chat/completions', responses: '/responses', models: '/models', ...facts.paths },
     headers: facts.headers ?? {},
     quirks: { ...openAiQuirks, ...facts.quirks },
     errors: facts.errors ?? [],
+    ...(facts.speaksToo === undefined ? {} : { speaksToo: facts.speaksToo }),
     ...(facts.chatPath === undefined ? {} : { chatPath: facts.chatPath }),
   };
 }

@@ -6,6 +6,7 @@ export const openai = openAiLike({
   title: 'OpenAI',
   baseUrl: 'https://api.openai.com/v1',
   envKey: 'OPENAI_API_KEY',
+  speaksToo: ['openai-responses'],
   errors: [
     // Said of the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },

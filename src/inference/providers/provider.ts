@@ -9,6 +9,8 @@ export interface Provider {
   title: string;
   /** What it speaks. */
   dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages'>;
+  /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. */
+  speaksToo?: readonly DialectId[];
   /** Base URL without a trailing slash; null when the configuration must give one. */
   baseUrl: string | null;
   /** Ends of a pasted base URL that `paths` would repeat: taken off, longest first. */
@@ -35,6 +37,8 @@ export interface Provider {
 export interface ProviderPaths {
   /** Below the base URL; null when the service does not chat. */
   chat: string | null;
+  /** Below the base URL; null or absent when the service does not know OpenAI's Responses format at all. */
+  responses?: string | null;
   /** Below the base URL; null when there is no list of what can be called. */
   models: string | null;
   /** From the origin, for a list that does not stand below the base URL; wins over `models`. */

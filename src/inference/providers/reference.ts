@@ -31,7 +31,8 @@ export function providersReference(): string {
 }
 
 function addressRow(provider: Provider): string {
-  const speaks = provider.paths.chat === null ? 'embeddings, rerank' : provider.dialect;
+  const speaks =
+    provider.paths.chat === null ? 'embeddings, rerank' : [provider.dialect, ...(provider.speaksToo ?? [])].join(', ');
   return row([
     code(provider.id),
     provider.title,

@@ -5,7 +5,7 @@ import type { Health } from './health.ts';
 import { backAtMs, type Lane, type LaneState, reasonOf, type Standing, standingOf } from './lane.ts';
 import { type Pickable, pick } from './pick.ts';
 import type { RouteCandidate, RouteQuery } from './route.ts';
-import type { Target } from './target.ts';
+import { dialectFor, type Target } from './target.ts';
 
 const noLanes: readonly Lane[] = [];
 
@@ -99,7 +99,7 @@ export function survey(
     const tier = scope === 'any' ? choice.tier + choice.tries * tierPerTry : choice.tier;
     if (choice.unfit !== null || tier > found.tier) continue;
     if (scope !== 'any' && choice.spent) continue;
-    if (scope === 'own-dialect' && choice.target.dialect !== query.callerDialect) continue;
+    if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
     if (!findLane(choice, tier, scope, found, query, random, nowMs)) continue;
     if (tier < found.tier) {
       found.tier = tier;

@@ -9,7 +9,7 @@ import { backAtMs, type Lane } from './lane.ts';
 import { pick } from './pick.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type { AttemptEnd, ExhaustedReason, Route, RouteAttempt, RouteQuery, RouteStep, Verdict } from './route.ts';
-import type { Credential, Target } from './target.ts';
+import { type Credential, dialectFor, type Target } from './target.ts';
 
 export interface RouteDeps {
   health: Health;
@@ -123,9 +123,12 @@ class LiveRoute implements Route {
 
   /** Found out only while encoding, nothing was sent: as if it had been filtered, with all that speak alike. */
   #withdraw(live: LiveAttempt): void {
-    const { dialect } = live.target;
+    const { callerDialect } = this.#query;
+    const dialect = dialectFor(live.target, callerDialect);
     for (const choice of this.#choices) {
-      if (choice.unfit === null && choice.target.dialect === dialect) choice.cannot(`asked this in ${dialect}`);
+      if (choice.unfit === null && dialectFor(choice.target, callerDialect) === dialect) {
+        choice.cannot(`asked this in ${dialect}`);
+      }
     }
     live.choice.picked = null;
     this.#attempts.splice(this.#attempts.indexOf(live), 1);
@@ -144,7 +147,9 @@ class LiveRoute implements Route {
         this.#over = 'attempts-spent';
         return;
       case 'caller_fault': {
-        const maybeOurs = live.target.dialect !== this.#query.callerDialect && (end.status ?? 400) === 400;
+        const maybeOurs =
+          dialectFor(live.target, this.#query.callerDialect) !== this.#query.callerDialect &&
+          (end.status ?? 400) === 400;
         if (maybeOurs && this.#secondOpinion === 'none') this.#secondOpinion = 'wanted';
         else this.#over = 'caller-fault';
         return;

@@ -10,7 +10,9 @@ export interface Target {
   /** 1 is tried first. */
   priority: number;
   weight: number;
+  /** What it is asked in, unless the caller speaks one of `alsoSpeaks`. */
   dialect: DialectId;
+  alsoSpeaks?: readonly DialectId[];
   credentials: readonly Credential[];
   capabilities: Capabilities;
   timeouts: Timeouts;
@@ -25,6 +27,11 @@ export interface Target {
   stream: boolean;
   /** Extra top-level body fields the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
+}
+
+/** What a target is asked in for a caller of `callerDialect`: the same, when it speaks that. */
+export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, callerDialect: string): DialectId {
+  return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
 }
 
 export interface Credential {
