@@ -95,7 +95,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const stores = await openStores({ config, folder, clock, onTrouble }).catch(orGiveUp);
   opened.push(stores.close);
   const { ledger, counters } = stores;
-  const secret = config.storage.secret ?? ensureSecret(folder, () => randomBytes(32).toString('base64'));
+  const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));
+  const secret = config.storage.secret ?? (await generatedSecret().catch(orGiveUp));
   const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log }).catch(orGiveUp);
   opened.push(callers.stop);
   const { ring, plans } = callers;

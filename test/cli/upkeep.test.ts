@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
@@ -38,6 +38,28 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     const { code, ok, find } = await doctorIn(cwd);
     assert.deepEqual([code, ok], [1, false]);
     assert.match(find('config').message, /culvert\.yaml:1:1 servr: .*did you mean 'server'/);
+  });
+
+  test('doctor says what is wrong with a data folder that is none, rather than fail on it', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), `${free}storage: { data_dir: ./data }\n`);
+    writeFileSync(join(cwd, 'data'), '');
+    const { code, ok, find } = await doctorIn(cwd);
+    assert.deepEqual([code, ok], [1, false]);
+    assert.match(find('data folder').message, /data is a file$/);
+    assert.equal(find('disk').state === 'problem', false);
+  });
+
+  test('a secret that was cut short keeps the server from starting, in one sentence', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), free);
+    mkdirSync(join(cwd, '.culvert'), { mode: 0o700 });
+    writeFileSync(join(cwd, '.culvert', 'secret'), 'short\n', { mode: 0o600 });
+    assert.match((await doctorIn(cwd)).find('storage secret').message, /is cut short$/);
+    const { code, stderr } = await runCommand(['start'], { cwd });
+    assert.equal(code, 1);
+    assert.match(stderr, /^\S*secret holds fewer than 32 bytes: put back the one that was there[^\n]*\.\n$/);
+    assert.equal(existsSync(join(cwd, '.culvert', 'lock')), false);
   });
 
   test('doctor knows the server that runs, and a database or state that is gone', async (t) => {

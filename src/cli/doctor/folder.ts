@@ -40,11 +40,20 @@ export function freeDiskFinding(freeBytes: number): Finding {
   return freeBytes < diskBytesGood ? warning('disk', message, fix) : ok('disk', message);
 }
 
-/** When anything in the folder was last written, wall-clock ms; null when there is nothing. */
+/** When anything in the folder was last written, wall-clock ms; null when there is nothing, or it cannot be listed. */
 export function newestFileMs(folder: DataFolder): number | null {
-  if (!existsSync(folder.path)) return null;
-  const times = readdirSync(folder.path).map((name) => statSync(join(folder.path, name), { throwIfNoEntry: false }));
+  const times = filesIn(folder.path).map((name) => statSync(join(folder.path, name), { throwIfNoEntry: false }));
   return times.reduce<number | null>((newest, file) => Math.max(newest ?? 0, file?.mtimeMs ?? 0) || null, null);
+}
+
+/** What is wrong with a folder that cannot be listed is a finding of its own. */
+function filesIn(path: string): string[] {
+  try {
+    accessSync(path, constants.R_OK | constants.X_OK);
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
 }
 
 /**

@@ -48,7 +48,7 @@ export function ensureAdminKey(folder: DataFolder, mint: () => string): { key: s
 /**
  * What stored data is encrypted and links are signed with where `storage.secret` is not configured: made by `mint` at
  * the first start, kept in `secret` which only its owner reads. Without it nothing sealed can be opened again, so a
- * backup needs it too. Throws for a file that holds less than 32 bytes: to replace it would lose what it opens.
+ * backup needs it too. Throws `SecretCutShort` for a file that holds less than 32 bytes: to replace it would lose what it opens.
  */
 export function ensureSecret(folder: DataFolder, mint: () => string): string {
   const file = join(folder.path, 'secret');
@@ -59,7 +59,7 @@ export function ensureSecret(folder: DataFolder, mint: () => string): string {
     return secret;
   }
   if (Buffer.byteLength(kept) < secretBytesMin) {
-    throw new Error(
+    throw new SecretCutShort(
       `${file} holds fewer than ${secretBytesMin} bytes: put back the one that was there, or remove it to begin anew`,
     );
   }
@@ -81,3 +81,6 @@ export function readIfThere(file: string): string | undefined {
     throw error;
   }
 }
+
+/** The message says what to do. */
+export class SecretCutShort extends Error {}

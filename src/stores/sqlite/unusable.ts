@@ -1,4 +1,5 @@
 import { NewerSchema } from '../migration.ts';
+import { SecretCutShort } from './data-folder.ts';
 import { sqliteCode } from './database.ts';
 
 /**
@@ -7,7 +8,7 @@ import { sqliteCode } from './database.ts';
  */
 export function whyUnusable(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  if (error instanceof NewerSchema) return `${error.message}.`;
+  if (error instanceof NewerSchema || error instanceof SecretCutShort) return `${error.message}.`;
   const file = 'path' in error && typeof error.path === 'string' ? error.path : null;
   const hint = 'Mend it, or name another data folder (storage.data_dir).';
   const code = sqliteCode(error);
