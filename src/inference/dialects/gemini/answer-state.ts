@@ -1,0 +1,202 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { faultOfError, readError } from './errors.ts';
+import { finishReasonOf } from './finish-reason.ts';
+import { callersName } from './function-name.ts';
+import { usageOf } from './usage.ts';
+import { stringOr, vendor } from './wire.ts';
+
+interface Candidate {
+  calls: number;
+  /** Text, a call or a refusal was told. */
+  said: boolean;
+  /** A thought was told and no proof of it yet. */
+  openThought: boolean;
+  /** A part came that no other dialect can carry, such as a picture. */
+  unsayable: boolean;
+  finished: boolean;
+}
+
+const candidatesMax = 16;
+const callsMax = 256;
+
+/** Google's chunks, one parsed object at a time, as neutral events. Never throws, whatever it is given. */
+export interface AnswerState {
+  /** Appends what `data` says; `unreadable` when it is no object of this format. */
+  read(data: JsonObject, events: NeutralEvent[]): 'read' | 'unreadable';
+  /**
+   * At the end of the bytes, which is the format's only end mark: `end` if every candidate has told why it stopped,
+   * else a fault.
+   */
+  finish(events: NeutralEvent[]): void;
+  readonly over: boolean;
+}
+
+export function createAnswerState(): AnswerState {
+  const candidates = new Map<number, Candidate>();
+  let started = false;
+  let idPrefix = 'call_';
+
+  function start(data: JsonObject, events: NeutralEvent[]): void {
+    if (started) return;
+    started = true;
+    const id = stringOr(data.responseId, null);
+    // Ids that we make must differ between the turns of a conversation.
+    if (id !== null) idPrefix = `call_${id.replace(/[^\w-]/g, '_').slice(0, 32)}_`;
+    events.push({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
+  }
+
+  function candidateAt(choice: number): Candidate | null {
+    let candidate = candidates.get(choice);
+    if (candidate === undefined) {
+      if (candidates.size >= candidatesMax) return null;
+      candidate = { calls: 0, said: false, openThought: false, unsayable: false, finished: false };
+      candidates.set(choice, candidate);
+    }
+    return candidate;
+  }
+
+  function readPart(part: JsonObject, candidate: Candidate, choice: number, events: NeutralEvent[]): void {
+    const signature = stringOr(part.thoughtSignature ?? part.thought_signature, '');
+    if (isObject(part.functionCall)) {
+      readCall(part.functionCall, signature, candidate, choice, events);
+      return;
+    }
+    if (typeof part.text === 'string') {
+      if (part.text !== '') {
+        const kind = part.thought === true ? 'reasoning-delta' : 'text-delta';
+        if (kind === 'text-delta') candidate.said = true;
+        else candidate.openThought = true;
+        events.push({ type: kind, choice, text: part.text });
+      }
+    } else if (isObject(part.inlineData) || isObject(part.fileData)) candidate.unsayable = true;
+    prove(signature, candidate, choice, events);
+  }
+
+  /** A proof without a thought shown before it has nowhere to stand; off a call, Google does without it. */
+  function prove(signature: string, candidate: Candidate, choice: number, events: NeutralEvent[]): void {
+    if (signature === '' || !candidate.openThought) return;
+    candidate.openThought = false;
+    events.push({ type: 'reasoning-signature', choice, signature, vendor });
+  }
+
+  function readCall(
+    called: JsonObject,
+    signature: string,
+    candidate: Candidate,
+    choice: number,
+    events: NeutralEvent[],
+  ): void {
+    if (candidate.calls >= callsMax) return;
+    prove(signature, candidate, choice, events);
+    const call = candidate.calls++;
+    candidate.said = true;
+    const id = stringOr(called.id, '') || `${idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
+    const name = callersName(stringOr(called.name, ''));
+    const proof = signature === '' ? {} : { signature, vendor };
+    events.push({ type: 'tool-call-start', choice, call, id, name, ...proof });
+    const argumentsJson = isObject(called.args) ? JSON.stringify(called.args) : '{}';
+    events.push({ type: 'tool-call-delta', choice, call, argumentsJson });
+  }
+
+  function cite(metadata: JsonValue | undefined, choice: number, events: NeutralEvent[]): void {
+    if (!isObject(metadata)) return;
+    const sources = metadata.citationSources ?? metadata.citations;
+    if (!Array.isArray(sources)) return;
+    for (const source of sources) {
+      if (!isObject(source) || typeof source.uri !== 'string') continue;
+      events.push({
+        type: 'citation',
+        choice,
+        citation: { type: 'citation', url: source.uri, title: stringOr(source.title, '') },
+      });
+    }
+  }
+
+  function readCandidate(data: JsonObject, events: NeutralEvent[]): void {
+    const choice = typeof data.index === 'number' && Number.isSafeInteger(data.index) ? Math.max(0, data.index) : 0;
+    const candidate = candidateAt(choice);
+    if (candidate === null || candidate.finished) return;
+    const parts = isObject(data.content) ? data.content.parts : undefined;
+    if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) readPart(part, candidate, choice, events);
+    cite(data.citationMetadata, choice, events);
+    const word = stringOr(data.finishReason, '');
+    const reason = finishReasonOf(word, candidate.calls);
+    if (reason === null) return;
+    if (reason === 'broken' || (word === 'OTHER' && !candidate.said)) {
+      return fail(`The model's answer broke off (${word})${messageOf(data.finishMessage)}.`, events);
+    }
+    if (!candidate.said && candidate.unsayable) {
+      return fail('The model answered with a picture or file, which this format cannot carry.', events);
+    }
+    finishCandidate(candidate, choice, reason, `The provider withheld the answer (${word}).`, events);
+  }
+
+  function finishCandidate(
+    candidate: Candidate,
+    choice: number,
+    reason: FinishReason,
+    why: string,
+    events: NeutralEvent[],
+  ): void {
+    candidate.finished = true;
+    if (reason === 'content-filter' && !candidate.said) events.push({ type: 'refusal-delta', choice, text: why });
+    events.push({ type: 'finish', choice, reason, stopSequence: null });
+  }
+
+  function fail(message: string, events: NeutralEvent[]): void {
+    state.over = true;
+    events.push({ type: 'failed', fault: fault('malformed', message) });
+  }
+
+  // A plain field: an accessor in a literal would make a hidden class for every answer, which holds it until a full GC.
+  const state = {
+    over: false,
+    read(data: JsonObject, events: NeutralEvent[]): 'read' | 'unreadable' {
+      if (state.over) return 'read';
+      const error = readError(data);
+      if (error !== null) {
+        state.over = true;
+        events.push({ type: 'failed', fault: faultOfError(error) });
+        return 'read';
+      }
+      const usage = usageOf(data.usageMetadata);
+      const blocked = isObject(data.promptFeedback) ? stringOr(data.promptFeedback.blockReason, '') : '';
+      if (!Array.isArray(data.candidates) && usage === null && blocked === '') return 'unreadable';
+      start(data, events);
+      if (Array.isArray(data.candidates)) {
+        for (const candidate of data.candidates) {
+          if (isObject(candidate) && !state.over) readCandidate(candidate, events);
+        }
+      }
+      if (state.over) return 'read';
+      if (blocked !== '' && candidates.size === 0) {
+        const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
+        finishCandidate(candidateAt(0)!, 0, 'content-filter', why, events);
+      }
+      if (usage !== null) events.push({ type: 'usage', usage });
+      return 'read';
+    },
+    finish(events: NeutralEvent[]): void {
+      if (state.over) return;
+      state.over = true;
+      const unfinished = [...candidates.values()].some((candidate) => !candidate.finished);
+      if (candidates.size > 0 && !unfinished) events.push({ type: 'end' });
+      else events.push({ type: 'failed', fault: fault('truncated', 'the answer ended without a finishReason') });
+    },
+  };
+  return state;
+}
+
+const finishMessageCharsMax = 500;
+
+function messageOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' && value !== '' ? `: ${value.slice(0, finishMessageCharsMax)}` : '';
+}
+
+function secondsOf(value: JsonValue | undefined): number | null {
+  if (typeof value !== 'string' || value.length > 40) return null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
+}

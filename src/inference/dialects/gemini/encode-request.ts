@@ -1,0 +1,135 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { NeutralRequest } from '../../neutral/request.ts';
+import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { encodeContents } from './encode-contents.ts';
+import { encodeThinking } from './encode-thinking.ts';
+import { encodeTools } from './encode-tools.ts';
+import { type Encoding, lose, refuse } from './encoding.ts';
+import { rulesOf } from './model-rules.ts';
+import { narrowSchema } from './narrow-schema.ts';
+import { type GenerateContentBody, type GenerationConfig, vendor } from './wire.ts';
+
+/**
+ * A neutral request as the body of `generateContent`; model and streaming stand in the path. Losses are named by
+ * OpenAI's fields. Refused: what would change the result (logprobs, n > 1, an answer in audio, a required search, a
+ * format that cannot be had). Safety settings are left at Google's default.
+ */
+export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
+  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
+  refuseUnsupported(request, encoding);
+  const { system, contents } = encodeContents(request.messages, encoding);
+  const tools = encodeTools(request, encoding);
+  const config = generationConfig(request, target, encoding);
+  if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
+  const own = request.extensions?.[vendor];
+  const body: GenerateContentBody & JsonObject = { ...own, contents, ...tools };
+  if (system.length > 0) body.systemInstruction = { parts: system };
+  const kept = isObject(own?.generationConfig) ? own.generationConfig : {};
+  if (Object.keys(config).length > 0) body.generationConfig = { ...kept, ...config };
+  dropHints(request, encoding);
+  for (const name of target.omit) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    lose(encoding, name, 'unsupported');
+  }
+  return { ok: true, value: { body, losses: encoding.losses } };
+}
+
+/** What an operator writes for a target joins `generationConfig` instead of replacing all that the caller asked. */
+export function withOperatorFields(body: JsonObject, fields: Readonly<Record<string, unknown>>): JsonObject {
+  const joined: JsonObject = { ...body, ...(fields as JsonObject) };
+  if (isObject(body.generationConfig) && isObject(fields.generationConfig)) {
+    joined.generationConfig = { ...body.generationConfig, ...fields.generationConfig };
+  }
+  return joined;
+}
+
+function refuseUnsupported(request: NeutralRequest, encoding: Encoding): void {
+  if ((request.n ?? 1) > 1) refuse(encoding, 'n', 'The provider of this model gives one choice at a time.');
+  if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
+    refuse(encoding, 'logprobs', 'The provider of this model gives no log probabilities.');
+  }
+  const openai = request.extensions?.['openai-chat'];
+  const modalities = openai?.modalities ?? request.hints?.modalities;
+  if (Array.isArray(modalities) && modalities.includes('audio')) {
+    refuse(encoding, 'modalities', 'The provider of this model does not answer in audio here.');
+  }
+  if (openai?.web_search_options !== undefined || request.hints?.web_search_options !== undefined) {
+    refuse(encoding, 'web_search_options', 'Web search in the answer is not available for this model here.');
+  }
+}
+
+const temperatureMax = 2;
+const stopMax = 5;
+const int32Max = 2 ** 31 - 1;
+
+function generationConfig(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): GenerationConfig {
+  const config: GenerationConfig = {};
+  const { temperature, topP, topK, seed } = request;
+  if (temperature !== undefined) {
+    config.temperature = Math.min(temperature, temperatureMax);
+    if (temperature > temperatureMax) lose(encoding, 'temperature', 'clamped');
+  }
+  if (topP !== undefined) config.topP = topP;
+  if (topK !== undefined) config.topK = topK;
+  if (seed !== undefined) {
+    if (Number.isSafeInteger(seed) && Math.abs(seed) <= int32Max) config.seed = seed;
+    else lose(encoding, 'seed', 'unsupported');
+  }
+  const limit = maxTokensOf(request, target, encoding);
+  if (limit !== null) config.maxOutputTokens = limit;
+  const stop = stopOf(request, encoding);
+  if (stop.length > 0) config.stopSequences = stop;
+  encodePenalties(request, config, encoding);
+  encodeFormat(request, config, encoding);
+  const thinking = encodeThinking(request.reasoning, encoding);
+  if (thinking !== null) config.thinkingConfig = thinking;
+  return config;
+}
+
+function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number | null {
+  const wanted = request.maxOutputTokens ?? null;
+  const limit = target.maxOutputTokens;
+  if (wanted === null || limit === null || wanted <= limit) return wanted;
+  lose(encoding, 'max_tokens', 'clamped');
+  return limit;
+}
+
+function stopOf({ stop }: NeutralRequest, encoding: Encoding): string[] {
+  const kept = (stop ?? []).filter((sequence) => sequence !== '').slice(0, stopMax);
+  if (kept.length < (stop ?? []).length) lose(encoding, 'stop', 'narrowed');
+  return kept;
+}
+
+function encodePenalties(request: NeutralRequest, config: GenerationConfig, encoding: Encoding): void {
+  const { presencePenalty, frequencyPenalty } = request;
+  // 0 is the default: leaving it out says the same. Thinking models answer 400 "Penalty is not enabled".
+  if (presencePenalty !== undefined && presencePenalty !== 0) {
+    if (encoding.rules.penalties) config.presencePenalty = presencePenalty;
+    else lose(encoding, 'presence_penalty', 'unsupported');
+  }
+  if (frequencyPenalty !== undefined && frequencyPenalty !== 0) {
+    if (encoding.rules.penalties) config.frequencyPenalty = frequencyPenalty;
+    else lose(encoding, 'frequency_penalty', 'unsupported');
+  }
+}
+
+function encodeFormat(request: NeutralRequest, config: GenerationConfig, encoding: Encoding): void {
+  const format = request.responseFormat;
+  if (format === undefined || format.type === 'text') return;
+  config.responseMimeType = 'application/json';
+  if (format.type === 'json-object') return;
+  const { schema, narrowed } = narrowSchema(format.schema);
+  if (narrowed) lose(encoding, 'response_format.json_schema.schema', 'narrowed');
+  config.responseJsonSchema = schema;
+}
+
+function dropHints(request: NeutralRequest, encoding: Encoding): void {
+  if (request.logitBias !== undefined) lose(encoding, 'logit_bias', 'unsupported');
+  if (request.user !== undefined && request.user !== '') lose(encoding, 'user', 'unsupported');
+  for (const name in request.hints) lose(encoding, name, 'unsupported');
+  for (const dialect in request.extensions) {
+    if (dialect === vendor) continue;
+    for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
+  }
+}

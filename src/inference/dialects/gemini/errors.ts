@@ -1,0 +1,153 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Fault, FaultClass } from '../../neutral/outcome.ts';
+import type { UpstreamError } from '../dialect.ts';
+
+const messageCharsMax = 2_000;
+const detailsMax = 32;
+const nameless = 'An error without a description.';
+
+/**
+ * Reads `{error: {code, message, status, details}}` (google.rpc.Status), alone or as the first of an array, as streams
+ * asked without `alt=sse` send it. `code` is the ErrorInfo's reason where there is one (`API_KEY_INVALID`), else the
+ * status; a quota of a whole day is told apart as `RESOURCE_EXHAUSTED_PER_DAY`.
+ */
+export function readError(body: unknown): UpstreamError | null {
+  const holder: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isObject(holder)) return null;
+  const error = holder.error;
+  if (typeof error === 'string') return { message: error.slice(0, messageCharsMax), code: '', param: null };
+  if (!isObject(error)) return null;
+  const details = Array.isArray(error.details) ? error.details.slice(0, detailsMax).filter(isObject) : [];
+  const message = typeof error.message === 'string' ? error.message.slice(0, messageCharsMax) : '';
+  const code = codeOf(error, details);
+  const read: UpstreamError = { message: message || code || nameless, code, param: blamedField(details) };
+  const retryAfterMs = retryDelayMs(details);
+  if (retryAfterMs !== null) read.retryAfterMs = retryAfterMs;
+  return read;
+}
+
+function codeOf(error: JsonObject, details: readonly JsonObject[]): string {
+  const status =
+    typeof error.status === 'string' ? error.status : typeof error.code === 'number' ? `${error.code}` : '';
+  if (status === 'RESOURCE_EXHAUSTED' || status === '429') {
+    return violations(details).some(({ quotaId }) => typeof quotaId === 'string' && /PerDay/i.test(quotaId))
+      ? 'RESOURCE_EXHAUSTED_PER_DAY'
+      : 'RESOURCE_EXHAUSTED';
+  }
+  const reason = details.find((detail) => isOf(detail, 'ErrorInfo'))?.reason;
+  return typeof reason === 'string' && reason !== '' ? reason.slice(0, 100) : status;
+}
+
+function violations(details: readonly JsonObject[]): JsonObject[] {
+  const list = details.find((detail) => isOf(detail, 'QuotaFailure'))?.violations;
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+function isOf(detail: JsonObject, type: string): boolean {
+  return typeof detail['@type'] === 'string' && detail['@type'].endsWith(`google.rpc.${type}`);
+}
+
+/** The field of the body that we sent, where Google names it; its spelling is not the caller's. */
+function blamedField(details: readonly JsonObject[]): string | null {
+  const list = details.find((detail) => isOf(detail, 'BadRequest'))?.fieldViolations;
+  const first: JsonValue | undefined = Array.isArray(list) ? list[0] : undefined;
+  return isObject(first) && typeof first.field === 'string' && first.field !== '' ? first.field.slice(0, 200) : null;
+}
+
+/** RetryInfo's `"34.07s"`. Google sends no Retry-After with it. */
+function retryDelayMs(details: readonly JsonObject[]): number | null {
+  const delay = details.find((detail) => isOf(detail, 'RetryInfo'))?.retryDelay;
+  const match = typeof delay === 'string' ? /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(delay) : null;
+  return match === null ? null : Math.ceil(Number(match[1]) * 1_000);
+}
+
+/** The fault of an error inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
+export function faultOfError(error: UpstreamError): Fault {
+  return {
+    class: classOfGeminiError(200, error),
+    status: null,
+    message: error.message,
+    param: error.param,
+    retryAfterMs: error.retryAfterMs ?? null,
+  };
+}
+
+const classByCode: ReadonlyMap<string, FaultClass> = new Map([
+  ['API_KEY_INVALID', 'bad_credential'],
+  ['API_KEY_EXPIRED', 'bad_credential'],
+  ['API_KEY_SERVICE_BLOCKED', 'bad_credential'],
+  ['SERVICE_DISABLED', 'bad_credential'],
+  ['CONSUMER_INVALID', 'bad_credential'],
+  ['CONSUMER_SUSPENDED', 'bad_credential'],
+  ['UNAUTHENTICATED', 'bad_credential'],
+  ['BILLING_DISABLED', 'quota_exhausted'],
+  ['RESOURCE_EXHAUSTED_PER_DAY', 'quota_exhausted'],
+  ['INTERNAL', 'transient'],
+  ['UNAVAILABLE', 'transient'],
+  ['DEADLINE_EXCEEDED', 'transient'],
+  ['CANCELLED', 'transient'],
+  ['ABORTED', 'transient'],
+  ['UNKNOWN', 'transient'],
+]);
+
+// Every 429 of Google's says "check your plan and billing details": that alone means nothing.
+const spent =
+  /limit: 0\b|credits? (?:is|are) depleted|spending (?:cap|limit)|enable billing|billing (?:is|has been) disabled/i;
+const aboutKey = /\bapi[ _]key\b/i;
+const aboutRegion = /user location is not supported|not available in your (?:country|region|location)/i;
+const aboutFile = /\bfile\b|\bcachedcontent\b/i;
+const aboutModel = /\bmodels?\b/i;
+
+/**
+ * Class of a Google error by HTTP status and code. `status` 200 means an error inside a successful answer, where the
+ * code alone decides.
+ */
+export function classOfGeminiError(status: number, error: UpstreamError | null): FaultClass {
+  const code = error?.code ?? '';
+  const message = error?.message ?? '';
+  if (aboutRegion.test(message)) return 'region_blocked';
+  if (code !== 'INTERNAL' && spent.test(message)) return 'quota_exhausted';
+  const byCode = classByCode.get(code);
+  if (byCode !== undefined) return byCode;
+  return classOfStatus(status >= 400 ? status : (statusByCode.get(code) ?? (Number(code) || 0)), message);
+}
+
+const statusByCode: ReadonlyMap<string, number> = new Map([
+  ['INVALID_ARGUMENT', 400],
+  ['FAILED_PRECONDITION', 400],
+  ['OUT_OF_RANGE', 400],
+  ['PERMISSION_DENIED', 403],
+  ['NOT_FOUND', 404],
+  ['ALREADY_EXISTS', 409],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['UNIMPLEMENTED', 501],
+]);
+
+function classOfStatus(status: number, message: string): FaultClass {
+  switch (status) {
+    case 400:
+      return aboutKey.test(message) ? 'bad_credential' : 'caller_fault';
+    case 401:
+      return 'bad_credential';
+    case 402:
+      return 'quota_exhausted';
+    case 403:
+      if (aboutFile.test(message)) return 'caller_fault';
+      return aboutModel.test(message) ? 'model_unavailable' : 'bad_credential';
+    case 404:
+      return aboutFile.test(message) && !aboutModel.test(message) ? 'caller_fault' : 'model_unavailable';
+    case 405:
+    case 410:
+    case 501:
+      return 'model_unavailable';
+    case 429:
+      return 'rate_limited';
+    case 451:
+      return 'region_blocked';
+    default:
+      if (status >= 500 || status === 408 || status === 425 || status === 499 || (status >= 300 && status < 400)) {
+        return 'transient';
+      }
+      return status >= 400 ? 'caller_fault' : 'malformed';
+  }
+}

@@ -1,0 +1,82 @@
+import type { ThinkingLevel } from './wire.ts';
+
+/** Where the generations of models differ in what they take. */
+export interface ModelRules {
+  /** How thinking is asked for: not at all, by tokens (2.5), by a word (3 and later). */
+  thinking: 'none' | 'budget' | 'level';
+  /** Bounds of a budget; `min` is what "off" comes down to. */
+  budget: { min: number; max: number };
+  /** Words for thinking that it takes. */
+  levels: readonly ThinkingLevel[];
+  /** Gives and demands ids of calls, and a signature on the first call of each step of the running turn. */
+  signedCalls: boolean;
+  /** Pictures may stand inside the result of a tool. */
+  mediaInResults: boolean;
+  /** Takes a schema for the answer beside tools. */
+  formatBesideTools: boolean;
+  systemInstruction: boolean;
+  /** `presencePenalty`, `frequencyPenalty`. */
+  penalties: boolean;
+}
+
+const newest: ModelRules = {
+  thinking: 'level',
+  budget: { min: 0, max: 0 },
+  levels: ['LOW', 'MEDIUM', 'HIGH'],
+  signedCalls: true,
+  mediaInResults: true,
+  formatBesideTools: true,
+  systemInstruction: true,
+  penalties: false,
+};
+
+const older: ModelRules = {
+  ...newest,
+  thinking: 'none',
+  levels: [],
+  signedCalls: false,
+  mediaInResults: false,
+  formatBesideTools: false,
+  penalties: true,
+};
+
+const known = new Map<string, ModelRules>();
+/** Patterns let callers make up models: at the bound the map begins anew. */
+const rememberedModelsMax = 1_000;
+
+/** By the upstream's model id; an unknown one is taken to be of the newest generation. */
+export function rulesOf(model: string): ModelRules {
+  const found = known.get(model);
+  if (found !== undefined) return found;
+  if (known.size >= rememberedModelsMax) known.clear();
+  const rules = read(model.slice(model.lastIndexOf('/') + 1).toLowerCase());
+  known.set(model, rules);
+  return rules;
+}
+
+const numbered = /^gemini-(\d{1,2})(?:\.(\d{1,2}))?-(pro|flash-lite|flash|ultra)/;
+
+function read(id: string): ModelRules {
+  // Answers 400 "Developer instruction is not enabled".
+  if (id.startsWith('gemma-')) return { ...older, systemInstruction: !/^gemma-[123]/.test(id) };
+  const parsed = numbered.exec(id);
+  // `gemini-flash-latest` and whatever is called otherwise.
+  if (parsed === null) return newest;
+  const major = Number(parsed[1]);
+  const version = major + Number(parsed[2] ?? 0) / 100;
+  const size = parsed[3]!;
+  if (version < 2.05) return older;
+  if (major < 3) return { ...older, thinking: 'budget', budget: budgetOf(size), penalties: false };
+  return { ...newest, levels: levelsOf(version, size) };
+}
+
+/** https://ai.google.dev/gemini-api/docs/thinking: Pro cannot be kept from thinking. */
+function budgetOf(size: string): ModelRules['budget'] {
+  if (size === 'pro') return { min: 128, max: 32_768 };
+  return { min: 0, max: 24_576 };
+}
+
+function levelsOf(version: number, size: string): readonly ThinkingLevel[] {
+  if (size === 'flash-lite' || (size === 'flash' && version < 3.07)) return ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
+  return size === 'pro' && version < 3.01 ? ['LOW', 'HIGH'] : newest.levels;
+}

@@ -1,0 +1,111 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+
+/** What `responseJsonSchema` takes (Gemini API reference, GenerationConfig); the rest it refuses or ignores. */
+const taken: ReadonlySet<string> = new Set([
+  '$id',
+  '$defs',
+  '$ref',
+  '$anchor',
+  'type',
+  'format',
+  'title',
+  'description',
+  'enum',
+  'items',
+  'prefixItems',
+  'minItems',
+  'maxItems',
+  'minimum',
+  'maximum',
+  'anyOf',
+  'oneOf',
+  'properties',
+  'additionalProperties',
+  'required',
+  'propertyOrdering',
+]);
+/** They hold nobody to anything. */
+const remarks: ReadonlySet<string> = new Set([
+  '$schema',
+  '$comment',
+  'default',
+  'example',
+  'examples',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+]);
+
+export interface NarrowedSchema {
+  schema: JsonObject;
+  /** A caller's keyword was left out or changed: the answer may be one that the caller's schema refuses. */
+  narrowed: boolean;
+}
+
+/** The schema as Google's structured output takes it; the caller's object is not changed. */
+export function narrowSchema(schema: JsonObject): NarrowedSchema {
+  const run = { narrowed: false };
+  return { schema: narrow(schema, run), narrowed: run.narrowed };
+}
+
+function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
+  if (typeof schema.$ref === 'string') return reference(schema, schema.$ref, run);
+  const kept: [string, JsonValue][] = [];
+  const dropped: string[] = [];
+  for (const [key, value] of Object.entries(withoutLoneAllOf(schema))) {
+    if (value === undefined || remarks.has(key)) continue;
+    if (key === 'definitions' || key === '$defs') kept.push(['$defs', narrowNamed(value, run)]);
+    else if (key === 'properties') kept.push([key, narrowNamed(value, run)]);
+    else if (key === 'const' && isName(value)) kept.push(['enum', [value]]);
+    else if (!taken.has(key) || (key === 'enum' && !(Array.isArray(value) && value.every(isName))))
+      dropped.push(`${key}: ${JSON.stringify(value)}`);
+    else if (key === 'enum') kept.push([key, value]);
+    else kept.push([key, narrowValue(value, run)]);
+  }
+  if (dropped.length > 0) {
+    run.narrowed = true;
+    const at = kept.findIndex(([key]) => key === 'description');
+    const said = at < 0 ? '' : `${String(kept[at]![1])} `;
+    if (at >= 0) kept.splice(at, 1);
+    // The model reads what cannot hold it.
+    kept.push(['description', `${said}(${dropped.join(', ')})`]);
+  }
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return Object.fromEntries(kept);
+}
+
+/** Beside `$ref` only members that begin with `$` are taken. */
+function reference(schema: JsonObject, target: string, run: { narrowed: boolean }): JsonObject {
+  const kept: [string, JsonValue][] = [['$ref', target.replace(/^#\/definitions\//, '#/$defs/')]];
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === '$defs' || key === 'definitions') kept.push(['$defs', narrowNamed(value ?? null, run)]);
+    else if (key !== '$ref' && key !== 'description' && key !== 'title' && !remarks.has(key)) run.narrowed = true;
+  }
+  return Object.fromEntries(kept);
+}
+
+/** Generators write `allOf: [one]` to hang a description on a reference: that says the one. */
+function withoutLoneAllOf(schema: JsonObject): JsonObject {
+  const { allOf, ...rest } = schema;
+  if (!Array.isArray(allOf) || allOf.length !== 1 || !isObject(allOf[0])) return schema;
+  const [one] = allOf;
+  if (Object.keys(one).some((key) => rest[key] !== undefined)) return schema;
+  if (one.$ref === undefined) return { ...rest, ...one };
+  return Object.keys(rest).every((key) => key === 'description' || key === 'title' || remarks.has(key))
+    ? { ...one }
+    : schema;
+}
+
+function isName(value: JsonValue): boolean {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+function narrowValue(value: JsonValue, run: { narrowed: boolean }): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => narrowValue(item, run));
+  return isObject(value) ? narrow(value, run) : value;
+}
+
+function narrowNamed(value: JsonValue, run: { narrowed: boolean }): JsonValue {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, narrowValue(inner ?? null, run)]));
+}

@@ -1,0 +1,59 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { faultOfError, readError } from './errors.ts';
+import { usageOf } from './usage.ts';
+
+const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
+
+/** Reads usage, errors and the end out of an answer that is forwarded as bytes; a chunk is many tokens here. */
+export function readInPassing(): PassingReader {
+  const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0 };
+  let textChars = 0;
+
+  function look(data: JsonObject): boolean {
+    seen.usage = usageOf(data.usageMetadata) ?? seen.usage;
+    if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
+    let says = false;
+    for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {
+      if (!isObject(candidate)) continue;
+      if (typeof candidate.finishReason === 'string') seen.terminal = true;
+      const parts = isObject(candidate.content) ? candidate.content.parts : undefined;
+      for (const part of Array.isArray(parts) ? parts : []) {
+        if (!isObject(part)) continue;
+        if (typeof part.text === 'string') textChars += part.text.length;
+        if (isObject(part.functionCall)) textChars += JSON.stringify(part.functionCall).length;
+        says ||= typeof part.text === 'string' ? part.text !== '' : Object.keys(part).length > 0;
+      }
+    }
+    seen.outputTokensSeen = estimatedTokens(textChars);
+    return says;
+  }
+
+  return {
+    seen,
+    step(event) {
+      let data: unknown;
+      try {
+        data = JSON.parse(event.data);
+      } catch {
+        return nothing;
+      }
+      if (!isObject(data)) return nothing;
+      const error = readError(data);
+      if (error !== null) return { content: false, fault: faultOfError(error), usageOnly: false };
+      return look(data) ? content : nothing;
+    },
+    whole(body): Fault | null {
+      if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
+      const error = readError(body);
+      if (error !== null) return faultOfError(error);
+      look(body);
+      return seen.terminal ? null : fault('malformed', 'the answer has no candidates');
+    },
+  };
+}
