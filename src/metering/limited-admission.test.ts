@@ -3,105 +3,10 @@ import { test } from 'node:test';
 import type { Principal } from '../auth/principal.ts';
 import { configSchema } from '../config/schema.ts';
 import { fakeClock } from '../kernel/clock.ts';
-import { type Failure, FailureError, type QuotaExceeded } from '../kernel/failure.ts';
-import type { Admission, Admitted, Claim, Reservation } from './admission.ts';
+import type { Admitted } from './admission.ts';
 import { createPlanBook } from './create-plan-book.ts';
-import type { ReservationRow } from './ledger.ts';
+import { type Asked, alone, exceeded, metered, startMs } from './limited-admission.fixture.ts';
 import { createLimitedAdmission } from './limited-admission.ts';
-import { createMemoryCounters } from './memory-counters.ts';
-import { createSettledLimits } from './settled-limits.ts';
-
-const startMs = Date.parse('2026-01-02T03:00:00Z');
-const alone: Principal = {
-  keyId: 'k',
-  keyName: 'laptop',
-  tenant: 'dev/laptop',
-  account: 'dev',
-  plan: 'p',
-  allowedModels: null,
-  limits: null,
-};
-
-interface Way {
-  tier?: string | null;
-  costMilli?: number;
-  principal?: Principal;
-}
-
-/** An admission over real counters, a ledger that can be broken, and a clock that the test moves. */
-function metered(plan: Record<string, unknown>, more: Record<string, unknown> = {}) {
-  const clock = fakeClock(startMs);
-  const rows: ReservationRow[] = [];
-  const seen: string[] = [];
-  let book = createPlanBook({ config: configSchema.parse({ plans: { p: plan }, ...more }), stored: [] });
-  let ledgerFailure: Failure | null = null;
-  const counters = createMemoryCounters({ clock, books: { buckets: () => [], recentCalls: () => [] } });
-  const observe = (_: unknown, limits: readonly { id: string }[], states: readonly { used: number }[]) =>
-    void seen.push(limits.map(({ id }, i) => `${id} ${states[i]?.used}`).join(', '));
-  const admission: Admission = createLimitedAdmission({
-    counters,
-    plans: () => book,
-    bootId: 'boot-1',
-    clock,
-    observe,
-    ledger: {
-      async open(row) {
-        if (ledgerFailure !== null) throw new FailureError(ledgerFailure);
-        rows.push(row);
-      },
-    },
-  });
-  let ids = 0;
-  const admit = (principal = alone) => {
-    const arrival = { requestId: `req_${++ids}`, form: 'openai' } as const;
-    return admission.admit(principal, 'one', arrival) as Admitted | Failure;
-  };
-  const claimOf = (admitted: Admitted, { tier = null, costMilli = 1_000, principal = alone }: Way): Claim => ({
-    requestId: `req_${ids}`,
-    principal,
-    admitted,
-    endpoint: 'chat',
-    alias: 'small',
-    tier,
-    costMilli,
-    inputTokensEstimate: 10,
-    atMs: clock.wallMs(),
-  });
-  return {
-    clock,
-    rows,
-    seen,
-    counters,
-    admission,
-    admit,
-    claimOf,
-    settled: createSettledLimits({ counters, plans: () => book, observe }),
-    change: (next: Record<string, unknown>) => {
-      book = createPlanBook({ config: configSchema.parse({ plans: { p: next }, ...more }), stored: [] });
-    },
-    breakLedger: (failure: Failure | null) => {
-      ledgerFailure = failure;
-    },
-    async reserve(way: Way = {}): Promise<Reservation | Failure> {
-      const admitted = admit(way.principal);
-      if (admitted.kind !== 'admitted') return admitted;
-      try {
-        return await admission.reserve(claimOf(admitted, way));
-      } finally {
-        admitted.release();
-      }
-    },
-  };
-}
-
-function exceeded(answer: { kind: string }): QuotaExceeded {
-  assert.equal(answer.kind, 'quota-exceeded', JSON.stringify(answer));
-  return answer as QuotaExceeded;
-}
-
-function shownHeaders(list: readonly string[]): Record<string, string> {
-  return Object.fromEntries(list.flatMap((text, i) => (i % 2 === 0 ? [[text, list[i + 1]!]] : [])));
-}
 
 test('an exempt call takes nothing, is answered without a promise and carries no limit headers', () => {
   const { admission } = metered({ rpm: 1 });
@@ -145,7 +50,7 @@ test('a full window says used, allowed and the instant at which the next request
   assert.equal((await reserve()).kind, 'reserved');
 });
 
-const wordings: [plan: Record<string, unknown>, way: Way, limit: string, window: string | null, words: RegExp][] = [
+const wordings: [plan: Record<string, unknown>, way: Asked, limit: string, window: string | null, words: RegExp][] = [
   [
     { rpm: 1 },
     {},
@@ -309,60 +214,4 @@ test('limits are observed after each hold, and those paid afterwards again after
   settled(first, { costMilli: 1_000, tokens: 120, usdNano: 0 }, claim);
   await new Promise(setImmediate);
   assert.deepEqual(seen, ['5h 1000, tokens:week 0', 'tokens:week 120']);
-});
-
-test('headers after the entry tell the minute, those of the reservation everything once', async () => {
-  const { admit, admission, claimOf, clock } = metered({ rpm: 60, windows: { '5h': 50, week: 300 }, tpm: 400 });
-  const admitted = admit();
-  assert.ok(admitted.kind === 'admitted');
-  assert.deepEqual(shownHeaders(admitted.headers), {
-    'ratelimit-policy': '"minute";q=60;w=60',
-    ratelimit: '"minute";r=59;t=61',
-    'x-ratelimit-limit-requests': '60',
-    'x-ratelimit-remaining-requests': '59',
-    'x-ratelimit-reset-requests': '1m1s',
-  });
-  clock.advance(200);
-  const reserved = await admission.reserve(claimOf(admitted, { costMilli: 1_050 }));
-  assert.ok(reserved.kind === 'reserved');
-  assert.deepEqual(shownHeaders(reserved.headers), {
-    'ratelimit-policy':
-      '"minute";q=60;w=60, "5h";q=50;w=18000, "week";q=300;w=604800, "tokens:minute";q=400;qu="tokens";w=60',
-    ratelimit: '"minute";r=59;t=61, "5h";r=48;t=18060, "week";r=298;t=608400, "tokens:minute";r=400',
-    'x-ratelimit-limit-requests': '60',
-    'x-ratelimit-remaining-requests': '59',
-    'x-ratelimit-reset-requests': '1m1s',
-    'x-ratelimit-limit-tokens': '400',
-    'x-ratelimit-remaining-tokens': '400',
-  });
-  const names = reserved.headers.filter((_, i) => i % 2 === 0);
-  assert.equal(new Set(names).size, names.length);
-});
-
-test("Anthropic's form has its own names, and instants for resets", () => {
-  const { admission } = metered({ rpm: 60 });
-  const admitted = admission.admit(alone, 'one', { requestId: 'r', form: 'anthropic' }) as Admitted;
-  const { 'ratelimit-policy': _, ratelimit: __, ...own } = shownHeaders(admitted.headers);
-  assert.deepEqual(own, {
-    'anthropic-ratelimit-requests-limit': '60',
-    'anthropic-ratelimit-requests-remaining': '59',
-    'anthropic-ratelimit-requests-reset': '2026-01-02T03:01:01Z',
-  });
-});
-
-test('a 429 carries the limit that was reached, beside the minute that the request did count in', async () => {
-  const { reserve } = metered({ rpm: 60, windows: { '5h': 1 } });
-  await reserve();
-  const headers = shownHeaders(exceeded(await reserve()).headers ?? []);
-  assert.equal(headers.ratelimit, '"minute";r=58;t=61, "5h";r=0;t=18060');
-  assert.equal(headers['x-ratelimit-limit-requests'], '1');
-  assert.equal(headers['x-ratelimit-remaining-requests'], '0');
-  assert.equal(headers['x-ratelimit-reset-requests'], '5h1m0s');
-});
-
-test('without any limit there are no headers', async () => {
-  const { reserve } = metered({ rpm: 'off' });
-  const reserved = await reserve();
-  assert.ok(reserved.kind === 'reserved');
-  assert.deepEqual(reserved.headers, []);
 });
