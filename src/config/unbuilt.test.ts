@@ -49,8 +49,8 @@ test('other keys of later parts pass with a warning that names the part', () => 
     ['vectors: { memory: 2gb }', 'vectors: has no effect yet: it comes with part 4 (vectors)'],
     ['tools: { scrape: { render: never } }', 'tools: has no effect yet: it comes with part 6 (web tools)'],
     [
-      'providers: { g: { type: gemini, api_key: x } }',
-      'providers.g.type: has no effect yet: it comes with part 3 (Gemini)',
+      'providers: { g: { type: gemini, api_key: x, dialects: [openai-chat] } }',
+      'providers.g: is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     ],
     [
       'telemetry: { otlp: "http://127.0.0.1:4318" }',
@@ -74,7 +74,7 @@ test('other keys of later parts pass with a warning that names the part', () => 
   }
   assert.deepEqual(
     check(
-      'telemetry: { log: { bodies: false } }\nadmin: { dashboard: false }\nproviders: { a: { type: anthropic, dialects: [anthropic-messages] }, b: { type: openai, dialects: [openai-chat] } }',
+      'telemetry: { log: { bodies: false } }\nadmin: { dashboard: false }\nproviders: { a: { type: anthropic, dialects: [anthropic-messages] }, b: { type: openai, dialects: [openai-chat] }, c: { type: gemini, dialects: [gemini] } }',
     ),
     {
       ok: true,

@@ -36,9 +36,7 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('server.upload_limit', 'part 5 (audio and images)'),
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
   refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
-  warn('providers.*.type', 'part 3 (Gemini)', (value) => value === 'gemini'),
   warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
-  warn('providers.*.dialects.*', 'part 3 (dialects)', (value) => value === 'gemini'),
   {
     path: ['providers', '*'],
     action: 'warn',
@@ -118,9 +116,14 @@ function saysAnotherDialect(provider: unknown): boolean {
   if (typeof provider !== 'object' || provider === null || !('type' in provider) || !('dialects' in provider)) {
     return false;
   }
-  const others = provider.type === 'anthropic' ? ['openai-chat', 'openai-responses'] : ['anthropic-messages'];
-  const { dialects } = provider;
-  return Array.isArray(dialects) && others.some((other) => dialects.includes(other));
+  const { type, dialects } = provider;
+  const spoken =
+    type === 'anthropic'
+      ? ['anthropic-messages']
+      : type === 'gemini'
+        ? ['gemini']
+        : ['openai-chat', 'openai-responses'];
+  return Array.isArray(dialects) && dialects.some((one) => !spoken.includes(one));
 }
 
 function isNot(built: string) {

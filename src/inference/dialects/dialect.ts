@@ -175,7 +175,7 @@ export interface UpstreamError {
   /** Its code or type, such as `insufficient_quota`, `overloaded_error`; '' when none. */
   code: string;
   param: string | null;
-  /** Ms that its body asks to wait, unclamped, where the headers do not say so. */
+  /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
 }
 

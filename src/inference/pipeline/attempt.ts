@@ -1,8 +1,10 @@
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import type { UpstreamError } from '../dialects/dialect.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { classifyError } from '../providers/classify.ts';
 import { encodeUpstream } from '../providers/encode.ts';
 import { scrub } from '../providers/scrub.ts';
+import { coolingMs } from '../routing/cooldown.ts';
 import { retryAfterMs } from '../routing/retry-after.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
 import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
@@ -294,9 +296,15 @@ export class Attempt implements UpstreamObserver {
           : `answered ${status}: ${scrub(error.message, this.#provider.connection)}`,
       param: error?.param ?? null,
       ...(error !== null && plainCode.test(error.code) && { code: error.code }),
-      retryAfterMs:
-        this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs()),
+      retryAfterMs: this.#retryAfterMs(error),
     };
+  }
+
+  /** The headers' word, else the body's. */
+  #retryAfterMs(error: UpstreamError | null): number | null {
+    const said =
+      this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs());
+    return said ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs));
   }
 
   /** A fault found inside a 200: its words come from the upstream too. */

@@ -113,14 +113,16 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
   const quirks = quirksOf(providerOf(order.provider)!, order.model);
-  const encoded = upstreamDialectOf(order.dialect).encodeRequest(neutral, {
+  const dialect = upstreamDialectOf(order.dialect);
+  const encoded = dialect.encodeRequest(neutral, {
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
     omit: quirks.omit,
   });
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
-  const fitted = applyQuirks({ ...encoded.value.body, ...(order.body as object) }, quirks);
+  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
+  const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
   return {
     ok: true,
     value: {

@@ -1,5 +1,6 @@
 import { anthropicMessages } from '../dialects/anthropic-messages/index.ts';
 import type { CallerDialect, DialectId, UpstreamDialect } from '../dialects/dialect.ts';
+import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
@@ -10,6 +11,7 @@ const callerDialects: Partial<Record<DialectId, CallerDialect>> = {
 const upstreamDialects: Partial<Record<DialectId, UpstreamDialect>> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
+  gemini,
 };
 
 /** Throws for a dialect that no route or provider of this version names. */

@@ -3,6 +3,7 @@ import { azureOpenAi } from './azure-openai.ts';
 import { cohere } from './cohere.ts';
 import { deepseek } from './deepseek.ts';
 import { fireworks } from './fireworks.ts';
+import { gemini } from './gemini.ts';
 import { groq } from './groq.ts';
 import { jina } from './jina.ts';
 import { llamacpp } from './llamacpp.ts';
@@ -22,6 +23,7 @@ export const catalog: readonly Provider[] = [
   openai,
   anthropic,
   azureOpenAi,
+  gemini,
   groq,
   mistral,
   openrouter,

@@ -1,8 +1,9 @@
 import { classOfAnthropicError } from '../dialects/anthropic-messages/errors.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
+import { classOfGeminiError } from '../dialects/gemini/errors.ts';
 import { classOfError } from '../dialects/openai-chat/error-class.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
-import type { Classify, ErrorRule } from './provider.ts';
+import type { Classify, ErrorRule, Provider } from './provider.ts';
 
 /**
  * The class of an upstream's error: the provider's own rules first, in order, then what its dialect means by it.
@@ -10,8 +11,14 @@ import type { Classify, ErrorRule } from './provider.ts';
  */
 export const classifyError: Classify = (provider, status, error): FaultClass => {
   for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
-  return provider.dialect === 'anthropic-messages' ? classOfAnthropicError(status, error) : classOfError(status, error);
+  return classOfDialect[provider.dialect](status, error);
 };
+
+const classOfDialect = {
+  'openai-chat': classOfError,
+  'anthropic-messages': classOfAnthropicError,
+  gemini: classOfGeminiError,
+} as const satisfies Record<Provider['dialect'], (status: number, error: UpstreamError | null) => FaultClass>;
 
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
 const matchedCharsMax = 2_000;

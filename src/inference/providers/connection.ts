@@ -215,6 +215,7 @@ function authHeader(auth: ProviderAuth, secret: string): [string, string] | null
       return ['authorization', `Bearer ${secret}`];
     case 'x-api-key':
     case 'api-key':
+    case 'x-goog-api-key':
       return [auth, secret];
     case 'none':
       return null;

@@ -49,13 +49,13 @@ export function encodeGet(connection: ProviderConnection, path: string): Upstrea
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {
   if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
-  return connection.chatPath ?? modelPath(connection, call.model);
+  return connection.chatPath ?? modelPath(connection, call);
 }
 
-function modelPath(connection: ProviderConnection, model: string): string {
+function modelPath(connection: ProviderConnection, { model, answer }: UpstreamCallFacts): string {
   const { provider } = connection;
   if (provider.chatPath === undefined) throw new Error(`${provider.id} does not chat`);
-  return connection.basePath + provider.chatPath(model, { apiVersion: connection.apiVersion });
+  return connection.basePath + provider.chatPath(model, { apiVersion: connection.apiVersion, answer });
 }
 
 /**

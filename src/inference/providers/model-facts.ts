@@ -27,7 +27,7 @@ function family(pattern: RegExp, contextWindow: number, maxOutputTokens: number,
 }
 
 /**
- * First match decides. Sources: platform.openai.com/docs/models, platform.claude.com/docs (models overview).
+ * First match decides. Sources: platform.openai.com/docs/models, platform.claude.com/docs (models overview), ai.google.dev/gemini-api/docs/models.
  * What those do not say is not here: `capabilities`, `context_window` and `max_output_tokens` of a target state it.
  */
 const families: readonly Family[] = [
@@ -47,6 +47,13 @@ const families: readonly Family[] = [
   family(/^claude-(sonnet-4|3-7-sonnet)(-\d{8}|-latest|-0|$)/, 200_000, 64_000, 'vision tools reasoning'),
   family(/^claude-3-5-(sonnet|haiku)/, 200_000, 8_192, 'vision tools'),
   family(/^claude-3-(opus|haiku|sonnet)/, 200_000, 4_096, 'vision tools'),
+  family(
+    /^gemini-(2\.5|3(\.\d+)?)-(pro|flash|flash-lite)(-preview|-latest|-\d|$)/,
+    1_048_576,
+    65_536,
+    'vision tools reasoning',
+  ),
+  family(/^gemini-2\.0-(flash|flash-lite)(-\d|$)/, 1_048_576, 8_192, 'vision tools'),
 ];
 
 /** Facts of a model by its upstream id (`gpt-4o`, `openai/gpt-4o`); null for one that is not in the table. */

@@ -8,7 +8,7 @@ export interface Provider {
   /** What it is called in messages to people. */
   title: string;
   /** What it speaks. */
-  dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages'>;
+  dialect: Extract<DialectId, 'openai-chat' | 'anthropic-messages' | 'gemini'>;
   /** What it speaks beside that at its own base URL; elsewhere `dialects` of the configuration says. */
   speaksToo?: readonly DialectId[];
   /** Base URL without a trailing slash; null when the configuration must give one. */
@@ -28,8 +28,8 @@ export interface Provider {
   quirks: ProviderQuirks;
   /** Wins over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];
-  /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments). */
-  chatPath?: (model: string, options: { apiVersion: string | null }) => string;
+  /** Path and query for a model, where it is not simply `paths.chat` (Azure's deployments, Google's methods). */
+  chatPath?: (model: string, options: { apiVersion: string | null; answer: 'whole' | 'stream' }) => string;
   /** What can be called, out of `GET paths.models`' body. Default: `readModelList`, which knows every shape so far. */
   listModels?: (body: unknown) => DiscoveredModel[];
 }
@@ -45,7 +45,7 @@ export interface ProviderPaths {
   originModels?: string;
 }
 
-export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'none';
+export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'none';
 
 /** Where a service differs from OpenAI's API; see `openAiQuirks` for one that does not. */
 export interface ProviderQuirks {

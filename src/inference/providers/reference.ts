@@ -18,7 +18,7 @@ export function providersReference(): string {
     '',
     '## What each takes',
     '',
-    'Beyond the fields that every one of them takes. For `anthropic` the conversion decides field by field.',
+    'Beyond the fields that every one of them takes. For `anthropic` and `gemini` the conversion decides field by field.',
     '',
     '| type | left out | translated | `n` > 1 in one call | `logprobs` | `seed` | JSON Schema | usage in streams |',
     '|---|---|---|---|---|---|---|---|',
@@ -48,6 +48,7 @@ const authWords = {
   bearer: '`Authorization: Bearer`',
   'x-api-key': '`x-api-key`',
   'api-key': '`api-key`',
+  'x-goog-api-key': '`x-goog-api-key`',
   none: 'none',
 } as const satisfies Record<Provider['auth'], string>;
 

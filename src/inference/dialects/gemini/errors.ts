@@ -54,11 +54,13 @@ function blamedField(details: readonly JsonObject[]): string | null {
   return isObject(first) && typeof first.field === 'string' && first.field !== '' ? first.field.slice(0, 200) : null;
 }
 
+const retryDelayMaxMs = 5 * 60_000;
+
 /** RetryInfo's `"34.07s"`. Google sends no Retry-After with it. */
 function retryDelayMs(details: readonly JsonObject[]): number | null {
   const delay = details.find((detail) => isOf(detail, 'RetryInfo'))?.retryDelay;
   const match = typeof delay === 'string' ? /^(\d{1,6}(?:\.\d{1,9})?)s$/.exec(delay) : null;
-  return match === null ? null : Math.ceil(Number(match[1]) * 1_000);
+  return match === null ? null : Math.min(Math.ceil(Number(match[1]) * 1_000), retryDelayMaxMs);
 }
 
 /** The fault of an error inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */

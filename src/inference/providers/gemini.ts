@@ -1,0 +1,71 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { openAiQuirks } from './openai-like.ts';
+import type { DiscoveredModel, Provider } from './provider.ts';
+import { listedModelsMax } from './read-model-list.ts';
+
+/**
+ * https://ai.google.dev/api. Model and streaming stand in the path. The converter decides what can be said; the quirks
+ * only tell routing what a target of this provider can do: several candidates and log probabilities are refused by
+ * most models.
+ */
+export const gemini: Provider = {
+  id: 'gemini',
+  title: 'Google Gemini',
+  dialect: 'gemini',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  baseSuffixes: ['/models', '/openai'],
+  auth: 'x-goog-api-key',
+  envKey: 'GEMINI_API_KEY',
+  local: false,
+  paths: { chat: '/models', models: '/models?pageSize=1000' },
+  headers: {},
+  quirks: { ...openAiQuirks, nativeN: false, logprobs: false },
+  // Its own errors are the dialect's.
+  errors: [],
+  chatPath: (model, { answer }) =>
+    `/${resourceOf(model)}:${answer === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  listModels,
+};
+
+/** `gemini-2.5-flash`, `models/gemini-2.5-flash` or `tunedModels/mine`. */
+function resourceOf(model: string): string {
+  const parts = /^(models|tunedModels)\/(.+)$/s.exec(model);
+  return parts === null ? `models/${segment(model)}` : `${parts[1]}/${segment(parts[2]!)}`;
+}
+
+// A pattern alias lets callers shape the model: `..` must not climb out of /models/.
+function segment(model: string): string {
+  return /^\.*$/.test(model) ? '-' : encodeURIComponent(model.toWellFormed());
+}
+
+/** `{models: [{name: "models/…", supportedGenerationMethods, inputTokenLimit, outputTokenLimit}]}` */
+function listModels(body: unknown): DiscoveredModel[] {
+  if (!isObject(body) || !Array.isArray(body.models)) return [];
+  return body.models.slice(0, listedModelsMax).flatMap((row) => (isObject(row) ? readRow(row) : []));
+}
+
+const listedId = /^models\/([A-Za-z0-9][\w.:-]{0,199})$/;
+/** They answer in sound or over a socket, which `generateContent` as it is asked here does not give. */
+const elsewhere = /-tts\b|-native-audio|-live\b|\blive-/;
+
+function readRow(row: JsonObject): DiscoveredModel[] {
+  const id = typeof row.name === 'string' ? listedId.exec(row.name)?.[1] : undefined;
+  const methods = row.supportedGenerationMethods;
+  if (id === undefined || !Array.isArray(methods) || elsewhere.test(id)) return [];
+  const type = methods.includes('generateContent')
+    ? /-image\b/.test(id)
+      ? 'image'
+      : 'chat'
+    : methods.includes('embedContent')
+      ? 'embedding'
+      : null;
+  if (type === null) return [];
+  const model: DiscoveredModel = { id, type };
+  if (isCount(row.inputTokenLimit)) model.contextWindow = row.inputTokenLimit;
+  if (isCount(row.outputTokenLimit)) model.maxOutputTokens = row.outputTokenLimit;
+  return [model];
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0;
+}
