@@ -1,13 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
+import { closeBatchRows, closeDelayMs, closeRetryMs } from '../ledger-waits.ts';
 import { isRowsFault } from './database.ts';
 import { reasonOf } from './unavailable.ts';
 
-/** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
-export const closeRetryMs = 30_000;
-/** Nobody waits for a close, so closes are written many at a time. */
-const closeBatchRows = 32;
-const closeDelayMs = 20;
 const batchRowsMax = 500;
 const firstRetryMs = 50;
 const retryMaxMs = 1_000;

@@ -1,12 +1,8 @@
-import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
+import { notRecorded, openTimeoutMs, queuedOpensMax } from '../ledger-waits.ts';
 import { isRowsFault } from './database.ts';
 import { reasonOf } from './unavailable.ts';
 
-/** A reservation that is not committed by then is refused (design §11), queueing and connecting included. */
-export const openTimeoutMs = 250;
-/** Waiting rows beyond these are refused: memory stays bounded while PostgreSQL is away. */
-const queuedOpensMax = 20_000;
 const batchRowsMax = 500;
 const firstRetryMs = 25;
 /** While PostgreSQL is away it is asked again this often at least, so that service is back a second after it. */
@@ -152,7 +148,7 @@ export function createOpenQueue(
   function tooLate(one: Waiting): void {
     // On its way: `send` finds it answered and sees to it.
     if (one.state === 'queued' && one.maybeWritten) observer.onUnwanted(one.row.requestId);
-    settle(one, unavailable(fault));
+    settle(one, notRecorded(fault));
   }
 
   function settleDrain(): void {
@@ -163,8 +159,8 @@ export function createOpenQueue(
 
   return {
     open(row) {
-      if (refusal !== null) return Promise.reject(unavailable(refusal));
-      if (waiting >= queuedOpensMax) return Promise.reject(unavailable('too many requests wait'));
+      if (refusal !== null) return Promise.reject(notRecorded(refusal));
+      if (waiting >= queuedOpensMax) return Promise.reject(notRecorded('too many requests wait'));
       return new Promise((resolve, reject) => {
         const one: Waiting = {
           row,
@@ -189,11 +185,4 @@ export function createOpenQueue(
     },
     queued: () => waiting,
   };
-}
-
-function unavailable(reason: string): FailureError {
-  return new FailureError({
-    kind: 'quota-unavailable',
-    message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
-  });
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { FailureError } from '../../kernel/failure.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
+import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
 import { createTroubleReport, ledgerWords } from '../tell-trouble.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
-import { closeRetryMs, createCloseQueue } from './ledger-closes.ts';
+import { createCloseQueue } from './ledger-closes.ts';
 import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
 import { createOpenQueue } from './ledger-opens.ts';
 import { pruneLedger } from './ledger-prune.ts';
@@ -97,12 +97,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   return {
     open(row) {
       if (reserved.size + closes.queued() >= reservedMax)
-        return Promise.reject(
-          new FailureError({
-            kind: 'quota-unavailable',
-            message: 'The usage ledger has too many requests open, so this one was not sent. Retry it.',
-          }),
-        );
+        return Promise.reject(notRecorded('too many requests are open'));
       return opens.open(row);
     },
     close(event) {

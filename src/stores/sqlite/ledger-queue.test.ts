@@ -4,7 +4,8 @@ import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { crashedEvent } from '../../metering/crashed.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
-import { closeRetryMs, createLedgerQueue, openTimeoutMs } from './ledger-queue.ts';
+import { closeRetryMs, openTimeoutMs } from '../ledger-waits.ts';
+import { createLedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 const busy = 5;

@@ -1,25 +1,21 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
+import {
+  closeBatchRows,
+  closeDelayMs,
+  closeRetryMs,
+  notRecorded,
+  openTimeoutMs,
+  queuedOpensMax,
+} from '../ledger-waits.ts';
 import { isPassing, sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
-/** A reservation that is not committed by then is refused (design §11). */
-export const openTimeoutMs = 250;
-/** A close that cannot be written is kept in memory this long; then the next start charges the estimate. */
-export const closeRetryMs = 30_000;
-/** Waiting rows beyond these are refused (opens) or given up (closes): memory stays bounded while the disk is away. */
-const queuedOpensMax = 20_000;
+/** Beyond these, opens are refused and closes given up: memory stays bounded while the disk is away. */
 const reservedMax = 200_000;
 const queuedClosesMax = 100_000;
 /** Rows in one commit: about 3 ms of the loop. */
 const batchRowsMax = 500;
-/**
- * Nobody waits for a close, so closes are written many at a time: that halves the commits (measured: 19 µs a request
- * against 32 at one open a turn). Dying within the delay leaves reservations that are charged at their estimate.
- */
-const closeBatchRows = 32;
-const closeDelayMs = 20;
 /**
  * A commit costs 11 µs whatever it holds, so fewer opens than these wait for others, up to three turns of the loop
  * (measured at c=10: 118-127 µs of CPU a request without, 7 less with two turns, 15-20 with three). Where no other
@@ -233,7 +229,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     const late = opens.filter((open) => nowMs - open.sinceMs >= openTimeoutMs);
     if (late.length > 0) {
       opens = opens.filter((open) => nowMs - open.sinceMs < openTimeoutMs);
-      for (const open of late) open.reject(unavailable(reason));
+      for (const open of late) open.reject(notRecorded(reason));
     }
     while (closes.length > 0 && nowMs - closes[0]!.sinceMs >= closeRetryMs) drop(closes.shift()!, reason);
   }
@@ -255,9 +251,9 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
 
   return {
     open(row) {
-      if (refusal !== null) return Promise.reject(unavailable(refusal));
+      if (refusal !== null) return Promise.reject(notRecorded(refusal));
       if (opens.length >= queuedOpensMax || reserved.size >= reservedMax)
-        return Promise.reject(unavailable('too many requests are open'));
+        return Promise.reject(notRecorded('too many requests are open'));
       return new Promise((resolve, reject) => {
         opens.push({ row, sinceMs: clock.monotonicMs(), key: 0, resolve, reject });
         schedule();
@@ -304,10 +300,3 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
 }
 
 const noCloses: WaitingClose[] = [];
-
-function unavailable(reason: string): FailureError {
-  return new FailureError({
-    kind: 'quota-unavailable',
-    message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
-  });
-}
