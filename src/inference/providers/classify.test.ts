@@ -45,6 +45,33 @@ describe('status alone, for every provider', () => {
 });
 
 const byProvider: Readonly<Record<string, readonly Row[]>> = {
+  gemini: [
+    [400, { code: 'API_KEY_INVALID', message: 'API key not valid. Please pass a valid API key.' }, 'bad_credential'],
+    [400, { code: 'INVALID_ARGUMENT', message: 'API key expired. Please renew the API key.' }, 'bad_credential'],
+    [
+      400,
+      { code: 'FAILED_PRECONDITION', message: 'User location is not supported for the API use.' },
+      'region_blocked',
+    ],
+    [400, { code: 'FAILED_PRECONDITION', message: 'Please enable billing on your project.' }, 'quota_exhausted'],
+    [400, { code: 'INVALID_ARGUMENT', message: 'The input token count exceeds the maximum' }, 'caller_fault'],
+    [403, { code: 'PERMISSION_DENIED', message: 'You do not have permission to access the File x' }, 'caller_fault'],
+    [403, { code: 'SERVICE_DISABLED', message: 'Generative Language API has not been used' }, 'bad_credential'],
+    [404, { code: 'NOT_FOUND', message: 'models/x is not found for API version v1beta' }, 'model_unavailable'],
+    [
+      429,
+      { code: 'RESOURCE_EXHAUSTED', message: 'You exceeded your current quota, please check your plan and billing' },
+      'rate_limited',
+    ],
+    [429, { code: 'RESOURCE_EXHAUSTED_PER_DAY', message: 'You exceeded your current quota' }, 'quota_exhausted'],
+    [429, { code: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded for metric: x, limit: 0' }, 'quota_exhausted'],
+    [499, { code: 'CANCELLED' }, 'transient'],
+    [503, { code: 'UNAVAILABLE', message: 'The model is overloaded.' }, 'transient'],
+    [200, { code: 'UNAVAILABLE', message: 'The model is overloaded.' }, 'transient'],
+    [200, { code: 'INVALID_ARGUMENT' }, 'caller_fault'],
+    [200, { code: '503' }, 'transient'],
+    [200, null, 'malformed'],
+  ],
   openai: [
     [429, { code: 'insufficient_quota', message: 'You exceeded your current quota' }, 'quota_exhausted'],
     [429, { code: 'rate_limit_exceeded' }, 'rate_limited'],

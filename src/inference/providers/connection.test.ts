@@ -5,6 +5,7 @@ import { azureOpenAi } from './azure-openai.ts';
 import { catalog, providerOf, providersInEnvironment } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
 import { encodeGet, encodeUpstream } from './encode.ts';
+import { gemini } from './gemini.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 
@@ -113,6 +114,40 @@ test('S2 a model name cannot leave the deployments’ path', () => {
     const { path } = encodeUpstream(connection, { ...call, model });
     assert.match(path, /^\/openai\/deployments\/[^/?#\s]+\/chat\/completions\?api-version=1$/);
     assert.equal(new URL(path, connection.origin).pathname.split('/').length, 6, model);
+  }
+});
+
+test('Google: model and streaming stand in the path, the key in its own header', () => {
+  const connection = connect({ provider: gemini });
+  const whole = encodeUpstream(connection, { ...call, model: 'gemini-2.5-flash', answer: 'whole' });
+  assert.equal(whole.origin, 'https://generativelanguage.googleapis.com');
+  assert.equal(whole.path, '/v1beta/models/gemini-2.5-flash:generateContent');
+  assert.equal(headersOf(whole.headers)['x-goog-api-key'], 'sk-one');
+  assert.equal(headersOf(whole.headers).authorization, undefined);
+  const streamed = encodeUpstream(connection, { ...call, model: 'tunedModels/mine', answer: 'stream' });
+  assert.equal(streamed.path, '/v1beta/tunedModels/mine:streamGenerateContent?alt=sse');
+  for (const baseUrl of ['https://gw.example', 'https://gw.example/v1beta/', 'https://gw.example/v1beta/openai']) {
+    const own = encodeUpstream(connect({ provider: gemini, baseUrl }), { ...call, model: 'models/g', answer: 'whole' });
+    assert.equal(own.path, '/v1beta/models/g:generateContent', baseUrl);
+  }
+});
+
+test("S2 a model name cannot leave Google's models", () => {
+  const connection = connect({ provider: gemini });
+  for (const model of [
+    '..',
+    '',
+    'models/..',
+    'models/../../x',
+    '..%2f',
+    'a?b#c',
+    '\ud800',
+    'a\r\nHost: evil',
+    'a:b?',
+  ]) {
+    const { path } = encodeUpstream(connection, { ...call, model, answer: 'whole' });
+    assert.match(path, /^\/v1beta\/models\/[^/?#\s]+:generateContent$/);
+    assert.equal(new URL(path, connection.origin).pathname.split('/').length, 4, model);
   }
 });
 

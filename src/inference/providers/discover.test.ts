@@ -55,6 +55,32 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
       { id: 'gpt-image-1', type: 'image' },
     ],
   },
+  gemini: {
+    path: '/v1beta/models?pageSize=1000',
+    body: {
+      models: [
+        {
+          name: 'models/gemini-2.5-flash',
+          inputTokenLimit: 1_048_576,
+          outputTokenLimit: 65_536,
+          supportedGenerationMethods: ['generateContent', 'countTokens', 'batchGenerateContent'],
+        },
+        { name: 'models/gemini-embedding-001', inputTokenLimit: 2048, supportedGenerationMethods: ['embedContent'] },
+        { name: 'models/gemini-2.5-flash-image', supportedGenerationMethods: ['generateContent'] },
+        { name: 'models/gemini-2.5-flash-preview-tts', supportedGenerationMethods: ['generateContent'] },
+        { name: 'models/gemini-live-2.5-flash-preview', supportedGenerationMethods: ['bidiGenerateContent'] },
+        { name: 'models/imagen-4.0', supportedGenerationMethods: ['predict'] },
+        { name: 'models/../x', supportedGenerationMethods: ['generateContent'] },
+        { displayName: 'nameless' },
+        7,
+      ],
+    },
+    models: [
+      { id: 'gemini-2.5-flash', type: 'chat', contextWindow: 1_048_576, maxOutputTokens: 65_536 },
+      { id: 'gemini-embedding-001', type: 'embedding', contextWindow: 2048 },
+      { id: 'gemini-2.5-flash-image', type: 'image' },
+    ],
+  },
   anthropic: {
     path: '/v1/models?limit=1000',
     body: {

@@ -111,7 +111,7 @@ export function classOfGeminiError(status: number, error: UpstreamError | null):
   if (code !== 'INTERNAL' && spent.test(message)) return 'quota_exhausted';
   const byCode = classByCode.get(code);
   if (byCode !== undefined) return byCode;
-  return classOfStatus(status >= 400 ? status : (statusByCode.get(code) ?? (Number(code) || 0)), message);
+  return classOfStatus(status >= 300 ? status : (statusByCode.get(code) ?? (Number(code) || 0)), message);
 }
 
 const statusByCode: ReadonlyMap<string, number> = new Map([
