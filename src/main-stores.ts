@@ -97,13 +97,13 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
   const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
   const { createPostgresNoticeStore } = await import('./stores/postgres/notice-store.ts');
   const { createPostgresReplyStore } = await import('./stores/postgres/reply-store.ts');
-  const { takeLease } = await import('./stores/postgres/lease.ts');
+  const { takeLease, takeNoLease } = await import('./stores/postgres/lease.ts');
   const database = await reachPostgres(storage.database, onTrouble);
 
-  const lease =
-    storage.state === 'memory'
-      ? await takeLease({ database, folderId: folderIdOf(folder), bootId, clock })
-      : { kind: 'leased' as const, trouble: () => null, release: async () => {} };
+  const folderId = folderIdOf(folder);
+  const lease = await (storage.state === 'memory'
+    ? takeLease({ database, folderId, bootId, clock })
+    : takeNoLease({ database, folderId }));
   if (lease.kind === 'held') {
     await database.close();
     throw new StartRefused(lease.message);
@@ -124,8 +124,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       : await openRedisCounters();
 
   async function openRedisCounters(): Promise<Counters> {
+    const { readBooksId } = await import('./stores/postgres/books-id.ts');
     const { createRedisCounters } = await import('./stores/redis/counters.ts');
-    const redis = createRedisCounters({ url: storage.state, books: ledger, scopesOf, clock, onTrouble });
+    const booksId = await readBooksId(database.rest.run);
+    const redis = createRedisCounters({ url: storage.state, booksId, books: ledger, scopesOf, clock, onTrouble });
     if (storage.on_state_loss === 'deny') return redis;
     const { createLocalOnLoss } = await import('./metering/state-loss.ts');
     return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });

@@ -17,11 +17,12 @@ export function replica(
   t: TestContext,
   url: string,
   books: FakeBooks,
-  options: { nowMs?: () => number } = {},
+  { booksId = 'test', ...options }: { nowMs?: () => number; booksId?: string } = {},
 ): Replica {
   const troubles: string[] = [];
   const counters = createRedisCounters({
     url,
+    booksId,
     books,
     scopesOf,
     clock: systemClock,

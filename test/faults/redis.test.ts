@@ -114,8 +114,8 @@ test('F44 FLUSHALL under 8 replicas: all seed at once, nothing is counted twice 
 });
 
 for (const [what, keys] of [
-  ['the counts of one scope are', (account: string) => [`cv:{${account}}:s:a:${account}`]],
-  ['the running requests are', (account: string) => [`cv:{${account}}:open`]],
+  ['the counts of one scope are', (account: string) => [`cv:test:{${account}}:s:a:${account}`]],
+  ['the running requests are', (account: string) => [`cv:test:{${account}}:open`]],
 ] as const)
   test(`F44 ${what} evicted: seeded again, with what is on its way to the ledger`, { skip }, async (t) => {
     const redis = await startRedis(t);
@@ -171,7 +171,7 @@ test('F44 a seed that comes late replaces nothing and adds nothing', { skip }, a
   for (let i = 0; i < 7; i++) await mustHold(quick, who, unit);
   assert.equal(await refused, 'refused', 'it waits for its own seed, 250 ms at most');
   // Seeded, lost, and seeded again meanwhile: the old snapshot is still of no use.
-  redis.cli('del', `cv:{${who.account}}:s:${who.scopes[0]}`);
+  redis.cli('del', `cv:test:{${who.account}}:s:${who.scopes[0]}`);
   assert.equal(await usedOf(quick, who, 'units', '5h'), 7 * unit);
   letGo();
   await until('it counts too', async () => (await usedOf(slow, who, 'units', '5h').catch(() => 0)) === 7 * unit);
@@ -245,13 +245,32 @@ test('F52 a process dies between hold and ledger, another between ledger and set
   closeInBooks(books, who, unsettled, { costMilli: 4 * unit, tokens: 12 });
   assert.equal(await usedOf(alive, who, 'units', '5h'), 8 * unit);
   await alive.sweep();
-  redis.cli('del', `cv:{${who.account}}:swept`);
+  redis.cli('del', `cv:test:{${who.account}}:swept`);
   await alive.sweep();
   await until('both are swept', async () => (await usedOf(alive, who, 'units', '5h')) === 5 * unit);
   assert.equal(await usedOf(alive, who, 'tokens', 'month'), 12);
   alive.settle(runningOn, nothing);
   await until('what ran on all the time ends', async () => (await usedOf(alive, who, 'units', '5h')) === 4 * unit);
   assert.equal(await usedOf(alive, who, 'tokens', 'month'), 12);
+});
+
+test('F43 a Redis that outlived its database counts nothing of the old for the new, nor for another beside it', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const who = newAsker();
+  const old = fakeBooks('later');
+  const before = replica(t, redis.url, old, { booksId: 'old' }).counters;
+  await before.whenReady();
+  assert.equal(await passing([before], old, who, 10 * unit, 8), 8);
+
+  const restored = fakeBooks('later');
+  closeInBooks(restored, who, heldBefore(who.account), { costMilli: 4 * unit });
+  const after = replica(t, redis.url, restored, { booksId: 'restored' }).counters;
+  await after.whenReady();
+  assert.equal(await passing([after], restored, who, 10 * unit, 40), 6);
+  assert.equal(before.trouble(), null, 'who still counts for the old one goes on');
+  assert.equal(await passing([before], old, who, 10 * unit, 40), 2);
 });
 
 test('places are taken again after a flush, though nobody asks for one', { skip }, async (t) => {

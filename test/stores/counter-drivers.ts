@@ -61,6 +61,7 @@ const redis: CounterDriver = {
     async function open(): Promise<Counters> {
       const counters = createRedisCounters({
         url,
+        booksId: 'test',
         books,
         scopesOf,
         clock: systemClock,

@@ -147,6 +147,7 @@ test('Redis counts as memory does, whatever is held, settled and waited for, and
   let clock = fakeClock(startMs);
   const counters = createRedisCounters({
     url: redis.url,
+    booksId: 'test',
     books: fakeBooks('later'),
     scopesOf,
     clock: systemClock,

@@ -24,7 +24,14 @@ const books: QuotaBooks = {
   },
 };
 
-const counters = createRedisCounters({ url, books, scopesOf, clock: systemClock, onTrouble: () => {} });
+const counters = createRedisCounters({
+  url,
+  booksId: 'test',
+  books,
+  scopesOf,
+  clock: systemClock,
+  onTrouble: () => {},
+});
 await counters.whenReady();
 process.send?.('ready');
 

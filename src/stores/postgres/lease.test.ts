@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import { fakeClock } from '../../kernel/clock.ts';
-import { takeLease, whyNotShared } from './lease.ts';
+import { takeLease, takeNoLease } from './lease.ts';
 import { openPostgres } from './open.ts';
 
 test('one server a database counts in its own memory; its folder takes over at once, another after 30 s', {
@@ -26,8 +26,10 @@ test('one server a database counts in its own memory; its folder takes over at o
   const again = await lease(winner, 'boot-3');
   assert.ok(again.kind === 'leased', 'its own folder, restarted');
   assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
-  assert.match((await whyNotShared({ database, folderId: 'folder-c' })) ?? '', /counts quota in its own memory/);
-  assert.equal(await whyNotShared({ database, folderId: winner }), null, 'its own folder, now with Redis');
+  const beside = await takeNoLease({ database, folderId: 'folder-c' });
+  assert.ok(beside.kind === 'held', 'nor may one that counts in Redis run beside it');
+  assert.match(beside.message, /counts quota in its own memory/);
+  assert.equal((await takeNoLease({ database, folderId: winner })).kind, 'leased', 'its own folder, now with Redis');
   await silence(29_000);
   assert.equal((await lease('folder-c', 'boot-4')).kind, 'held');
   await silence(1_000);
@@ -45,5 +47,5 @@ test('one server a database counts in its own memory; its folder takes over at o
   const last = await lease('folder-d', 'boot-5');
   assert.ok(last.kind === 'leased');
   await last.release();
-  assert.equal(await whyNotShared({ database, folderId: 'folder-e' }), null);
+  assert.equal((await takeNoLease({ database, folderId: 'folder-e' })).kind, 'leased');
 });

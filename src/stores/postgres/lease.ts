@@ -81,15 +81,16 @@ export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
 }
 
 /**
- * For a server that shares its counters, which takes no lease: the sentence to refuse its start with while another one
- * counts in its own memory, for together they would let everybody have every limit twice. Null when none does.
+ * For a server that shares its counters, any number of which may run. Not beside one that counts in its own memory:
+ * together they would let everybody have every limit twice.
  */
-export async function whyNotShared({
+export async function takeNoLease({
   database,
   folderId,
-}: Pick<LeaseOptions, 'database' | 'folderId'>): Promise<string | null> {
+}: Pick<LeaseOptions, 'database' | 'folderId'>): Promise<LeaseResult> {
   const { rows } = await database.rest.run(held, [folderId]);
-  return rows.length === 0 ? null : heldMessage(database.place);
+  if (rows.length > 0) return { kind: 'held', message: heldMessage(database.place) };
+  return { kind: 'leased', trouble: () => null, release: async () => {} };
 }
 
 function heldMessage(place: string): string {

@@ -1,7 +1,8 @@
 import type { Migration } from '../migration.ts';
+import { booksMigration } from './books-id.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
-export const migrations: readonly Migration[] = [culvertMigration, ledgerMigration, leaseMigration];
+export const migrations: readonly Migration[] = [culvertMigration, ledgerMigration, leaseMigration, booksMigration];

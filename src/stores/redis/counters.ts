@@ -57,7 +57,9 @@ const unavailable: Unavailable = {
 export interface RedisCountersOptions {
   /** `redis[s]://[[user][:password]@]host[:port][/database]` */
   url: string;
-  /** The ledger that all processes over this Redis share. */
+  /** Names `books`, for ever and alone: other books' counters in this Redis are not ours. Neither braces nor spaces. */
+  booksId: string;
+  /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
   /** `scopesOf` of metering/scope.ts. */
   scopesOf: SeedFacts['scopesOf'];
@@ -89,6 +91,7 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
   const leases = createLeases(() => link);
   const link = createLink({
     url,
+    booksId: options.booksId,
     clock,
     scripts,
     onTrouble,

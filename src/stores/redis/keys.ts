@@ -1,27 +1,35 @@
 import type { Scope } from '../../metering/counters.ts';
 
 /**
- * Names in Redis. All keys of an account share a hash tag, so that they stand together; the epoch alone stands apart.
- * Account ids hold neither braces nor spaces.
+ * Names in Redis, all of them below `keysOf` the books. All keys of an account share a hash tag, so that they stand
+ * together; the epoch alone stands apart. Account ids hold neither braces nor spaces.
  */
-export const epochKey = 'cv:epoch';
+export const epochKey = 'epoch';
 
 /** Hash of the account's running requests: id → `quotaMs|milli-units|scopes`, beside its generation `g` of epoch `e`. */
 export function openKey(account: string): string {
-  return `cv:{${account}}:open`;
+  return `{${account}}:open`;
 }
 
 /** Hash of everything that is counted for a scope (see lua-windows.ts). */
 export function scopeKey(account: string, scope: Scope): string {
-  return `cv:{${account}}:s:${scope}`;
+  return `{${account}}:s:${scope}`;
 }
 
 /** Sorted set of leases: request id by the instant at which it runs out. */
 export function placesKey(account: string, scope: Scope): string {
-  return `cv:{${account}}:p:${scope}`;
+  return `{${account}}:p:${scope}`;
 }
 
 /** Says that an account was swept just now, by whichever process. */
 export function sweptKey(account: string): string {
-  return `cv:{${account}}:swept`;
+  return `{${account}}:swept`;
+}
+
+/**
+ * What names begin with that count for these books: a Redis may be shared, and one that outlived its database (which was
+ * restored, or replaced) knows nothing of the new one's past.
+ */
+export function keysOf(booksId: string): string {
+  return `cv:${booksId}:`;
 }

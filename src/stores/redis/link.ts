@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { createTroubleReport } from '../tell-trouble.ts';
 import { evictionPolicy } from './facts.ts';
-import { epochKey } from './keys.ts';
+import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
 import { epochScript } from './lua-seed.ts';
 import { cannotServe, wordsOf } from './refusal.ts';
@@ -31,6 +31,8 @@ export type Answer = readonly Reply[] | 'unsent' | 'unknown';
 
 export interface LinkOptions {
   url: string;
+  /** Names the books that are counted for. */
+  booksId: string;
   clock: Clock;
   /** In place of the server's time, for tests. */
   nowMs?: () => number;
@@ -63,6 +65,7 @@ export interface Link {
 
 export function createLink(options: LinkOptions): Link {
   const { url, clock, onTrouble } = options;
+  const ours = keysOf(options.booksId);
   let wire: Wire | null = null;
   let state: 'lost' | 'verifying' | 'ready' | 'closed' = 'lost';
   let epoch = '';
@@ -147,7 +150,7 @@ export function createLink(options: LinkOptions): Link {
       if (runId === undefined) throw new Error('INFO does not tell its run_id');
       const renew = distrusted;
       distrusted = false;
-      const asked = ['EVAL', epochScript.text, '1', epochKey, runId, randomUUID(), renew ? '*' : ''];
+      const asked = ['EVAL', epochScript.text, '1', ours + epochKey, runId, randomUUID(), renew ? '*' : ''];
       const [current, ageMs] = (await on.send(asked).catch((error: unknown) => {
         distrusted ||= renew;
         throw error;
@@ -185,8 +188,8 @@ export function createLink(options: LinkOptions): Link {
     const sentIn = round;
     const rest = [
       String(keys.length + 1),
-      epochKey,
-      ...keys,
+      ours + epochKey,
+      ...keys.map((key) => ours + key),
       epoch,
       options.nowMs === undefined ? '' : String(options.nowMs()),
       ...args,
