@@ -129,7 +129,8 @@ const byId = { name: 'event-by-id', text: 'SELECT * FROM culvert.usage_event WHE
 const byClientId = {
   name: 'event-by-client-id',
   text: `SELECT * FROM culvert.usage_event WHERE client_request_id = $1 AND ($2::text IS NULL OR account = $2)
-    ORDER BY request_id DESC LIMIT 1`,
+    -- By the id, it would search all events from the newest on for one that nobody knows.
+    ORDER BY at_ms DESC LIMIT 1`,
 };
 const liveBuckets = {
   name: 'buckets',
