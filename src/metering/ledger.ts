@@ -105,7 +105,7 @@ export interface UsageEvent {
   route: UsageRoute;
 }
 
-/** The attempts of a route record are rows of their own; the rest, opaque here, is kept as JSON. */
+/** A route record (inference/routing): its attempts as the ledger knows them; the rest is opaque here. */
 export interface UsageRoute {
   attempts: readonly UsageAttempt[];
   [key: string]: unknown;

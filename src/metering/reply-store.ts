@@ -9,7 +9,12 @@ export interface ReplyStore {
    */
   take(row: ReplyTake): Promise<ReplyTaken>;
   /** Keeps the reply; null `sealed`: it was too large to keep. */
-  keep(scope: string, key: string, requestId: string, reply: { status: number; sealed: Uint8Array | null }): Promise<void>;
+  keep(
+    scope: string,
+    key: string,
+    requestId: string,
+    reply: { status: number; sealed: Uint8Array | null },
+  ): Promise<void>;
   /** The request came to nothing worth keeping: the key is free again. */
   release(scope: string, key: string, requestId: string): Promise<void>;
   /** Removes rows that expired; resolves to how many. */
