@@ -237,6 +237,16 @@ describe('commands, run as programs', { concurrency: true }, () => {
     assert.deepEqual(await mock.exited, { code: 0, signal: null });
   });
 
+  test('mock names the port that is taken, and no database', async (t) => {
+    const first = launch(t, ['mock', '--port', '0']);
+    await first.said(/listens on http:\/\/\S+;/);
+    const { port } = new URL(/listens on (http:\/\/\S+);/.exec(first.stdout())![1]!);
+    const second = await runCommand(['mock', '--port', port], { cwd: temporaryFolder(t) });
+    assert.deepEqual([second.code, second.stdout], [1, '']);
+    assert.match(second.stderr, new RegExp(`^Port ${port} on 127\\.0\\.0\\.1 is taken\\. `));
+    await first.stop();
+  });
+
   test('a reader that has read enough ends a listing without a word', async (t) => {
     const command = launch(t, ['check', '--schema']);
     command.child.stdout?.destroy();

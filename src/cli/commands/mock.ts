@@ -1,4 +1,6 @@
 import { isLoopback } from '../../config/loopback-host.ts';
+import { whyNotListening } from '../../http/listening.ts';
+import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { plain } from '../table.ts';
@@ -18,18 +20,23 @@ export async function mock(flags: MockFlags, parts: CliParts): Promise<number> {
     print((await parts.mockHelp()).trimEnd());
     return 0;
   }
-  const { url, close } = await parts.mock({
-    host: flags.host,
-    port: flags.port,
-    name: flags.name,
-    onEnded({ method, path, aborted, bytesSent, ms }) {
-      if (!flags.json)
-        print(plain(`${method} ${path}  ${bytesSent} B in ${ms} ms${aborted ? '  (the caller left)' : ''}`));
-    },
-  });
+  const { host, port, name } = flags;
+  const { url, close } = await parts
+    .mock({
+      host,
+      port,
+      name,
+      onEnded({ method, path, aborted, bytesSent, ms }) {
+        if (!flags.json)
+          print(plain(`${method} ${path}  ${bytesSent} B in ${ms} ms${aborted ? '  (the caller left)' : ''}`));
+      },
+    })
+    .catch((error: unknown) => {
+      throw new CommandFailed(whyNotListening(error, host, port));
+    });
   if (flags.json) printJson({ url });
   else print(introduction(url));
-  if (!isLoopback(flags.host)) {
+  if (!isLoopback(host)) {
     note('warning: whoever reaches this address can read at /_mock/requests what others sent, their keys included.');
   }
   await untilSignal();

@@ -32,6 +32,8 @@ export function mayPass(error: unknown): boolean {
 function socketCode(error: Error): string | null {
   const first = error instanceof AggregateError ? error.errors[0] : error;
   if (!(first instanceof Error) || !('code' in first) || !('syscall' in first)) return null;
+  // A server of ours that cannot listen is no fault of the database.
+  if (first.syscall === 'listen' || first.syscall === 'bind') return null;
   return String(first.code);
 }
 
