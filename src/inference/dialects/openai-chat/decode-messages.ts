@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart, NeutralRole } from '../../neutral/request.ts';
+import { signatureIn } from './thought-signature.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
 /** One checked message in the neutral form; the order and number of messages stay the caller's. */
@@ -58,6 +59,7 @@ function toolCall(call: ChatToolCall): NeutralPart {
     id: call.id,
     name: called.name,
     argumentsJson: called.arguments.trim() === '' ? '{}' : called.arguments,
+    ...signatureIn(call),
     ...cacheOf(call),
   };
 }

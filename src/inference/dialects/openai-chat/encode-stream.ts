@@ -4,6 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerHead, StreamEncoder } from '../dialect.ts';
 import { annotationOf } from './annotation.ts';
 import { wireFinishReason } from './finish-reason.ts';
+import { extraContentOf } from './thought-signature.ts';
 import { wireUsage } from './token-usage.ts';
 import { doneFrame } from './wire.ts';
 
@@ -91,6 +92,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
           id: event.id,
           type: 'function',
           function: { name: event.name, arguments: '' },
+          ...extraContentOf(event),
         };
         const frames = say(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
         choices.get(event.choice)!.callHasArguments[event.call] = false;

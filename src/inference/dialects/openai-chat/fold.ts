@@ -4,13 +4,14 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead } from '../dialect.ts';
 import { annotationOf } from './annotation.ts';
 import { wireFinishReason } from './finish-reason.ts';
+import { extraContentOf } from './thought-signature.ts';
 import { wireUsage } from './token-usage.ts';
 
 interface Choice {
   text: string | null;
   reasoning: string;
   refusal: string | null;
-  calls: { id: string; name: string; argumentsJson: string }[];
+  calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
   annotations: JsonObject[];
   audio: JsonObject | null;
   logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
@@ -98,7 +99,7 @@ function addTo(choice: Choice, event: ContentEvent): void {
       choice.refusal = (choice.refusal ?? '') + event.text;
       return;
     case 'tool-call-start':
-      choice.calls[event.call] = { id: event.id, name: event.name, argumentsJson: '' };
+      choice.calls[event.call] = { id: event.id, name: event.name, argumentsJson: '', extra: extraContentOf(event) };
       return;
     case 'tool-call-delta': {
       const call = choice.calls[event.call];
@@ -157,6 +158,7 @@ function wireChoice(index: number, choice: Choice): JsonObject {
       id: call.id,
       type: 'function',
       function: { name: call.name, arguments: call.argumentsJson === '' ? '{}' : call.argumentsJson },
+      ...call.extra,
     }));
   }
   if (choice.annotations.length > 0) message.annotations = choice.annotations;

@@ -109,3 +109,20 @@ test('whatever the body, the upstream reads what the caller wrote, with the mode
     }),
   );
 });
+
+test('the proof over a thought goes back to models of Google’s, and to no other', () => {
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const signed = { ...call, extra_content: { google: { thought_signature: 'sig' } } };
+  const messages = (calls: object[]) => [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', tool_call_id: 'c', content: 'r' },
+  ];
+  const raw = JSON.stringify({ model: 'alias', messages: messages([signed, call]) });
+  const google = prepare(raw, { model: 'google/gemini-3-pro' });
+  assert.deepEqual(JSON.parse(google.text).messages, messages([signed, call]));
+  assert.deepEqual(google.losses, []);
+  const other = prepare(raw, { model: 'gpt-4o' });
+  assert.deepEqual(JSON.parse(other.text).messages, messages([call, call]));
+  assert.deepEqual(other.losses, [{ field: 'extra_content', why: 'unsupported' }]);
+});

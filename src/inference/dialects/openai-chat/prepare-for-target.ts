@@ -4,6 +4,7 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { ForwardTarget } from '../dialect.ts';
 import { splicedBody, type Values } from '../splice-body.ts';
 import { renameField } from './rename-field.ts';
+import { takesSignatures, withoutSignatures } from './thought-signature.ts';
 import { gatewayOnlyFields } from './wire.ts';
 
 export interface ForwardBody {
@@ -38,6 +39,11 @@ function newValues(parsed: JsonObject, target: ForwardTarget, losses: Loss[]): V
     if (typeof asked !== 'number' || target.maxOutputTokens === null || asked <= target.maxOutputTokens) continue;
     values.set(name, String(target.maxOutputTokens));
     losses.push({ field: name, why: 'clamped' });
+  }
+  const unsigned = takesSignatures(target.model) ? null : withoutSignatures(parsed.messages);
+  if (unsigned !== null) {
+    values.set('messages', JSON.stringify(unsigned));
+    losses.push({ field: 'extra_content', why: 'unsupported' });
   }
   const options = isObject(parsed.stream_options) ? parsed.stream_options : {};
   if (target.streamUsage === 'ask' && parsed.stream === true && options.include_usage !== true) {
