@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import type { Exchange } from './exchange.ts';
+import { writeAnswer } from './write-answer.ts';
 import { identityHeaders, writeFailure } from './write-failure.ts';
 
 const keepAliveComment = ': keep-alive\n\n';
@@ -58,15 +59,8 @@ export class ResponseCaller implements Caller {
     if (this.gone || this.committed) return;
     this.committed = true;
     this.#ended = true;
-    this.#response.writeHead(status, [
-      ...identityHeaders(this.#exchange),
-      'content-type',
-      'application/json',
-      'content-length',
-      String(typeof body === 'string' ? Buffer.byteLength(body) : body.length),
-      ...headers,
-    ]);
-    this.#response.end(body);
+    const shown = [...identityHeaders(this.#exchange), 'content-type', 'application/json', ...headers];
+    writeAnswer(this.#response, status, shown, body);
     this.#watchLastBytes();
   }
 
