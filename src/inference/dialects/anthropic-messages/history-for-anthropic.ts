@@ -1,0 +1,78 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { CallerBlock, CallerBody, CallerMessage } from './request-wire.ts';
+import { unseal } from './seal.ts';
+
+/** What Anthropic takes for an id. */
+const idPattern = /^[\w-]+$/;
+
+/**
+ * The messages as Anthropic takes them where an earlier turn was answered by somebody else: thoughts without its own
+ * signature go, since it refuses those, empty texts go for the same reason, and ids are spelled in its characters.
+ * Null when nothing is to mend, so that the bytes can stay.
+ */
+export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
+  let mended = false;
+  const result: JsonValue[] = [];
+  for (const message of messages) {
+    const content = mendedContent(message, losses);
+    if (content === null) {
+      result.push(message);
+      continue;
+    }
+    mended = true;
+    // A turn of nothing but such thoughts said nothing to anybody; Anthropic joins the turns around it.
+    if (content.length > 0) result.push({ ...message, content });
+  }
+  return mended ? result : null;
+}
+
+/** Null when it can stay. */
+function mendedContent({ role, content }: CallerMessage, losses: Loss[]): JsonObject[] | null {
+  if (typeof content === 'string') return null;
+  let kept: JsonObject[] | null = null;
+  for (let i = 0; i < content.length; i++) {
+    const block = content[i]!;
+    const mended = mendedBlock(block, role, losses);
+    if (mended === block) {
+      kept?.push(block);
+      continue;
+    }
+    kept ??= content.slice(0, i);
+    if (mended !== null) kept.push(mended);
+  }
+  return kept;
+}
+
+/** The same block when it is fine, null when it must go. */
+function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Loss[]): JsonObject | null {
+  switch (block.type) {
+    case 'thinking': {
+      const { signature } = block;
+      if (typeof signature === 'string' && signature !== '' && unseal(signature) === null) return block;
+      lose(losses, 'messages.thinking');
+      return null;
+    }
+    case 'redacted_thinking':
+      if (unseal(block.data as string) === null) return block;
+      lose(losses, 'messages.redacted_thinking');
+      return null;
+    case 'text':
+      return role === 'assistant' && block.text === '' ? null : block;
+    case 'tool_use':
+      return withId(block, 'id');
+    case 'tool_result':
+      return withId(block, 'tool_use_id');
+    default:
+      return block;
+  }
+}
+
+function withId(block: CallerBlock, member: 'id' | 'tool_use_id'): JsonObject {
+  const id = block[member] as string;
+  return idPattern.test(id) ? block : { ...block, [member]: id.replace(/[^\w-]/g, '_') };
+}
+
+function lose(losses: Loss[], field: string): void {
+  if (!losses.some((loss) => loss.field === field)) losses.push({ field, why: 'unsupported' });
+}
