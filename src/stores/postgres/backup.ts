@@ -10,7 +10,7 @@ export async function* readPostgresBackup({
 }: Pick<Database, 'rest'>): AsyncGenerator<BackupRow, void, undefined> {
   const transaction: Transaction = await rest.begin('snapshot');
   try {
-    for (const [table, order] of keptTables) {
+    for (const { name: table, order } of keptTables) {
       await transaction.run(`DECLARE kept CURSOR FOR SELECT * FROM culvert.${table} ORDER BY ${order}`);
       for (;;) {
         const { rows } = await transaction.run(`FETCH ${batchRows} FROM kept`);
@@ -53,7 +53,7 @@ export async function writePostgresBackup(
 async function writeBatch(run: Run, batch: readonly BackupRow[]): Promise<void> {
   const table = batch[0]?.table;
   if (table === undefined) return;
-  if (!keptTables.some(([name]) => name === table))
+  if (!keptTables.some(({ name }) => name === table))
     throw new RestoreRefused(`The backup holds a table that this version does not know: ${JSON.stringify(table)}.`);
   const json = JSON.stringify(
     batch.map(({ row }) => row),

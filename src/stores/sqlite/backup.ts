@@ -1,9 +1,10 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackupRow, RestoreRefused } from '../backup-row.ts';
+import type { KeptTable } from '../kept-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
-import { holdsRows, type KeptTable, keptTables } from './kept-tables.ts';
+import { holdsRows, keptTables } from './kept-tables.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
 

@@ -1,0 +1,22 @@
+/** A table that a backup keeps, and its primary key: the order of its rows there. */
+export interface KeptTable {
+  name: string;
+  order: string;
+}
+
+/** What a restore needs, each table before those that refer to it; here and below. Replies, notices and boots pass. */
+export const keptOfAccounts: readonly KeptTable[] = [
+  { name: 'account', order: 'id' },
+  { name: 'api_key', order: 'id' },
+  { name: 'api_key_secret', order: 'hash' },
+  { name: 'plan', order: 'name' },
+  { name: 'audit', order: 'id' },
+  { name: 'crossing', order: 'scope, limit_id, share' },
+];
+
+export const keptOfLedger: readonly KeptTable[] = [
+  { name: 'reservation', order: 'request_id' },
+  { name: 'usage_event', order: 'request_id' },
+  { name: 'quota_bucket', order: 'scope, grain_ms, bucket' },
+  { name: 'rollup', order: 'hour, account, key_id, endpoint, alias, provider' },
+];
