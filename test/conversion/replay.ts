@@ -1,5 +1,4 @@
-import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
-import type { AnswerHead, DecodeOptions } from '../../src/inference/dialects/dialect.ts';
+import type { AnswerHead, DecodeOptions, UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
 import type { Fault } from '../../src/inference/neutral/outcome.ts';
@@ -23,9 +22,9 @@ export interface Shown {
 }
 
 /** The provider's bytes, in whatever pieces the network cut them, as the caller's stream and whole answer. */
-export function replay(pieces: readonly Buffer[], options: DecodeOptions | undefined): Shown {
+export function replay(dialect: UpstreamDialect, pieces: readonly Buffer[], options: DecodeOptions | undefined): Shown {
   const reader = createSseReader({ eventBytesMax: 1024 * 1024 });
-  const decoder = anthropicMessages.decodeStream(options);
+  const decoder = dialect.decodeStream(options);
   const events: NeutralEvent[] = [];
   for (const piece of pieces) for (const event of reader.push(piece)) events.push(...decoder.step(event));
   for (const event of reader.end()) events.push(...decoder.step(event));

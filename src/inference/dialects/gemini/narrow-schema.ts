@@ -48,11 +48,12 @@ export function narrowSchema(schema: JsonObject): NarrowedSchema {
   return { schema: narrow(schema, run), narrowed: run.narrowed };
 }
 
-function narrow(schema: JsonObject, run: { narrowed: boolean }): JsonObject {
+function narrow(written: JsonObject, run: { narrowed: boolean }): JsonObject {
+  const schema = withoutLoneAllOf(written);
   if (typeof schema.$ref === 'string') return reference(schema, schema.$ref, run);
   const kept: [string, JsonValue][] = [];
   const dropped: string[] = [];
-  for (const [key, value] of Object.entries(withoutLoneAllOf(schema))) {
+  for (const [key, value] of Object.entries(schema)) {
     if (value === undefined || remarks.has(key)) continue;
     if (key === 'definitions' || key === '$defs') kept.push(['$defs', narrowNamed(value, run)]);
     else if (key === 'properties') kept.push([key, narrowNamed(value, run)]);

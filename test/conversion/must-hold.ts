@@ -1,0 +1,36 @@
+/*
+ * What must hold in every conversion (design §9), numbered in the order of its list: AC-01 … AC-24. A case is named for
+ * what it shows; those of one number stand together here.
+ */
+const cases: readonly (readonly string[])[] = [
+  ['thinking-before-text'],
+  ['one-message-start'],
+  ['block-change-loses-nothing'],
+  ['no-empty-leading-text'],
+  ['text-and-tool-calls'],
+  ['parallel-tool-calls'],
+  ['stop-with-a-call-made'],
+  ['dense-call-indexes'],
+  ['empty-tool-arguments'],
+  ['invalid-json-arguments'],
+  ['consecutive-tool-messages'],
+  ['tool-results', 'call-without-result', 'result-without-call'],
+  ['text-beside-calls'],
+  ['system-arrays', 'system-in-the-middle', 'system-alone'],
+  ['cache-control'],
+  ['reasoning-in-a-tool-loop', 'foreign-thoughts', 'thought-signatures', 'signatures-that-were-lost'],
+  ['tool-schemas-whole'],
+  ['input-estimate'],
+  ['first-chunk-has-role'],
+  ['stop-string', 'stop-array'],
+  ['max-tokens-default', 'max-tokens-of-the-model', 'max-tokens-clamped'],
+  ['temperature-clamped'],
+  ['crlf-and-split-characters', 'multi-line-data'],
+  ['malformed-line'],
+];
+
+/** `AC-05 text-and-tool-calls`; the bare name for what the list does not hold. */
+export function titleOf(name: string): string {
+  const index = cases.findIndex((names) => names.includes(name));
+  return index < 0 ? name : `AC-${String(index + 1).padStart(2, '0')} ${name}`;
+}
