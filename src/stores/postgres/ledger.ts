@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
 import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
-import { createTroubleReport, ledgerWords } from '../tell-trouble.ts';
+import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { createCloseQueue } from './ledger-closes.ts';

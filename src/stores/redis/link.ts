@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import { createTroubleReport } from '../tell-trouble.ts';
+import { createTroubleReport } from '../trouble-report.ts';
 import { evictionPolicy } from './facts.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';

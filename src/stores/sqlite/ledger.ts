@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import type { BucketsOf } from '../batch-sums.ts';
-import { createTroubleReport, ledgerWords } from '../tell-trouble.ts';
+import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { openLedgerDatabase } from './ledger-database.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
-import { createTroubleReport, ledgerWords } from './tell-trouble.ts';
+import { createTroubleReport, ledgerWords } from './trouble-report.ts';
 
 function openReport() {
   const clock = fakeClock();
