@@ -8,12 +8,15 @@ export interface CuttingProxy {
   cutAfter(text: string): void;
   /** How often that happened. */
   cuts(): number;
+  /** While true all bytes are lost and nobody is told, as on a broken way; those of that time never come. */
+  lose(bytes: boolean): void;
 }
 
 /** Between us and a server of 127.0.0.1. */
 export async function startCuttingProxy(t: TestContext, serverPort: number): Promise<CuttingProxy> {
   let wanted: string | null = null;
   let cuts = 0;
+  let losing = false;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(serverPort, '127.0.0.1');
@@ -23,6 +26,7 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
       socket.on('error', () => {}).once('close', () => sockets.delete(socket));
     }
     client.on('data', (bytes) => {
+      if (losing) return;
       if (wanted !== null && bytes.includes(wanted)) {
         wanted = null;
         cutting = true;
@@ -30,6 +34,7 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
       upstream.write(bytes);
     });
     upstream.on('data', (bytes) => {
+      if (losing) return;
       if (!cutting) {
         client.write(bytes);
         return;
@@ -55,5 +60,8 @@ export async function startCuttingProxy(t: TestContext, serverPort: number): Pro
       wanted = text;
     },
     cuts: () => cuts,
+    lose(bytes) {
+      losing = bytes;
+    },
   };
 }

@@ -116,6 +116,26 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
     },
   );
 
+  await t.test(
+    'S22 F53 the way was broken for a moment: who may enter is known again though connections stay silent',
+    async (t) => {
+      const proxy = await startCuttingProxy(t, server.port);
+      const url = server.newDatabase().replace(`:${server.port}/`, `:${proxy.port}/`);
+      const { database } = await replica(t, url, 'boot-1');
+      const accounts = createPostgresAccountStore(database);
+      assert.equal(await accounts.version(), 1);
+      proxy.lose(true);
+      // Other questions wait for what will not be answered either.
+      for (let i = 0; i < 4; i += 1) void database.rest.run('SELECT 1').catch(() => {});
+      const waitedMs = await refusedAfterMs(accounts.version());
+      assert.ok(waitedMs < 1_000 + slackMs, `${waitedMs} ms`);
+      proxy.lose(false);
+      const sinceMs = performance.now();
+      assert.equal(await accounts.version(), 1);
+      assert.ok(performance.now() - sinceMs < slackMs);
+    },
+  );
+
   await t.test('F47 the answer to an open is lost: it is asked again, and stands there once', async (t) => {
     const proxy = await startCuttingProxy(t, server.port);
     const url = server.newDatabase();
@@ -152,7 +172,7 @@ test('PostgreSQL under faults', { skip: postgresMissing }, async (t) => {
 
   await t.test('F48 two connections and a lock: refused at 250 ms, and nothing of it stays', async (t) => {
     const { database, ledger } = await replica(t, server.newDatabase(), 'boot-1', {
-      sizes: { opens: 2, closes: 1, rest: 2 },
+      sizes: { opens: 2, closes: 1, keys: 1, rest: 2 },
     });
     await ledger.open(reservationRow());
     await database.rest.transaction('write', async (run) => {

@@ -16,15 +16,15 @@ import { postgresQueries } from './kysely.ts';
 import { unavailable } from './unavailable.ts';
 
 /** Over an open database, which its owner closes. Where PostgreSQL is away, everything rejects `quota-unavailable`. */
-export function createPostgresAccountStore({ rest }: Pick<Database, 'rest'>): AccountStore {
+export function createPostgresAccountStore({ keys, rest }: Pick<Database, 'keys' | 'rest'>): AccountStore {
   let builder: Promise<Kysely<AccountTables>> | null = null;
 
   return {
-    load: () => unavailable(rest.transaction('snapshot', readAll)),
+    load: () => unavailable(keys.transaction('snapshot', readAll)),
     version: () =>
       unavailable(
         (async () => {
-          const { rows } = await rest.run<{ version: number }>(readVersion);
+          const { rows } = await keys.run<{ version: number }>(readVersion);
           return rows[0]?.version ?? 0;
         })(),
       ),
@@ -58,7 +58,12 @@ export function createPostgresAccountStore({ rest }: Pick<Database, 'rest'>): Ac
 /** Rolls back what had no row to change. */
 class Absent extends Error {}
 
-const readVersion = { name: 'account-version', text: 'SELECT version FROM culvert.store_version WHERE one = 1' };
+/** One row: what does not come at once comes never, and the next look takes another connection. */
+const readVersion = {
+  name: 'account-version',
+  text: 'SELECT version FROM culvert.store_version WHERE one = 1',
+  answerMaxMs: 1_000,
+};
 const readAudit = {
   name: 'account-audit',
   text: 'SELECT * FROM culvert.audit WHERE id < $1 ORDER BY id DESC LIMIT $2',

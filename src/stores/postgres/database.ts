@@ -4,6 +4,8 @@ import type { Pool as PgPool, PoolClient, PoolConfig, QueryResult } from 'pg';
 export interface Statement {
   name: string;
   text: string;
+  /** Given up, and its connection with it, without an answer by then; that of its pool otherwise. */
+  answerMaxMs?: number;
 }
 
 export interface Result<Row> {
@@ -35,13 +37,15 @@ export interface Transaction {
   end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
-/** The seam over PostgreSQL: whatever is asked of it goes through these three pools. */
+/** The seam over PostgreSQL: whatever is asked of it goes through these pools. */
 export interface Database {
   /** Reservations: requests wait for them. */
   opens: Connections;
   /** Settlements, one batch at a time. */
   closes: Connections;
-  /** Accounts, queries, housekeeping. */
+  /** Who may enter: a revocation waits for no other question, nor for what a lost connection never answers. */
+  keys: Connections;
+  /** Changes of accounts, queries, housekeeping. */
   rest: Connections;
   /** Without user or password: `127.0.0.1:5432/culvert`. */
   place: string;
@@ -51,11 +55,12 @@ export interface Database {
 export interface PoolSizes {
   opens: number;
   closes: number;
+  keys: number;
   rest: number;
 }
 
-/** Seven connections a replica, opened as they are needed: a server of 100 connections carries fourteen. */
-export const poolSizes: PoolSizes = { opens: 2, closes: 1, rest: 4 };
+/** Eight connections a replica, opened as they are needed: a server of 100 connections carries twelve. */
+export const poolSizes: PoolSizes = { opens: 2, closes: 1, keys: 1, rest: 4 };
 
 /** A reservation that is not committed by then is refused (design §11): the server should stop trying too. */
 const openStatementTimeoutMs = 250;
@@ -97,6 +102,7 @@ export async function connect(url: string, sizes: PoolSizes = poolSizes): Promis
   return {
     opens: pool(sizes.opens, openStatementTimeoutMs),
     closes: pool(sizes.closes, closeStatementTimeoutMs),
+    keys: pool(sizes.keys, restStatementTimeoutMs),
     rest: pool(sizes.rest, restStatementTimeoutMs),
     place: placeOf(url),
     async close() {
@@ -162,10 +168,15 @@ const beginSql = { write: 'BEGIN', snapshot: 'BEGIN ISOLATION LEVEL REPEATABLE R
 
 function runOver(connection: PgPool | PoolClient): Run {
   return async <R>(sql: Statement | string, values: readonly unknown[] = []) => {
-    const config = typeof sql === 'string' ? { text: sql } : { name: sql.name, text: sql.text };
-    const result: QueryResult = await connection.query({ ...config, values: values.map(storable) });
+    const result: QueryResult = await connection.query({ ...queryOf(sql), values: values.map(storable) });
     return { rows: result.rows as R[], changes: result.rowCount ?? 0 };
   };
+}
+
+function queryOf(sql: Statement | string): { text: string; name?: string; query_timeout?: number } {
+  if (typeof sql === 'string') return { text: sql };
+  const { name, text, answerMaxMs } = sql;
+  return answerMaxMs === undefined ? { name, text } : { name, text, query_timeout: answerMaxMs };
 }
 
 function storable(value: unknown): unknown {
