@@ -1,6 +1,7 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
 import { type Encoding, lose, refuse } from './encoding.ts';
+import { toolInputOf } from './tool-input.ts';
 import { type Block, type Source, type TextBlock, vendor } from './wire.ts';
 
 /** The block for one part, or null when nothing of it can be sent. `path` names the part in the caller's body. */
@@ -79,20 +80,10 @@ function toolResult(part: NeutralPart & { type: 'tool-result' }, path: string, e
   return withCache(block, part.cache);
 }
 
-/**
- * Arguments as the object that Anthropic wants. What a model wrote is not always one: empty text is `{}`, anything
- * else that is no JSON object goes as `{"_raw": text}`, so that the model sees what it wrote and nothing fails.
- */
 function toolInput(argumentsJson: string, path: string, encoding: Encoding): JsonObject {
-  if (argumentsJson === '' || argumentsJson === '{}') return {};
-  try {
-    const value: unknown = JSON.parse(argumentsJson);
-    if (isObject(value)) return value;
-  } catch {
-    if (argumentsJson.trim() === '') return {};
-  }
-  lose(encoding, `${path}.function.arguments`, 'narrowed');
-  return { _raw: argumentsJson };
+  const { input, as } = toolInputOf(argumentsJson);
+  if (as === 'raw') lose(encoding, `${path}.function.arguments`, 'narrowed');
+  return input;
 }
 
 /** Anthropic takes `^[a-zA-Z0-9_-]+$`; other vendors put dots and colons in ids. Call and result change alike. */

@@ -1,14 +1,26 @@
-import type { UpstreamDialect } from '../dialect.ts';
+import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
+import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest } from './encode-request.ts';
+import { encodeStream } from './encode-stream.ts';
+import { errorBody, errorFrame } from './error-body.ts';
 import { readError } from './errors.ts';
+import { fold } from './fold.ts';
 import { readInPassing } from './read-in-passing.ts';
+import { readRequest } from './read-request.ts';
+import { vendor } from './wire.ts';
 
-/** Anthropic's Messages format, as providers speak it. */
-export const anthropicMessages: UpstreamDialect = {
-  id: 'anthropic-messages',
+/** Anthropic's Messages format, as callers and as providers speak it. */
+export const anthropicMessages: CallerDialect & UpstreamDialect = {
+  id: vendor,
+  decodeRequest,
+  readRequest,
   encodeRequest,
+  encodeStream,
+  fold,
+  errorBody,
+  errorFrame,
   decodeStream,
   decodeWhole,
   readInPassing,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
+import type { AnswerHead, CallerRequest, Result } from '../dialect.ts';
 import { callersWord } from './callers-word.ts';
 import { checkRequest } from './check-request.ts';
 import { systemText, toNeutral } from './decode-request.ts';
@@ -15,6 +15,11 @@ export interface AnswerWishes extends JsonObject {
   thoughts: 'shown' | 'sealed' | 'hidden';
   /** What `message_start` says before anybody has counted. */
   inputTokens: number;
+}
+
+/** What `readRequest` said of the request, for its answer; everything is shown where nothing was said. */
+export function wishesOf({ echo }: AnswerHead): AnswerWishes {
+  return (echo as AnswerWishes | undefined) ?? { thoughts: 'shown', inputTokens: 0 };
 }
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */

@@ -24,3 +24,17 @@ export function finishReasonOf(stopReason: string, toolCalls: number, unwrapped:
       return toolCalls > 0 ? 'tool-calls' : 'stop';
   }
 }
+
+const toWire = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'context-full': 'model_context_window_exceeded',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  pause: 'pause_turn',
+} as const satisfies Record<FinishReason, string>;
+
+export function wireStopReason(reason: FinishReason): string {
+  return toWire[reason];
+}

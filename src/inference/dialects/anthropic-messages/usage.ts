@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /** Anthropic's own counts, each the latest one said. */
@@ -46,4 +46,23 @@ export function usageOf(counts: UsageCounts): Usage {
 
 function count(value: JsonValue | undefined): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+/** Anthropic's `usage` object: the input without what was read from or written to the cache. */
+export function wireUsage(usage: Usage): JsonObject {
+  const read = usage.cachedInputTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  const wire: JsonObject = {
+    input_tokens: Math.max(0, usage.inputTokens - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: usage.outputTokens,
+  };
+  if (usage.reasoningTokens !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoningTokens };
+  return wire;
+}
+
+/** What a stream says at its start, before anybody has counted: clients read both numbers there. */
+export function startUsage(inputTokensEstimate: number): JsonObject {
+  return wireUsage({ inputTokens: inputTokensEstimate, outputTokens: 0 });
 }
