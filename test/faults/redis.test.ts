@@ -273,6 +273,22 @@ test('F43 a Redis that outlived its database counts nothing of the old for the n
   assert.equal(await passing([before], old, who, 10 * unit, 40), 2);
 });
 
+test('F52 what a dead process held goes from an account that is only looked at', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const books = fakeBooks('later');
+  const who = newAsker();
+  let nowMs = Date.now();
+  const dead = replica(t, redis.url, books, { nowMs: () => nowMs }).counters;
+  const alive = replica(t, redis.url, books, { nowMs: () => nowMs }).counters;
+  await Promise.all([dead.whenReady(), alive.whenReady()]);
+  await mustHold(dead, who, 3 * unit);
+  await dead.close();
+  assert.equal(await usedOf(alive, who, 'units', '5h'), 3 * unit);
+  nowMs += 31_000;
+  await alive.sweep();
+  await until('it is given back', async () => (await usedOf(alive, who, 'units', '5h')) === 0);
+});
+
 test('places are taken again after a flush, though nobody asks for one', { skip }, async (t) => {
   const redis = await startRedis(t);
   const books = fakeBooks('later');

@@ -208,6 +208,8 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     async read(account, limits) {
       const scopes: Scope[] = [];
       const asked = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
+      // Looked at, too: what a dead process left would be shown until the account's next request.
+      sweep.used(account);
       return statesOf(known(await ask(readScript, account, scopes, [], ['-', String(scopes.length), ...asked])), 1);
     },
 
