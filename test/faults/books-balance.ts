@@ -85,7 +85,12 @@ export interface Asked {
   text: string;
 }
 
-export async function ask(url: string, body: Record<string, unknown> = {}, key = testKey): Promise<Asked> {
+export async function ask(
+  url: string,
+  body: Record<string, unknown> = {},
+  key = testKey,
+  headers: Record<string, string> = {},
+): Promise<Asked> {
   const startedMs = performance.now();
   let id: string | null = null;
   let text = '';
@@ -93,7 +98,7 @@ export async function ask(url: string, body: Record<string, unknown> = {}, key =
   try {
     const response = await fetch(`${url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
       body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }], ...body }),
     });
     id = response.headers.get('x-culvert-request-id');

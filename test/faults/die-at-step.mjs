@@ -1,39 +1,52 @@
-// Loaded into a gateway with `node --import`: kill -9 by itself just before a step of the first chat that it is asked,
-// or of its own start. A step is whatever another process could see of it: a statement that writes, bytes that leave,
-// bytes that come in. Between two steps nothing happens that outlives the process, so dying before each is dying
-// everywhere.
+// Loaded into a gateway with `node --import`: kill -9 by itself just before a step of the first chat that asks for it
+// (header `x-die`), or of its own start. A step is whatever outlives the process: a statement that writes, bytes that
+// leave. Between two steps nothing does, so dying before each is dying everywhere.
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { appendFileSync } from 'node:fs';
 import { Server } from 'node:http';
 import { Socket } from 'node:net';
 import { StatementSync } from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
 
-const { CULVERT_DIE_AT, CULVERT_DIE_FROM, CULVERT_DIE_LOG } = process.env;
+const { CULVERT_DIE_AT, CULVERT_DIE_FROM, CULVERT_DIE_LOG, CULVERT_DIE_STORES = '' } = process.env;
 const dieAt = Number(CULVERT_DIE_AT);
+/** Ports on which others talk too, such as heartbeats: until the answer there only what comes of the chat is a step. */
+const stores = new Set(CULVERT_DIE_STORES.split(',').map(Number));
+const ofChat = new AsyncLocalStorage();
 /** So far; null before they are counted. */
 let steps = CULVERT_DIE_FROM === 'start' ? 0 : null;
+/** From then on the end of the chat is written with whatever else waits, by nobody's order. */
+let answered = false;
+let statement = '';
 
 // Worker threads load it too; nothing of a request is written there.
 if (isMainThread) {
-  before(Server.prototype, 'emit', (_, [event, request]) => {
-    if (event === 'request' && request.method === 'POST') steps ??= 0;
+  around(Server.prototype, 'emit', (emit, _, event, request) => {
+    if (event !== 'request' || request.headers['x-die'] === undefined) return emit();
+    steps ??= 0;
+    return ofChat.run(true, emit);
   });
-  before(StatementSync.prototype, 'run', ({ sourceSQL }) => step(sourceSQL.trim().split(/\s+/).slice(0, 3).join(' ')));
-  before(Socket.prototype, '_writeGeneric', (socket) => step(`write ${otherSideOf(socket)}`));
-  before(Socket.prototype, 'push', (socket) => step(`read ${otherSideOf(socket)}`));
+  around(StatementSync.prototype, 'run', (run, { sourceSQL }) => {
+    const name = sourceSQL.trim().split(/\s+/).slice(0, 3).join(' ');
+    // The same once more, in one transaction: a row of the same table.
+    if (name !== statement) step(name);
+    statement = name;
+    return run();
+  });
+  around(Socket.prototype, '_writeGeneric', (write, { server, remotePort }) => {
+    if (server !== null) {
+      step('write caller');
+      answered = steps !== null;
+    } else if (!stores.has(remotePort) || answered || ofChat.getStore()) step(`write ${remotePort}`);
+    return write();
+  });
 }
 
-function before(target, method, look) {
+function around(target, method, look) {
   const real = target[method];
   target[method] = function (...args) {
-    look(this, args);
-    return real.apply(this, args);
+    return look(() => real.apply(this, args), this, ...args);
   };
-}
-
-/** Who called us, or the port of whom we called. */
-function otherSideOf(socket) {
-  return socket.server === null ? socket.remotePort : 'caller';
 }
 
 function step(name) {

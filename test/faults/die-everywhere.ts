@@ -4,11 +4,13 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { overUpstreams } from '../start-gateway.ts';
+import { overUpstreams, testKey } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
+import { until } from '../start-redis.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { ask, type Books, booksOf } from './books-balance.ts';
 import { type GatewayProcess, startGatewayProcess } from './gateway-process.ts';
+import { isReady } from './replicas.ts';
 
 const preload = fileURLToPath(new URL('./die-at-step.mjs', import.meta.url));
 /** Far above what a request takes. */
@@ -35,11 +37,12 @@ export interface Deaths {
 export interface DyingOptions {
   /** Storage and what else the configuration holds. */
   config: Record<string, unknown>;
-  /** Names of ports, as the steps give them. */
-  places?: Readonly<Record<string, string>>;
-  /** What the chat asks beside its message, and what the upstream does. */
-  body: Record<string, unknown>;
-  spec: string;
+  /** Names of the ports of shared stores, as the steps give them. */
+  stores?: Readonly<Record<string, string>>;
+  /** What the chat asks beside its message. */
+  body?: Record<string, unknown>;
+  /** What the upstream does; it answers at once where this is not given. */
+  spec?: string;
   /** After each death: the next process may take the dead one's requests at its start. */
   letTheDeadBeKnown?(): Promise<void>;
   /** Once a process has come up: the books, once what died is in them. */
@@ -52,31 +55,41 @@ export async function dieEverywhere(t: TestContext, options: DyingOptions): Prom
   t.after(() => upstream.close());
   const log = join(temporaryFolder(t), 'steps');
   appendFileSync(log, '');
-  const { settledBooks = booksOf } = options;
-  const places: Record<string, string> = { ...options.places, [new URL(upstream.url).port]: 'upstream' };
+  const { settledBooks = booksOf, stores = {} } = options;
+  const places: Record<string, string> = { ...stores, [new URL(upstream.url).port]: 'upstream' };
   const deaths: Death[] = [];
   let before: Books | null = null;
   let last: Omit<Death, 'charged'> | null = null;
   for (let step = 0; step < stepsMax; step++) {
-    const under = ['env', `NODE_OPTIONS=--import=${preload}`, `CULVERT_DIE_AT=${step}`, `CULVERT_DIE_LOG=${log}`];
+    const under = [...dyingAt(step, log), `CULVERT_DIE_STORES=${Object.keys(stores)}`];
     const gateway = await startGatewayProcess(t, { ...overUpstreams(upstream.url), ...options.config }, { under });
     const ended = once(gateway.process, 'exit');
-    const now = await settledBooks(gateway.url);
+    await until('it is ready', () => isReady(gateway.url));
+    const found = await settledBooks(gateway.url);
     if (before !== null && last !== null) {
-      const charged = between(before, now);
+      const charged = between(before, found);
       // It died of answering us after its end was written.
-      if (charged.as[0]?.startsWith('ok')) return { deaths, survived: charged };
+      if (charged.as[0]?.startsWith('ok')) {
+        gateway.process.kill('SIGKILL');
+        await ended;
+        return { deaths, survived: charged };
+      }
       deaths.push({ ...last, charged });
     }
+    // Connections are made and counters filled: what is left is the chat itself.
+    assert.equal((await ask(gateway.url)).status, 200);
+    const now = await settledBooks(gateway.url);
     upstream.clear();
-    upstream.script('/v1/chat/completions', [options.spec]);
-    const asked = await ask(gateway.url, options.body);
+    if (options.spec !== undefined) upstream.script('/v1/chat/completions', [options.spec]);
+    const asked = await ask(gateway.url, options.body, testKey, { 'x-die': 'yes' });
+    assert.ok(asked.status === 0 || asked.status === 200, asked.text);
     const survived = asked.status === 0 ? null : await settledOf(gateway, now);
     // Background work takes steps too, so that this process may yet die of them.
     gateway.process.kill('SIGKILL');
     await ended;
     if (survived !== null) return { deaths, survived: between(now, survived) };
     const lines = readFileSync(log, 'utf8').trim().split('\n');
+    await options.letTheDeadBeKnown?.();
     last = {
       step: lines.at(-1)!.replace(/\d+$/, (port) => places[port] ?? port),
       dispatched: upstream.requests().length > 0,
@@ -92,15 +105,18 @@ export async function dieStarting(t: TestContext, config: Record<string, unknown
   const log = join(temporaryFolder(t), 'steps');
   appendFileSync(log, '');
   for (let step = 0; step < stepsMax; step++) {
-    const env = [`NODE_OPTIONS=--import=${preload}`, `CULVERT_DIE_AT=${step}`, `CULVERT_DIE_LOG=${log}`];
-    const gateway = await startGatewayProcess(t, config, { under: ['env', ...env, 'CULVERT_DIE_FROM=start'] }).catch(
-      () => null,
-    );
+    const under = [...dyingAt(step, log), 'CULVERT_DIE_FROM=start'];
+    const gateway = await startGatewayProcess(t, config, { under }).catch(() => null);
     if (gateway === null) continue;
     gateway.process.kill('SIGKILL');
     return readFileSync(log, 'utf8').trim().split('\n');
   }
   assert.fail(`more than ${stepsMax} steps`);
+}
+
+/** How a gateway is run so that it dies. */
+function dyingAt(step: number, log: string): string[] {
+  return ['env', `NODE_OPTIONS=--import=${preload}`, `CULVERT_DIE_AT=${step}`, `CULVERT_DIE_LOG=${log}`];
 }
 
 /** The books once the request is in them, as its end is written behind its answer; null when it died on the way. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
@@ -24,12 +24,13 @@ export async function startGatewayProcess(
   config: Record<string, unknown>,
   {
     under = [],
-    log = '/dev/null',
+    log = null,
     graceMs = 1_000,
     at = null,
   }: {
     under?: readonly string[];
-    log?: string;
+    /** In its own folder otherwise. */
+    log?: string | null;
     graceMs?: number;
     /** Where one listened before. */
     at?: string | null;
@@ -51,7 +52,8 @@ export async function startGatewayProcess(
     }),
   );
   const [command = '', ...args] = [...under, process.execPath, culvertBin, 'start', '--config', file];
-  const sink = openSync(log, 'w');
+  const sinkFile = log ?? join(folder, 'log');
+  const sink = openSync(sinkFile, 'w');
   const child = spawn(command, args, { stdio: ['ignore', sink, sink], cwd: folder });
   closeSync(sink);
   t.after(async () => {
@@ -66,7 +68,8 @@ export async function startGatewayProcess(
     if (ready?.status === 200) return { url, process: child, lives, file };
     await after(25);
   }
-  throw new Error(`the gateway ended with ${child.exitCode}`);
+  const said = log === null ? readFileSync(sinkFile, 'utf8').slice(-2_000) : '';
+  throw new Error(`the gateway ended with ${child.exitCode ?? child.signalCode}\n${said}`);
 }
 
 /** One chat; its status and how long it took. */

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { globSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { otherKey, overUpstreams, testKey } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { type Asked, ask, booksOf } from './books-balance.ts';
+import { startGatewayProcess } from './gateway-process.ts';
+
+const [library] = globSync('/usr/lib/*/faketime/libfaketime.so.1');
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+/** A window's bucket, and what a slow machine takes between two looks at a clock. */
+const slackMs = 90_000;
+
+test('F28 the clock is set back an hour and forward an hour while it runs: no false 429, nothing free beyond the step', {
+  skip: library === undefined ? 'libfaketime is not installed (npm run setup:test-tools)' : false,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const folder = temporaryFolder(t);
+  const stamp = join(folder, 'stamp');
+  let offsetMs = 0;
+  const setClock = (toMs: number) => {
+    offsetMs = toMs;
+    writeFileSync(stamp, `${toMs < 0 ? '-' : '+'}${Math.abs(toMs) / 1_000}\n`);
+  };
+  setClock(0);
+  const faked = ['DONT_FAKE_MONOTONIC=1', 'NO_CACHE=1', `TIMESTAMP_FILE=${stamp}`].map((one) => `FAKETIME_${one}`);
+  const config = {
+    ...overUpstreams(upstream.url),
+    storage: { data_dir: join(folder, 'data') },
+    plans: { default: { windows: { '5h': 10 }, rpm: 'off' }, calm: { rpm: 5 } },
+    accounts: { calm: { plan: 'calm' } },
+    keys: [
+      { key: testKey, account: 'dev', name: 'one' },
+      { key: otherKey, account: 'calm', name: 'one' },
+    ],
+  };
+  const start = () => startGatewayProcess(t, config, { under: ['env', `LD_PRELOAD=${library}`, ...faked] });
+  let { url, process: gateway } = await start();
+  const passing = async (tries: number, key = testKey) => {
+    let passed = 0;
+    for (let i = 0; i < tries; i++) if ((await ask(url, {}, key)).status === 200) passed += 1;
+    return passed;
+  };
+  /** Until this request passes, by the clock that the gateway and whoever reads it see. */
+  const waitMs = ({ status, text }: Asked, limit: string) => {
+    assert.equal(status, 429, text);
+    const { error } = JSON.parse(text);
+    assert.equal(error.limit, limit);
+    const byInstantMs = Date.parse(error.resets_at) - (Date.now() + offsetMs);
+    assert.ok(Math.abs(byInstantMs - error.retry_after_ms) < 5_000, `${error.resets_at}, ${error.retry_after_ms}`);
+    return byInstantMs;
+  };
+  const resetsIn = async (ms: number) => {
+    const foundMs = waitMs(await ask(url), '5h');
+    assert.ok(Math.abs(foundMs - ms) < slackMs, `resets in ${foundMs} ms instead of ${ms}`);
+  };
+
+  assert.equal(await passing(11), 10);
+  await resetsIn(5 * hourMs);
+  assert.equal(await passing(3, otherKey), 3);
+
+  setClock(-hourMs);
+  await resetsIn(5 * hourMs);
+  assert.equal(await passing(3, otherKey), 2, 'calls of this minute are still of this minute, and no others');
+  const calmMs = waitMs(await ask(url, {}, otherKey), 'minute');
+  assert.ok(calmMs > 0 && calmMs <= minuteMs + 1_000, `${calmMs} ms`);
+
+  gateway.kill('SIGKILL');
+  await once(gateway, 'exit');
+  ({ url, process: gateway } = await start());
+  await resetsIn(5 * hourMs);
+
+  setClock(hourMs);
+  await resetsIn(4 * hourMs);
+  assert.equal(await passing(6, otherKey), 5, 'the step frees a minute');
+
+  setClock(0);
+  await resetsIn(4 * hourMs);
+  assert.equal((await ask(url, {}, otherKey)).status, 429);
+
+  setClock(5 * hourMs + 2 * minuteMs);
+  assert.equal(await passing(12), 10, 'all of it came back, and no more');
+  await resetsIn(5 * hourMs);
+  setClock(0);
+  await resetsIn(5 * hourMs);
+  const { units, windows, open } = await booksOf(url);
+  assert.deepEqual([units, windows['5h'], windows.week, open], [20, 10, 20, 0]);
+});
