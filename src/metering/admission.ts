@@ -10,7 +10,7 @@ export interface Admission {
   /** Before the body is read: requests per minute and concurrency. */
   admit(principal: Principal, weight: AdmitWeight, arrival: Arrival): Promise<Admitted | Failure> | Admitted | Failure;
   /** After the model is known and before routing: tier limits and windows, all or nothing. */
-  reserve(claim: Claim): Promise<Reservation | Failure>;
+  reserve(claim: Claim): Promise<Reservation | Failure> | Failure;
 }
 
 /** How much of requests-per-minute a call takes; `exempt` also skips concurrency. */

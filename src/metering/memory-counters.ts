@@ -7,7 +7,6 @@ import type {
   Full,
   Held,
   Hold,
-  Limit,
   LimitState,
   QuotaBooks,
   Scope,
@@ -17,6 +16,7 @@ import type {
 import { createQuotaClock } from './quota-clock.ts';
 import type { RollingScope } from './rolling-scope.ts';
 import { createRollingScopes, loadedScopesMax, ScopesFull } from './rolling-scopes.ts';
+import { type BoundLimit, type BoundPlace, createScopeBindings } from './scope-bindings.ts';
 
 /** Running requests that hold units at one time: far more than a process can serve. */
 export const holdsMax = 100_000;
@@ -50,6 +50,7 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
   const share = options.share ?? (() => 1);
   const scopesMax = options.scopesMax ?? loadedScopesMax;
   const table = createRollingScopes({ clock, books: options.books, share, scopesMax });
+  const bindings = createScopeBindings(table);
   const open = new Map<string, OpenHold>();
 
   function allowedOf(allowed: number): number {
@@ -57,25 +58,19 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
     return parts <= 1 ? allowed : Math.floor(allowed / parts);
   }
 
-  function scopeOf(name: Scope): RollingScope {
-    const scope = table.get(name);
-    if (scope === undefined) throw new Error(`the scope ${name} is not loaded`);
-    return scope;
-  }
-
   /** Null when all let it pass; else the limit that frees last. A call takes `callMilli`, a unit limit `costMilli`. */
-  function refusedBy(nowMs: number, limits: readonly Limit[], callMilli: number, costMilli: number): Full | null {
+  function refusedBy(nowMs: number, limits: readonly BoundLimit[], callMilli: number, costMilli: number): Full | null {
     let full: Full | null = null;
     let lastMs = 0;
-    for (const limit of limits) {
-      const scope = scopeOf(limit.scope);
-      const used = scope.usedAt(nowMs, limit);
+    for (let i = 0; i < limits.length; i++) {
+      const { limit, sum, span } = limits[i]!;
+      const used = sum.usedAt(nowMs, span);
       const allowed = allowedOf(limit.allowed);
       const cost = limit.measure === 'units' ? costMilli : limit.measure === 'calls' ? callMilli : 0;
       // Amounts are whole: used < allowed is the same as used + 1 ≤ allowed.
       const excess = used + (limit.rule === 'exact' ? cost : 1) - allowed;
       if (excess <= 0) continue;
-      const freeMs = scope.freeAtMs(nowMs, limit, excess);
+      const freeMs = sum.freeAtMs(nowMs, span, excess);
       if (full !== null && (freeMs ?? Number.POSITIVE_INFINITY) <= lastMs) continue;
       lastMs = freeMs ?? Number.POSITIVE_INFINITY;
       const freeAtMs = freeMs === null ? null : clock.toWallMs(freeMs);
@@ -84,75 +79,79 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
     return full;
   }
 
-  function statesOf(nowMs: number, limits: readonly Limit[]): readonly LimitState[] {
+  function statesOf(nowMs: number, limits: readonly BoundLimit[]): readonly LimitState[] {
     if (limits.length === 0) return noStates;
     const states: LimitState[] = [];
-    for (const limit of limits) {
-      const state = scopeOf(limit.scope).stateAt(nowMs, limit);
-      if (state.leavesAtMs !== null) state.leavesAtMs = clock.toWallMs(state.leavesAtMs);
-      states.push(state);
+    for (let i = 0; i < limits.length; i++) {
+      const { sum, span } = limits[i]!;
+      const leavesMs = sum.leavesAtMs(nowMs, span);
+      states.push({ used: sum.usedAt(nowMs, span), leavesAtMs: leavesMs === null ? null : clock.toWallMs(leavesMs) });
     }
     return states;
   }
 
   /** Calls count once in a scope, however many limits look at it. */
-  function countCalls(nowMs: number, limits: readonly Limit[], callMilli: number): void {
+  function countCalls(nowMs: number, limits: readonly BoundLimit[], callMilli: number): void {
     for (let i = 0; i < limits.length; i++) {
-      const limit = limits[i]!;
-      if (limit.measure !== 'calls' || isRepeated(limits, i)) continue;
-      const scope = scopeOf(limit.scope);
+      const { limit, scope, first } = limits[i]!;
+      if (limit.measure !== 'calls' || !first) continue;
       scope.lastUsedMs = nowMs;
       scope.addCalls(nowMs, callMilli);
     }
   }
 
-  function enterLoaded(entry: Entry): EntryAnswer {
+  /** Null: something of it is not loaded. */
+  function enterLoaded(entry: Entry): EntryAnswer | null {
+    const limits = bindings.limits(entry.limits);
+    const places = bindings.places(entry.places);
+    if (limits === null || places === null) return null;
     const nowMs = clock.nowMs();
-    const full = refusedBy(nowMs, entry.limits, entry.callMilli, 0) ?? withoutPlace(entry.places);
+    const full = refusedBy(nowMs, limits, entry.callMilli, 0) ?? withoutPlace(places);
     if (full !== null) return full;
-    countCalls(nowMs, entry.limits, entry.callMilli);
-    const taken: RollingScope[] = [];
-    for (let i = 0; i < entry.places.length; i++) {
-      if (isRepeated(entry.places, i)) continue;
-      const scope = scopeOf(entry.places[i]!.scope);
-      scope.lastUsedMs = nowMs;
-      scope.running++;
-      taken.push(scope);
+    countCalls(nowMs, limits, entry.callMilli);
+    for (const { counted, first } of places) {
+      if (!first) continue;
+      counted.lastUsedMs = nowMs;
+      counted.running++;
     }
+    let left = false;
     return {
       kind: 'entered',
-      states: statesOf(nowMs, entry.limits),
+      states: statesOf(nowMs, limits),
       leave() {
-        for (const scope of taken) scope.running--;
-        taken.length = 0;
+        if (left) return;
+        left = true;
+        for (const { counted, first } of places) if (first) counted.running--;
       },
     };
   }
 
-  function withoutPlace(places: Entry['places']): Full | null {
-    for (const { id, scope, allowed } of places) {
-      const used = scopeOf(scope).running;
+  function withoutPlace(places: readonly BoundPlace[]): Full | null {
+    for (const { id, scope, allowed, counted } of places) {
+      const used = counted.running;
       const share = allowedOf(allowed);
       if (used + 1 > share) return { kind: 'full', limit: id, scope, used, allowed: share, freeAtMs: null };
     }
     return null;
   }
 
-  function holdLoaded(hold: Hold): Held | Full | Unavailable {
+  /** Null: something of it is not loaded. */
+  function holdLoaded(hold: Hold): Held | Full | Unavailable | null {
+    const limits = bindings.limits(hold.limits);
+    const scopes = bindings.scopes(hold.scopes);
+    if (limits === null || scopes === null) return null;
     const known = open.get(hold.requestId);
     if (known !== undefined) return known.held;
     if (open.size >= holdsMax) return tooMany;
     const nowMs = clock.nowMs();
-    const full = refusedBy(nowMs, hold.limits, wholeCallMilli, hold.costMilli);
+    const full = refusedBy(nowMs, limits, wholeCallMilli, hold.costMilli);
     if (full !== null) return full;
-    countCalls(nowMs, hold.limits, wholeCallMilli);
-    const scopes: RollingScope[] = [];
-    for (const name of hold.scopes) {
-      const scope = scopeOf(name);
+    countCalls(nowMs, limits, wholeCallMilli);
+    for (let i = 0; i < scopes.length; i++) {
+      const scope = scopes[i]!;
       scope.lastUsedMs = nowMs;
       scope.holds++;
       scope.addUnits(nowMs, hold.costMilli);
-      scopes.push(scope);
     }
     const held: Held = {
       kind: 'held',
@@ -161,7 +160,7 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
       scopes: hold.scopes,
       costMilli: hold.costMilli,
       quotaMs: nowMs,
-      states: statesOf(nowMs, hold.limits),
+      states: statesOf(nowMs, limits),
     };
     open.set(hold.requestId, { held, scopes });
     return held;
@@ -171,39 +170,31 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
   function whenLoaded<A>(
     account: string,
     scopes: () => Scope[],
-    answer: () => A,
+    answer: () => A | null,
   ): A | Unavailable | Promise<A | Unavailable> {
+    const loaded = (): A => {
+      const now = answer();
+      if (now === null) throw new Error('a scope that was loaded is not there');
+      return now;
+    };
     let wait: Promise<void> | undefined;
     try {
       wait = table.load(account, scopes());
     } catch (error) {
       return unavailableFor(error);
     }
-    if (wait === undefined) return answer();
-    return wait.then(answer, unavailableFor);
-  }
-
-  /** Whether all of these are loaded. */
-  function known(named: readonly { scope: Scope }[]): boolean {
-    for (const { scope } of named) if (table.get(scope) === undefined) return false;
-    return true;
-  }
-
-  function knownScopes(names: readonly Scope[]): boolean {
-    for (const name of names) if (table.get(name) === undefined) return false;
-    return true;
+    if (wait === undefined) return loaded();
+    return wait.then(loaded, unavailableFor);
   }
 
   return {
     enter(entry) {
-      if (known(entry.limits) && known(entry.places)) return enterLoaded(entry);
       const names = () => [...entry.limits, ...entry.places].map(({ scope }) => scope);
-      return whenLoaded(entry.account, names, () => enterLoaded(entry));
+      return enterLoaded(entry) ?? whenLoaded(entry.account, names, () => enterLoaded(entry));
     },
     hold(hold) {
-      if (knownScopes(hold.scopes) && known(hold.limits)) return holdLoaded(hold);
       const names = () => [...hold.scopes, ...hold.limits.map(({ scope }) => scope)];
-      return whenLoaded(hold.account, names, () => holdLoaded(hold));
+      return holdLoaded(hold) ?? whenLoaded(hold.account, names, () => holdLoaded(hold));
     },
     settle({ requestId }, spent: Spent) {
       const hold = open.get(requestId);
@@ -212,7 +203,8 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
       const nowMs = clock.nowMs();
       const { held, scopes } = hold;
       const backMilli = held.costMilli - spent.costMilli;
-      for (const scope of scopes) {
+      for (let i = 0; i < scopes.length; i++) {
+        const scope = scopes[i]!;
         scope.holds--;
         scope.lastUsedMs = nowMs;
         if (backMilli > 0) scope.removeUnits(nowMs, held.quotaMs, backMilli);
@@ -221,7 +213,10 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
     },
     async read(account, limits) {
       const names = () => limits.map(({ scope }) => scope);
-      const answer = await whenLoaded(account, names, () => statesOf(clock.nowMs(), limits));
+      const answer = await whenLoaded(account, names, () => {
+        const known = bindings.limits(limits);
+        return known === null ? null : statesOf(clock.nowMs(), known);
+      });
       if ('kind' in answer) throw new FailureError({ kind: 'quota-unavailable', message: answer.reason });
       return answer;
     },
@@ -243,11 +238,4 @@ export interface MemoryGauges {
 
 function unavailableFor(error: unknown): Unavailable {
   return error instanceof ScopesFull ? tooMany : booksUnreadable;
-}
-
-/** Whether an earlier one of the list looks at the same scope. Lists are short. */
-function isRepeated(list: readonly { scope: Scope }[], at: number): boolean {
-  const { scope } = list[at]!;
-  for (let i = 0; i < at; i++) if (list[i]!.scope === scope) return true;
-  return false;
 }

@@ -1,4 +1,4 @@
-import type { BucketRow, Limit, LimitState, Measure } from './counters.ts';
+import type { BucketRow, Measure } from './counters.ts';
 import { RollingSum } from './rolling-sum.ts';
 import { type SpanName, spans } from './window.ts';
 
@@ -68,23 +68,8 @@ export class RollingScope {
     this.#calls.seed(nowMs, Math.floor(Math.min(atMs, nowMs) / spans.minute.bucketMs), callMilli);
   }
 
-  usedAt(nowMs: number, limit: Limit): number {
-    return this.#sumOf(limit.measure, limit.span).usedAt(nowMs, spans[limit.span]);
-  }
-
-  /** Quota time at which at least `amount` has left the limit's span; null: it does not hold so much. */
-  freeAtMs(nowMs: number, limit: Limit, amount: number): number | null {
-    return this.#sumOf(limit.measure, limit.span).freeAtMs(nowMs, spans[limit.span], amount);
-  }
-
-  /** `leavesAtMs` in quota time. */
-  stateAt(nowMs: number, limit: Limit): LimitState {
-    const sum = this.#sumOf(limit.measure, limit.span);
-    const span = spans[limit.span];
-    return { used: sum.usedAt(nowMs, span), leavesAtMs: sum.leavesAtMs(nowMs, span) };
-  }
-
-  #sumOf(measure: Measure, span: SpanName): RollingSum {
+  /** Where a limit of this measure and span is counted. */
+  sumOf(measure: Measure, span: SpanName): RollingSum {
     if (measure === 'units') {
       if (span === '5h') return this.#unitsByMinute;
       if (span !== 'minute') return this.#unitsByHour;

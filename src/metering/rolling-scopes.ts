@@ -29,6 +29,8 @@ export interface RollingScopes {
    */
   load(account: string, scopes: readonly Scope[]): Promise<void> | undefined;
   size(): number;
+  /** How many have been forgotten so far: whoever keeps what `get` gave looks whether it still counts. */
+  forgotten(): number;
 }
 
 export interface RollingScopesOptions {
@@ -46,6 +48,7 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
   /** Limits of one request mostly look at one scope, one after the other. */
   let lastName: Scope = '';
   let last: RollingScope | undefined;
+  let forgotten = 0;
 
   function get(name: Scope): RollingScope | undefined {
     if (name === lastName) return last;
@@ -66,7 +69,8 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
       if (tries-- === 0) break;
       loaded.delete(name);
       const idle = scope.holds === 0 && scope.running === 0 && nowMs - scope.lastUsedMs >= scopeKeptMs;
-      if (!idle) loaded.set(name, scope);
+      if (idle) forgotten++;
+      else loaded.set(name, scope);
     }
     if (loaded.size >= scopesMax) throw new ScopesFull('every scope is in use');
   }
@@ -119,6 +123,7 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
   return {
     get,
     size: () => loaded.size,
+    forgotten: () => forgotten,
     load(account, scopes) {
       const nowMs = clock.nowMs();
       const missing: Scope[] = [];
