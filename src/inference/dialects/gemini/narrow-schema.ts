@@ -92,9 +92,9 @@ function withoutLoneAllOf(schema: JsonObject): JsonObject {
   const [one] = allOf;
   if (Object.keys(one).some((key) => rest[key] !== undefined)) return schema;
   if (one.$ref === undefined) return { ...rest, ...one };
-  return Object.keys(rest).every((key) => key === 'description' || key === 'title' || remarks.has(key))
-    ? { ...one }
-    : schema;
+  const { $defs, definitions, description: _, title: __, ...others } = rest;
+  if (Object.keys(others).some((key) => !remarks.has(key))) return schema;
+  return { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }), ...one };
 }
 
 function isName(value: JsonValue): boolean {
