@@ -6,6 +6,7 @@ import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
 import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
+import { messagesRoute } from './http/routes/messages.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
 import { openApiRoute } from './http/routes/openapi.ts';
@@ -191,6 +192,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const routes: readonly Route[] = [
     chatRoute(services),
+    messagesRoute(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),

@@ -12,7 +12,7 @@ import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } 
 import { answerHeaders } from './answer-headers.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { PassedStream, PassedWhole } from './pass-through.ts';
 import { recordAttempt } from './record-attempt.ts';
@@ -278,7 +278,8 @@ export class Attempt implements UpstreamObserver {
     }
     const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
     const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
-    return new ConvertedAnswer(source, this.#job.sink(), this.#job.inputTokensEstimate);
+    const sink = withCallersToolNames(this.#job.sink(), body.callersToolNames);
+    return new ConvertedAnswer(source, sink, this.#job.inputTokensEstimate);
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */

@@ -3,6 +3,7 @@ import { isObject } from '../../kernel/json.ts';
 import { scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import { applyQuirks } from '../providers/apply-quirks.ts';
@@ -37,6 +38,8 @@ export interface EncodeOrder {
   /** Ask for a stream, when it must be converted. */
   stream: boolean;
   body: Readonly<Record<string, unknown>>;
+  /** Whether the model takes a wish for reasoning; absent: it does. */
+  reasoning?: 'taken' | 'refused';
   /** One child of a fan-out asks for one choice; null = as the caller wrote. */
   child: { seed: number | null } | null;
 }
@@ -46,6 +49,8 @@ export interface EncodedBody {
   losses: readonly Loss[];
   answer: 'pass-through' | 'converted';
   unwrapTool: string | undefined;
+  /** Set when tools go by other names than the caller's: calls must be given back by those. */
+  callersToolNames?: CallersToolNames;
   streamed: boolean;
 }
 
@@ -107,7 +112,10 @@ function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
   if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
-  const neutral = request.neutral();
+  const asked = request.neutral();
+  // Anthropic takes longer names than all others do.
+  const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
+  const neutral = named?.request ?? asked;
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
@@ -118,7 +126,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
-    omit: quirks.omit,
+    omit: order.reasoning === 'refused' ? [...quirks.omit, ...reasoningFields] : quirks.omit,
   });
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
@@ -127,13 +135,17 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     ok: true,
     value: {
       bytes: JSON.stringify(fitted.body),
-      losses: lossesInCallersWords([...encoded.value.losses, ...fitted.losses], request),
+      losses: lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
       answer: 'converted',
       unwrapTool: encoded.value.decode?.unwrapTool,
+      ...(named !== null && { callersToolNames: named.callersNames }),
       streamed: order.stream,
     },
   };
 }
+
+/** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */
+const reasoningFields = ['reasoning_effort', 'reasoning'] as const;
 
 function inCallersWords(failure: Failure, request: CallerRequest): Failure {
   if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;

@@ -8,6 +8,7 @@ import type {
   UpstreamDialect,
 } from '../dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -26,6 +27,18 @@ export interface EventSink {
 
 export function streamSink(encoder: StreamEncoder): EventSink {
   return { add: (event) => encoder.step(event), result: () => '', mark: () => encoder.mark?.() };
+}
+
+/** Calls by the caller's own names of its tools, where the target was given others. */
+export function withCallersToolNames(sink: EventSink, names: CallersToolNames | undefined): EventSink {
+  if (names === undefined) return sink;
+  return {
+    ...sink,
+    add(event) {
+      const name = event.type === 'tool-call-start' && Object.hasOwn(names, event.name) ? names[event.name] : undefined;
+      return sink.add(name === undefined ? event : ({ ...event, name } as NeutralEvent));
+    },
+  };
 }
 
 export function foldSink(fold: AnswerFold): EventSink {

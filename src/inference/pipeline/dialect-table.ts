@@ -6,6 +6,7 @@ import { openAiChat } from '../dialects/openai-chat/index.ts';
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
 const callerDialects: Partial<Record<DialectId, CallerDialect>> = {
   'openai-chat': openAiChat,
+  'anthropic-messages': anthropicMessages,
 };
 
 const upstreamDialects: Partial<Record<DialectId, UpstreamDialect>> = {

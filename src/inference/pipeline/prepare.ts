@@ -24,6 +24,7 @@ export function prepareWith(
       maxOutputTokens: target.maxOutputTokens,
       stream: target.stream,
       body: target.body,
+      reasoning: target.capabilities.reasoning ? 'taken' : 'refused',
       child,
     });
     return encoded instanceof Promise

@@ -134,6 +134,8 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       return { type: 'input_audio', input_audio: { data: part.base64, format: part.format } };
     case 'document': {
       const { source, name } = part;
+      const text = plainText(source);
+      if (text !== null) return { type: 'text', text: name === undefined ? text : `${name}\n\n${text}` };
       if (source.kind === 'url') return refuse(encoding, 'a document by URL');
       const file: JsonObject = source.kind === 'file-id' ? { file_id: source.fileId } : { file_data: urlOf(source)! };
       if (name !== undefined) file.filename = name;
@@ -152,6 +154,12 @@ function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {
       // A call by a user, or a result inside a result: no dialect writes that.
       return null;
   }
+}
+
+/** A document that is nothing but text: this format takes files of other kinds alone, and not everywhere. */
+function plainText(source: MediaSource): string | null {
+  if (source.kind !== 'base64' || !source.mediaType.startsWith('text/')) return null;
+  return Buffer.from(source.base64, 'base64').toString('utf8');
 }
 
 function urlOf(source: MediaSource): string | null {

@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
@@ -20,6 +20,8 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
       failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model takes.`),
     };
   }
+  const missing = missingTool(request);
+  if (missing !== null) return { ok: false, failure: missing };
   const body: JsonObject = { model: target.model, messages };
   put(body, 'max_completion_tokens', clampedLimit(request.maxOutputTokens, target.maxOutputTokens, losses));
   put(body, 'temperature', request.temperature);
@@ -36,7 +38,7 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   putTools(body, request, losses);
   put(body, 'response_format', request.responseFormat && wireFormat(request.responseFormat));
   put(body, 'reasoning_effort', effortOf(request, losses));
-  put(body, 'user', request.user);
+  put(body, 'user', userOf(request, losses));
   if (request.hints !== undefined) putAll(body, request.hints);
   putExtensions(body, request, losses);
   if (target.stream) {
@@ -67,6 +69,34 @@ function clampedLimit(asked: number | undefined, max: number | null, losses: Los
   if (asked === undefined || max === null || asked <= max) return asked;
   losses.push({ field: 'max_tokens', why: 'clamped' });
   return max;
+}
+
+/** OpenAI refuses a longer one. */
+const userCharsMax = 64;
+
+function userOf({ user }: NeutralRequest, losses: Loss[]): string | undefined {
+  if (user === undefined || user.length <= userCharsMax) return user;
+  losses.push({ field: 'user', why: 'unsupported' });
+  return undefined;
+}
+
+/** A call that must be made of a tool that only another dialect knows: leaving it out would change the answer. */
+function missingTool({ tools, toolChoice, extensions }: NeutralRequest): Failure | null {
+  const own = extensions?.[openAiChatId];
+  if (own?.tools !== undefined || own?.tool_choice !== undefined) return null;
+  if (toolChoice?.type === 'tool' && !tools?.some((tool) => tool.name === toolChoice.name)) {
+    return invalid(
+      'tool_choice',
+      `'tool_choice' names '${toolChoice.name.slice(0, 64)}', which no provider of this model can call.`,
+    );
+  }
+  if (toolChoice?.type === 'required' && (tools ?? []).length === 0) {
+    return invalid(
+      'tool_choice',
+      "'tool_choice' asks for a call, and no provider of this model can call any of the tools.",
+    );
+  }
+  return null;
 }
 
 const stopMax = 4;
