@@ -14,6 +14,8 @@ export function whyUnusable(error: unknown, place: string): string | null {
     const why = wordsOfState[state] ?? wordsOfClass[state.slice(0, 2)];
     return why === undefined ? null : `The database ${place} cannot be used: ${why} (SQLSTATE ${state}). ${hint}`;
   }
+  const tls = whyNoTls(error);
+  if (tls !== null) return `The database ${place} cannot be used: ${tls}`;
   const code = socketCode(error);
   if (code !== null) return `The database ${place} cannot be reached: ${wordsOfSocket[code] ?? code}. ${hint}`;
   if (/terminated|timeout|SSL|SASL/i.test(error.message))
@@ -25,7 +27,18 @@ export function whyUnusable(error: unknown, place: string): string | null {
 export function mayPass(error: unknown): boolean {
   const state = sqlState(error);
   if (state !== null) return state === '53300' || state.startsWith('57') || state.startsWith('08');
-  return !(error instanceof NewerSchema);
+  return !(error instanceof NewerSchema) && !(error instanceof Error && whyNoTls(error) !== null);
+}
+
+/** What `sslmode` of the URL asks for and cannot be had; no waiting mends it. */
+function whyNoTls(error: Error): string | null {
+  const { message } = error;
+  if (/does not support SSL/.test(message)) return 'it does not speak TLS. Leave sslmode out of storage.database.';
+  if ('syscall' in error && error.syscall === 'open')
+    return `a file that storage.database names cannot be read (${message}).`;
+  const code = 'code' in error ? String(error.code) : '';
+  if (!/CERT|TLS|SIGNATURE/.test(code) && !/certificate/i.test(message)) return null;
+  return `its certificate is refused (${message}). Name who signed it in storage.database (?sslmode=verify-full&sslrootcert=/path/to/ca.pem), and the host as the certificate does.`;
 }
 
 /** Both addresses of a name that has two may have refused: then the error holds theirs. */
