@@ -211,5 +211,5 @@ export interface PassingFacts {
   /** Rough count of output tokens that passed, for when the upstream tells no usage. */
   outputTokensSeen: number;
   /** Where the stream stands, for dialects whose error frame must know. */
-  mark?: StreamMark;
+  mark?: StreamMark | undefined;
 }

@@ -2,16 +2,19 @@ import { anthropicMessages } from '../dialects/anthropic-messages/index.ts';
 import type { CallerDialect, DialectId, UpstreamDialect } from '../dialects/dialect.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { openAiResponses } from '../dialects/openai-responses/index.ts';
 
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
 const callerDialects: Partial<Record<DialectId, CallerDialect>> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
+  'openai-responses': openAiResponses,
 };
 
 const upstreamDialects: Partial<Record<DialectId, UpstreamDialect>> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
+  'openai-responses': openAiResponses,
   gemini,
 };
 

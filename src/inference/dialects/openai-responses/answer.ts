@@ -1,0 +1,360 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { AnswerHead } from '../dialect.ts';
+import { annotationOf } from './annotation.ts';
+import { type KeptThought, packThought } from './kept-thought.ts';
+import {
+  type CallItem,
+  customInput,
+  type ItemStatus,
+  type MessageItem,
+  type MessagePart,
+  type OutputItem,
+  type ThoughtItem,
+  wireItem,
+  wirePart,
+} from './output-items.ts';
+import { type ResponseState, responseIdOf, responseObject, saltOf, stateAtEnd } from './response-object.ts';
+import { openAiResponsesId, ownIdMark } from './wire.ts';
+
+/** Hears of everything that an answer becomes: `members` is JSON without its braces, with a comma before it. */
+export type Tell = (type: string, members: string) => void;
+
+/**
+ * An answer in the making, out of neutral events. Streams are what is told on the way, whole answers what stands at
+ * the end: both come from here, so that they cannot differ. One choice: others are not asked for and not heard.
+ */
+export interface Answer {
+  add(event: NeutralEvent): void;
+  readonly id: string;
+  /** The `response` object of what has been said so far, or of the end. */
+  response(): JsonObject;
+}
+
+/** `tell` null makes no frames. */
+export function createAnswer(head: AnswerHead, tell: Tell | null): Answer {
+  return new AnswerInTheMaking(head, tell);
+}
+
+class AnswerInTheMaking implements Answer {
+  readonly id: string;
+  readonly #tell: Tell | null;
+  readonly #salt: string;
+  readonly #head: AnswerHead;
+  readonly #customTools: ReadonlySet<JsonValue>;
+  #model: string;
+  #createdS: number;
+  #begun = false;
+  #usage: Usage | null = null;
+  #reason: FinishReason | null = null;
+  #state: ResponseState = { status: 'in_progress' };
+  readonly #items: OutputItem[] = [];
+  readonly #statuses: ItemStatus[] = [];
+  /** The message or thought that may still grow. */
+  #open: MessageItem | ThoughtItem | null = null;
+  /** By the neutral index; all stay open to the end, since parallel ones may come in turns. */
+  readonly #calls = new Map<number, CallItem>();
+  readonly #callIds = new Set<string>();
+
+  constructor(head: AnswerHead, tell: Tell | null) {
+    this.#head = head;
+    this.#tell = tell;
+    this.id = responseIdOf(head);
+    this.#salt = saltOf(this.id);
+    this.#model = head.model;
+    this.#createdS = head.createdS;
+    const custom = head.echo?.customTools;
+    this.#customTools = new Set(Array.isArray(custom) ? custom : []);
+  }
+
+  add(event: NeutralEvent): void {
+    if (this.#state.status !== 'in_progress' || ('choice' in event && event.choice !== 0)) return;
+    switch (event.type) {
+      case 'start':
+        this.#model = event.model ?? this.#model;
+        this.#createdS = event.createdS ?? this.#createdS;
+        return this.#begin();
+      case 'text-delta':
+        return this.#text('text', event.text);
+      case 'refusal-delta':
+        return this.#text('refusal', event.text);
+      case 'reasoning-delta':
+        return this.#thought(event.text);
+      case 'reasoning-signature':
+        return this.#proof({ kind: 'signed', vendor: event.vendor, proof: event.signature });
+      case 'redacted-reasoning':
+        this.#close();
+        return this.#proof({ kind: 'redacted', vendor: event.vendor, proof: event.data });
+      case 'part-end':
+        // Two thoughts have a proof each; two texts are parts of one message.
+        if (this.#open?.kind === 'thought') this.#close();
+        else if (this.#open !== null) this.#closePart(this.#open);
+        return;
+      case 'tool-call-start':
+        return this.#call(event);
+      case 'tool-call-delta':
+        return this.#arguments(event.call, event.argumentsJson);
+      case 'citation':
+        return this.#citation(event.citation);
+      case 'logprobs':
+        return this.#logprobs(event.logprobs);
+      case 'usage':
+        this.#usage = event.usage;
+        return;
+      case 'finish':
+        this.#reason ??= event.reason;
+        return;
+      case 'end':
+        return this.#end();
+      // The caller of this writes the error frame; audio is never asked for.
+      case 'failed':
+      case 'audio-delta':
+        return;
+    }
+  }
+
+  response(): JsonObject {
+    const output = this.#items.map((item, index) => wireItem(item, this.#statuses[index]!));
+    return this.#responseOf(output);
+  }
+
+  #responseOf(output: JsonValue[]): JsonObject {
+    return responseObject(
+      {
+        id: this.id,
+        createdS: this.#createdS,
+        model: this.#model,
+        echo: this.#head.echo,
+        output,
+        usage: this.#usage,
+      },
+      this.#state,
+    );
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    if (this.#tell === null) return;
+    const response = `,"response":${JSON.stringify(this.#responseOf([]))}`;
+    this.#tell('response.created', response);
+    this.#tell('response.in_progress', response);
+  }
+
+  #id(prefix: string): string {
+    return `${prefix}_${ownIdMark}${this.#salt}_${this.#items.length}`;
+  }
+
+  #added(item: OutputItem): void {
+    this.#begin();
+    this.#items.push(item);
+    this.#statuses.push('in_progress');
+    if (this.#tell === null) return;
+    this.#tell(
+      'response.output_item.added',
+      `,"output_index":${item.index},"item":${JSON.stringify(wireItem(item, 'in_progress'))}`,
+    );
+  }
+
+  #done(item: OutputItem, status: ItemStatus): void {
+    this.#statuses[item.index] = status;
+    if (this.#tell === null) return;
+    this.#tell(
+      'response.output_item.done',
+      `,"output_index":${item.index},"item":${JSON.stringify(wireItem(item, status))}`,
+    );
+  }
+
+  #text(kind: MessagePart['kind'], text: string): void {
+    if (text === '') return;
+    const { item, part } = this.#partFor(kind);
+    part.text += text;
+    if (this.#tell === null) return;
+    const at = partAt(item);
+    const delta = `${at},"delta":${JSON.stringify(text)}`;
+    if (kind === 'text') this.#tell('response.output_text.delta', `${delta},"logprobs":[]`);
+    else this.#tell('response.refusal.delta', delta);
+  }
+
+  #partFor(kind: MessagePart['kind']): { item: MessageItem; part: MessagePart } {
+    let item = this.#open;
+    if (item === null || item.kind !== 'message') {
+      this.#close();
+      item = { kind: 'message', id: this.#id('msg'), index: this.#items.length, parts: [], partOpen: false };
+      this.#added(item);
+      this.#open = item;
+    }
+    const last = item.parts.at(-1);
+    if (last !== undefined && item.partOpen && last.kind === kind) return { item, part: last };
+    this.#closePart(item);
+    const part: MessagePart = { kind, text: '', annotations: [], logprobs: [] };
+    item.parts.push(part);
+    item.partOpen = true;
+    this.#tell?.('response.content_part.added', `${partAt(item)},"part":${JSON.stringify(wirePart(part))}`);
+    return { item, part };
+  }
+
+  #closePart(item: MessageItem): void {
+    const part = item.parts.at(-1);
+    if (part === undefined || !item.partOpen) return;
+    item.partOpen = false;
+    if (this.#tell === null) return;
+    const at = partAt(item);
+    const text = JSON.stringify(part.text);
+    if (part.kind === 'text') {
+      this.#tell('response.output_text.done', `${at},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`);
+    } else this.#tell('response.refusal.done', `${at},"refusal":${text}`);
+    this.#tell('response.content_part.done', `${at},"part":${JSON.stringify(wirePart(part))}`);
+  }
+
+  #thoughtItem(): ThoughtItem {
+    if (this.#open?.kind === 'thought') return this.#open;
+    this.#close();
+    const item: ThoughtItem = {
+      kind: 'thought',
+      id: this.#id('rs'),
+      index: this.#items.length,
+      text: null,
+      encrypted: null,
+    };
+    this.#added(item);
+    this.#open = item;
+    return item;
+  }
+
+  #thought(text: string): void {
+    if (text === '') return;
+    const item = this.#thoughtItem();
+    const at = summaryAt(item);
+    if (item.text === null) {
+      item.text = '';
+      this.#tell?.('response.reasoning_summary_part.added', `${at},"part":{"type":"summary_text","text":""}`);
+    }
+    item.text += text;
+    this.#tell?.('response.reasoning_summary_text.delta', `${at},"delta":${JSON.stringify(text)}`);
+  }
+
+  /** The provider's own encryption stays as it is; others' proofs are packed, so that they find their way back. */
+  #proof(thought: KeptThought): void {
+    const item = this.#thoughtItem();
+    item.encrypted = thought.vendor === openAiResponsesId ? thought.proof : packThought(thought);
+    this.#close();
+  }
+
+  /** Ends the message or thought that is open. */
+  #close(status: ItemStatus = 'completed'): void {
+    const item = this.#open;
+    if (item === null) return;
+    this.#open = null;
+    if (item.kind === 'message') this.#closePart(item);
+    else if (item.text !== null && this.#tell !== null) {
+      const at = summaryAt(item);
+      const text = JSON.stringify(item.text);
+      this.#tell('response.reasoning_summary_text.done', `${at},"text":${text}`);
+      this.#tell('response.reasoning_summary_part.done', `${at},"part":{"type":"summary_text","text":${text}}`);
+    }
+    this.#done(item, status);
+  }
+
+  #call(event: Extract<NeutralEvent, { type: 'tool-call-start' }>): void {
+    this.#close();
+    if (event.signature !== undefined && event.vendor !== undefined) {
+      this.#proof({ kind: 'call', vendor: event.vendor, proof: event.signature });
+    }
+    const custom = event.custom === true || this.#customTools.has(event.name);
+    const index = this.#items.length;
+    const item: CallItem = {
+      kind: custom ? 'custom' : 'function',
+      id: this.#id(custom ? 'ctc' : 'fc'),
+      index,
+      callId: this.#uniqueCallId(event.id, index),
+      name: event.name,
+      argumentsJson: '',
+      open: true,
+    };
+    this.#calls.set(event.call, item);
+    this.#added(item);
+  }
+
+  /** Clients join answers to calls by it, and the SDK refuses one that comes twice in an answer. */
+  #uniqueCallId(id: string, index: number): string {
+    const unique = id === '' ? `call_${this.#salt}_${index}` : this.#callIds.has(id) ? `${id}_${index}` : id;
+    this.#callIds.add(unique);
+    return unique;
+  }
+
+  #arguments(call: number, argumentsJson: string): void {
+    const item = this.#calls.get(call);
+    if (item === undefined || !item.open || argumentsJson === '') return;
+    item.argumentsJson += argumentsJson;
+    // The text of a custom tool is known once the string that holds it is whole.
+    if (item.kind === 'custom') return;
+    this.#tell?.('response.function_call_arguments.delta', `${itemAt(item)},"delta":${JSON.stringify(argumentsJson)}`);
+  }
+
+  #closeCall(item: CallItem, status: ItemStatus): void {
+    if (!item.open) return;
+    item.open = false;
+    // Clients parse the arguments, and an empty string is no JSON.
+    if (item.kind === 'function' && item.argumentsJson === '') {
+      item.argumentsJson = '{}';
+      this.#tell?.('response.function_call_arguments.delta', `${itemAt(item)},"delta":"{}"`);
+    }
+    if (this.#tell !== null) {
+      const at = itemAt(item);
+      if (item.kind === 'function') {
+        const members = `${at},"name":${JSON.stringify(item.name)},"arguments":${JSON.stringify(item.argumentsJson)}`;
+        this.#tell('response.function_call_arguments.done', members);
+      } else {
+        const input = JSON.stringify(customInput(item.argumentsJson));
+        if (input !== '""') this.#tell('response.custom_tool_call_input.delta', `${at},"delta":${input}`);
+        this.#tell('response.custom_tool_call_input.done', `${at},"input":${input}`);
+      }
+    }
+    this.#done(item, status);
+  }
+
+  #citation(citation: JsonObject): void {
+    const known = this.#open?.kind === 'message' ? (this.#open.parts.at(-1)?.text.length ?? 0) : 0;
+    const annotation = annotationOf(citation, known);
+    if (annotation === null) return;
+    const { item, part } = this.#partFor('text');
+    part.annotations.push(annotation);
+    const index = part.annotations.length - 1;
+    this.#tell?.(
+      'response.output_text.annotation.added',
+      `${partAt(item)},"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`,
+    );
+  }
+
+  /** Told with the end of the part: the deltas they belong to are out already. */
+  #logprobs(logprobs: JsonValue): void {
+    const content = isObject(logprobs) ? logprobs.content : null;
+    if (!Array.isArray(content) || content.length === 0) return;
+    const { part } = this.#partFor('text');
+    for (const one of content) if (isObject(one)) part.logprobs.push({ bytes: [], top_logprobs: [], ...one });
+  }
+
+  #end(): void {
+    this.#begin();
+    const called = this.#calls.size > 0;
+    this.#state = stateAtEnd(this.#reason ?? (called ? 'tool-calls' : 'stop'));
+    const status: ItemStatus = this.#state.status === 'incomplete' ? 'incomplete' : 'completed';
+    this.#close(status);
+    for (const item of this.#calls.values()) this.#closeCall(item, status);
+    this.#tell?.(`response.${this.#state.status}`, `,"response":${JSON.stringify(this.response())}`);
+  }
+}
+
+function itemAt(item: OutputItem): string {
+  return `,"item_id":"${item.id}","output_index":${item.index}`;
+}
+
+function partAt(item: MessageItem): string {
+  return `${itemAt(item)},"content_index":${item.parts.length - 1}`;
+}
+
+function summaryAt(item: ThoughtItem): string {
+  return `${itemAt(item)},"summary_index":0`;
+}

@@ -1,0 +1,173 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { unpackThought } from './kept-thought.ts';
+import { type ContentPart, type InputItem, openAiResponsesId } from './wire.ts';
+
+/** Messages, and for each the index of the input item that it began with (-1: `instructions`, or a text input). */
+export interface DecodedInput {
+  messages: NeutralMessage[];
+  origins: number[];
+}
+
+type Turn = NeutralMessage & { parts: NeutralPart[] };
+
+/**
+ * Checked input as messages. Items of the assistant that follow one another (thoughts, text, calls) are one turn, as
+ * every other dialect has them; all else stays one message an item.
+ */
+export function decodeInput(instructions: string | null, input: string | readonly InputItem[]): DecodedInput {
+  const messages: NeutralMessage[] = [];
+  const origins: number[] = [];
+  if (instructions !== null && instructions !== '') {
+    messages.push({ role: 'system', parts: [{ type: 'text', text: instructions }] });
+    origins.push(-1);
+  }
+  if (typeof input === 'string') {
+    messages.push({ role: 'user', parts: [{ type: 'text', text: input }] });
+    origins.push(-1);
+    return { messages, origins };
+  }
+  let turn: Turn | null = null;
+  /** A proof that stands on the call which follows. */
+  let proof: { signature: string; vendor: string } | null = null;
+  input.forEach((item, index) => {
+    const kept = item.type === 'reasoning' && item.encrypted_content ? unpackThought(item.encrypted_content) : null;
+    if (kept?.kind === 'call') {
+      proof = { signature: kept.proof, vendor: kept.vendor };
+      return;
+    }
+    const parts = assistantParts(item);
+    if (parts === null) {
+      messages.push(otherMessage(item));
+      origins.push(index);
+      turn = null;
+      return;
+    }
+    if (turn === null) {
+      turn = { role: 'assistant', parts: [] };
+      messages.push(turn);
+      origins.push(index);
+    }
+    for (const part of parts) {
+      turn.parts.push(part.type === 'tool-call' && proof !== null ? { ...part, ...proof } : part);
+      if (part.type === 'tool-call') proof = null;
+    }
+  });
+  return { messages, origins };
+}
+
+/** What the item adds to the assistant's turn; null when it is nothing of the assistant's. */
+function assistantParts(item: InputItem): NeutralPart[] | null {
+  switch (item.type) {
+    case 'function_call':
+      return [
+        {
+          type: 'tool-call',
+          id: item.call_id!,
+          name: item.name!,
+          argumentsJson: item.arguments!.trim() === '' ? '{}' : item.arguments!,
+        },
+      ];
+    case 'custom_tool_call':
+      return [
+        {
+          type: 'tool-call',
+          id: item.call_id!,
+          name: item.name!,
+          argumentsJson: JSON.stringify({ input: item.input! }),
+          custom: true,
+        },
+      ];
+    case 'reasoning':
+      return thought(item);
+    case 'message':
+    case undefined:
+    case null:
+      if (item.role === 'assistant') return contentParts(item.content ?? []).filter(saysSomething);
+      return item.role === undefined ? [kept(item)] : null;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return null;
+    // Calls of the provider's own tools stand where the assistant made them; so do references.
+    default:
+      return [kept(item)];
+  }
+}
+
+/** An empty text says nothing, and other formats refuse it. */
+function saysSomething(part: NeutralPart): boolean {
+  return part.type !== 'text' || part.text !== '';
+}
+
+function kept(item: InputItem): NeutralPart {
+  return { type: 'vendor', vendor: openAiResponsesId, block: item };
+}
+
+function thought(item: InputItem): NeutralPart[] {
+  const text = textOf(item.summary) || textOf(item.content);
+  const encrypted = item.encrypted_content ?? '';
+  if (encrypted === '') return text === '' ? [] : [{ type: 'reasoning', text }];
+  const other = unpackThought(encrypted);
+  if (other === null) return [{ type: 'reasoning', text, signature: encrypted, vendor: openAiResponsesId }];
+  if (other.kind === 'redacted') return [{ type: 'redacted-reasoning', data: other.proof, vendor: other.vendor }];
+  return [{ type: 'reasoning', text, signature: other.proof, vendor: other.vendor }];
+}
+
+function textOf(parts: unknown): string {
+  if (!Array.isArray(parts)) return '';
+  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('\n\n');
+}
+
+function otherMessage(item: InputItem): NeutralMessage {
+  if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
+    const parts = contentParts(item.output ?? '');
+    return { role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id!, parts, isError: false }] };
+  }
+  return { role: item.role ?? 'user', parts: contentParts(item.content ?? []) };
+}
+
+function contentParts(content: string | readonly ContentPart[]): NeutralPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(decodePart);
+}
+
+function decodePart(part: ContentPart): NeutralPart {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: part.text! };
+    case 'refusal':
+      return { type: 'refusal', text: part.refusal! };
+    case 'input_image': {
+      const source: MediaSource = part.image_url
+        ? mediaSource(part.image_url)
+        : { kind: 'file-id', fileId: part.file_id! };
+      // `auto` is what leaving it out means.
+      return { type: 'image', source, ...(part.detail && part.detail !== 'auto' && { detail: part.detail }) };
+    }
+    case 'input_file':
+      return { type: 'document', source: fileSource(part), ...(part.filename && { name: part.filename }) };
+    case 'input_audio':
+      return { type: 'audio', format: part.input_audio!.format, base64: part.input_audio!.data };
+    default:
+      return { type: 'vendor', vendor: openAiResponsesId, block: part as JsonObject };
+  }
+}
+
+function mediaSource(url: string): MediaSource {
+  if (!url.startsWith('data:')) return { kind: 'url', url };
+  const mediaType = url.slice('data:'.length, url.indexOf(';'));
+  return {
+    kind: 'base64',
+    mediaType: mediaType || 'application/octet-stream',
+    base64: url.slice(url.indexOf(',') + 1),
+  };
+}
+
+/** File data comes as a data: URL or, from some clients, as bare base64, which the format takes to be a PDF. */
+function fileSource({ file_data: data, file_url: url, file_id: id }: ContentPart): MediaSource {
+  if (!data) return url ? { kind: 'url', url } : { kind: 'file-id', fileId: id! };
+  return data.startsWith('data:') && data.slice(0, 200).includes(';base64,')
+    ? mediaSource(data)
+    : { kind: 'base64', mediaType: 'application/pdf', base64: data };
+}

@@ -1,0 +1,171 @@
+import type { Failure } from '../../../kernel/failure.ts';
+import { invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { customInput } from './output-items.ts';
+import { openAiResponsesId } from './wire.ts';
+
+export interface EncodedInput {
+  items: JsonObject[];
+  losses: Loss[];
+  /** What cannot be said here, where leaving it out would change the answer. */
+  failure: Failure | null;
+}
+
+interface Encoding extends EncodedInput {
+  /** Path of the message that is being written. */
+  at: string;
+  /** Ids of calls of custom tools: their outputs have a type of their own. */
+  customCalls: Set<string>;
+}
+
+type Of<T extends NeutralPart['type']> = Extract<NeutralPart, { type: T }>;
+
+/** The neutral messages as input items: each call, result and thought is an item of its own here. */
+export function encodeInput(messages: readonly NeutralMessage[]): EncodedInput {
+  const encoding: Encoding = { items: [], losses: [], failure: null, at: '', customCalls: new Set() };
+  messages.forEach((message, index) => {
+    encoding.at = `messages[${index}]`;
+    if (message.name !== undefined) lose(encoding, 'name');
+    encodeMessage(message, encoding);
+  });
+  const { items, losses, failure } = encoding;
+  return { items, losses, failure };
+}
+
+function encodeMessage(message: NeutralMessage, encoding: Encoding): void {
+  const { items } = encoding;
+  const role = message.role === 'tool' ? 'user' : message.role;
+  let content: JsonValue[] = [];
+  const flush = () => {
+    if (content.length > 0) items.push({ type: 'message', role, content });
+    content = [];
+  };
+  for (const part of message.parts) {
+    const item = itemOf(part, encoding);
+    if (item === 'content') {
+      const wire = contentPart(part, role, encoding);
+      if (wire !== null) content.push(wire);
+    } else {
+      flush();
+      if (item !== null) items.push(item);
+    }
+  }
+  flush();
+}
+
+/** The item that a part is by itself; `content` when it belongs into a message, null when nothing of it can be sent. */
+function itemOf(part: NeutralPart, encoding: Encoding): JsonObject | 'content' | null {
+  if ('cache' in part && part.cache !== undefined) lose(encoding, 'cache_control');
+  switch (part.type) {
+    case 'tool-call':
+      return call(part, encoding);
+    case 'tool-result':
+      return result(part, encoding);
+    case 'reasoning':
+      // What this provider did not encrypt it does not take back.
+      if (part.vendor !== openAiResponsesId || !part.signature) {
+        lose(encoding, 'thinking');
+        return null;
+      }
+      return {
+        type: 'reasoning',
+        summary: part.text === '' ? [] : [{ type: 'summary_text', text: part.text }],
+        encrypted_content: part.signature,
+      };
+    case 'redacted-reasoning':
+      lose(encoding, 'thinking');
+      return null;
+    case 'vendor':
+      if (part.vendor !== openAiResponsesId) {
+        lose(encoding, `messages.${typeof part.block.type === 'string' ? part.block.type : 'block'}`, 'unknown');
+        return null;
+      }
+      return isContentPart(part.block) ? 'content' : part.block;
+    default:
+      return 'content';
+  }
+}
+
+/** Kinds of content that nobody here knows look like `input_…`; items have other names. */
+function isContentPart({ type }: JsonObject): boolean {
+  return typeof type === 'string' && /^(?:input_|output_|summary_text|reasoning_text|computer_screenshot)/.test(type);
+}
+
+function call(part: Of<'tool-call'>, encoding: Encoding): JsonObject {
+  const ids = { call_id: part.id, name: part.name };
+  if (part.custom === true) {
+    encoding.customCalls.add(part.id);
+    return { type: 'custom_tool_call', ...ids, input: customInput(part.argumentsJson) };
+  }
+  return { type: 'function_call', ...ids, arguments: part.argumentsJson || '{}' };
+}
+
+function result(part: Of<'tool-result'>, encoding: Encoding): JsonObject {
+  const content: JsonObject[] = [];
+  for (const inner of part.parts) {
+    const item = itemOf(inner, encoding);
+    const wire = item === 'content' ? contentPart(inner, 'user', encoding) : null;
+    if (wire !== null) content.push(wire);
+  }
+  // The format has no flag for a failed tool; the model still has to know.
+  if (part.isError) content.unshift({ type: 'input_text', text: '[the tool failed]' });
+  const [only] = content;
+  const output =
+    content.length === 0 ? '' : content.length === 1 && only!.type === 'input_text' ? only!.text! : content;
+  const type = encoding.customCalls.has(part.callId) ? 'custom_tool_call_output' : 'function_call_output';
+  return { type, call_id: part.callId, output };
+}
+
+function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonObject | null {
+  switch (part.type) {
+    case 'text':
+      if (role !== 'assistant') return { type: 'input_text', text: part.text };
+      return part.text === '' ? null : { type: 'output_text', text: part.text, annotations: [] };
+    case 'refusal':
+      return role === 'assistant' ? { type: 'refusal', refusal: part.text } : { type: 'input_text', text: part.text };
+    case 'image': {
+      const source =
+        part.source.kind === 'file-id' ? { file_id: part.source.fileId } : { image_url: urlOf(part.source) };
+      return { type: 'input_image', ...source, detail: part.detail ?? 'auto' };
+    }
+    case 'document':
+      return { type: 'input_file', ...documentOf(part) };
+    case 'audio':
+      encoding.failure ??= invalid(
+        `${encoding.at}.content`,
+        `'${encoding.at}.content' holds audio, which no provider of this model takes.`,
+      );
+      return null;
+    case 'vendor':
+      return part.block;
+    // Items of their own: a result inside a result, a call by a user: no dialect writes that.
+    default:
+      return null;
+  }
+}
+
+function documentOf({ source, name }: Of<'document'>): JsonObject {
+  if (source.kind === 'file-id') return { file_id: source.fileId };
+  if (source.kind === 'url') return { file_url: source.url };
+  // OpenAI refuses file data without a name, whose end says what it is.
+  const filename = name ?? `file.${extensions[source.mediaType] ?? 'txt'}`;
+  return { filename, file_data: urlOf(source) };
+}
+
+const extensions: Readonly<Record<string, string>> = {
+  'application/pdf': 'pdf',
+  'application/json': 'json',
+  'text/csv': 'csv',
+  'text/html': 'html',
+  'text/markdown': 'md',
+};
+
+function urlOf(source: Exclude<MediaSource, { kind: 'file-id' }>): string {
+  return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.base64}`;
+}
+
+function lose(encoding: Encoding, field: string, why: Loss['why'] = 'unsupported'): void {
+  if (!encoding.losses.some((loss) => loss.field === field)) encoding.losses.push({ field, why });
+}

@@ -1,0 +1,50 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+
+export interface EncodedTools {
+  tools?: JsonObject[];
+  tool_choice?: JsonValue;
+  parallel_tool_calls?: boolean;
+}
+
+/** `own` is what this dialect's own decoder kept: the provider's tools among it, as `tools.<type>`. */
+export function encodeTools(request: NeutralRequest, own: JsonObject, losses: Loss[]): EncodedTools {
+  const tools = (request.tools ?? []).map((tool) => encodeTool(tool, losses));
+  for (const [name, kept] of Object.entries(own)) {
+    if (/^tools\.[^[]/.test(name) && Array.isArray(kept)) tools.push(...(kept as JsonObject[]));
+  }
+  if (tools.length === 0) return {};
+  const choice = choiceOf(request);
+  return {
+    tools,
+    ...(choice !== undefined && { tool_choice: choice }),
+    ...(request.parallelToolCalls !== undefined && { parallel_tool_calls: request.parallelToolCalls }),
+  };
+}
+
+function encodeTool(tool: NeutralTool, losses: Loss[]): JsonObject {
+  if (tool.cache !== undefined && !losses.some((loss) => loss.field === 'cache_control')) {
+    losses.push({ field: 'cache_control', why: 'unsupported' });
+  }
+  const described = tool.description === undefined ? {} : { description: tool.description };
+  if (tool.custom !== undefined) {
+    const { format } = tool.custom;
+    return { type: 'custom', name: tool.name, ...described, ...(format !== undefined && { format }) };
+  }
+  return {
+    type: 'function',
+    name: tool.name,
+    ...described,
+    parameters: tool.parameters ?? null,
+    // Strict is the default here and nowhere else: schemas that were not written for it would be refused.
+    strict: tool.strict ?? false,
+  };
+}
+
+function choiceOf({ toolChoice, tools }: NeutralRequest): JsonValue | undefined {
+  if (toolChoice?.type !== 'tool') return toolChoice?.type;
+  const { name } = toolChoice;
+  const custom = tools?.some((tool) => tool.name === name && tool.custom !== undefined) ?? false;
+  return { type: custom ? 'custom' : 'function', name };
+}

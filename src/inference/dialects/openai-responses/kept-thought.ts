@@ -1,0 +1,25 @@
+/**
+ * Another vendor's proof over a thought, as `encrypted_content` carries it: callers send reasoning items back as they
+ * are, so that the proof finds its way home. What has not this form is the Responses provider's own.
+ */
+export interface KeptThought {
+  /** The proof over the item's text; a thought that nobody may read; the proof that stands on the call after it. */
+  kind: 'signed' | 'redacted' | 'call';
+  vendor: string;
+  proof: string;
+}
+
+const letters = { signed: 's', redacted: 'r', call: 'c' } as const satisfies Record<KeptThought['kind'], string>;
+const form = /^culvert\.([src])\.([a-z-]{1,32})\./;
+
+export function packThought({ kind, vendor, proof }: KeptThought): string {
+  return `culvert.${letters[kind]}.${vendor}.${proof}`;
+}
+
+/** Null for what a Responses provider encrypted itself. */
+export function unpackThought(encrypted: string): KeptThought | null {
+  const match = form.exec(encrypted);
+  if (match === null) return null;
+  const kind = match[1] === 's' ? 'signed' : match[1] === 'r' ? 'redacted' : 'call';
+  return { kind, vendor: match[2]!, proof: encrypted.slice(match[0].length) };
+}

@@ -1,0 +1,145 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark } from '../dialect.ts';
+import { faultInWhole } from './output-reader.ts';
+import { faultInside } from './read-error.ts';
+import { neutralUsage } from './token-usage.ts';
+
+const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
+
+/**
+ * Watches a stream that is forwarded as bytes. Only the first event, the last one and those that begin or end an item
+ * are parsed: of deltas the name tells enough.
+ */
+export function readInPassing(): PassingReader {
+  const seen = new SeenInPassing();
+
+  function fails(found: Fault): PassingVerdict {
+    seen.failed = true;
+    return { content: false, fault: found, usageOnly: false };
+  }
+
+  function parse(type: string, data: string): PassingVerdict {
+    const event = parsed(data);
+    if (event === null) return nothing;
+    const response = isObject(event.response) ? event.response : {};
+    switch (type) {
+      case 'response.completed':
+      case 'response.incomplete':
+        seen.began(response.id);
+        seen.usage = neutralUsage(response.usage) ?? seen.usage;
+        seen.terminal = true;
+        return nothing;
+      case 'response.failed':
+      case 'response.cancelled':
+        return fails(faultInside({ object: 'response', status: 'failed', ...response }));
+      case 'error':
+        return fails(faultInside(event));
+      case 'response.output_item.added':
+      case 'response.output_item.done':
+        return isObject(event.item) && showsSomething(event.item, type) ? contentOnly : nothing;
+      case '':
+        return isObject(event.error) || typeof event.error === 'string' ? fails(faultInside(event)) : nothing;
+      default:
+        seen.began(response.id);
+        return nothing;
+    }
+  }
+
+  return {
+    step(event) {
+      if (seen.failed || seen.terminal || event.data === '') return nothing;
+      const type = typeOf(event);
+      seen.events += 1;
+      if (!type.endsWith('.delta')) return isToolProgress(type) ? contentOnly : parse(type, event.data);
+      seen.characters += deltaLength(event.data);
+      return contentOnly;
+    },
+    whole(body) {
+      const wrong = faultInWhole(body);
+      if (wrong !== null) return wrong;
+      const answer = body as JsonObject;
+      seen.usage = neutralUsage(answer.usage) ?? seen.usage;
+      seen.terminal = true;
+      if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;
+      return null;
+    },
+    seen,
+  };
+}
+
+/** A class and not accessors in a literal: each evaluation of those makes a hidden class that holds its request. */
+class SeenInPassing implements PassingFacts {
+  usage: Usage | null = null;
+  terminal = false;
+  failed = false;
+  characters = 0;
+  events = 0;
+  #id: string | null = null;
+
+  began(id: JsonValue | undefined): void {
+    if (typeof id === 'string') this.#id ??= id;
+  }
+
+  get outputTokensSeen(): number {
+    return estimatedTokens(this.characters);
+  }
+
+  /** The event that broke the stream was counted and not forwarded, so its number is free. */
+  get mark(): StreamMark | undefined {
+    if (this.#id === null) return undefined;
+    return { id: this.#id, sequence: this.failed ? this.events - 1 : this.events };
+  }
+}
+
+const typeMember = /"type"\s*:\s*"((?:response\.|error)[\w.]*)"/;
+/** OpenAI begins with it; a later one may stand inside an item. */
+const typeSearchChars = 200;
+
+/** The event's type: its `event:` name, else what the data says of itself. '' when neither tells. */
+function typeOf({ event, data }: SseEvent): string {
+  if (event !== '' && event !== 'message') return event;
+  const found = typeMember.exec(data.slice(0, typeSearchChars));
+  if (found !== null) return found[1]!;
+  const type = parsed(data)?.type;
+  return typeof type === 'string' ? type : '';
+}
+
+/** A tool that the provider runs is at work: nothing is silent, though no text comes. */
+function isToolProgress(type: string): boolean {
+  return /^response\.\w+_call(?:_\w+)?\./.test(type) || type.startsWith('response.mcp_list_tools.');
+}
+
+/** Text comes in deltas of its own; calls begin with their names, and thoughts may be nothing but what is encrypted. */
+function showsSomething(item: JsonObject, type: string): boolean {
+  switch (item.type) {
+    case 'message':
+      return type === 'response.output_item.done' && Array.isArray(item.content) && item.content.length > 0;
+    case 'reasoning':
+      return type === 'response.output_item.done' && typeof item.encrypted_content === 'string';
+    default:
+      return true;
+  }
+}
+
+const deltaKey = '"delta":"';
+
+/** Characters of the delta: enough to know roughly how much. Escapes cut it short. */
+function deltaLength(data: string): number {
+  const at = data.indexOf(deltaKey);
+  if (at < 0) return 0;
+  const start = at + deltaKey.length;
+  return Math.max(0, data.indexOf('"', start) - start);
+}
+
+function parsed(data: string): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(data);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

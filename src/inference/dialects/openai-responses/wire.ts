@@ -1,0 +1,87 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+
+/*
+ * OpenAI's Responses as they travel (published OpenAPI description, `test/spec/openai-openapi.json`). Only what a
+ * conversion reads is typed; everything else stays as it came.
+ */
+
+/** What this dialect is called where other dialects keep its fields. */
+export const openAiResponsesId = 'openai-responses';
+
+/** A request that `checkRequest` has passed: types and bounds hold, null stands for absent. */
+export interface ResponsesRequest extends JsonObject {
+  model: string;
+  input?: string | InputItem[] | null;
+  instructions?: string | null;
+  stream?: boolean | null;
+  max_output_tokens?: number | null;
+  temperature?: number | null;
+  top_p?: number | null;
+  top_logprobs?: number | null;
+  tools?: WireTool[] | null;
+  tool_choice?: string | JsonObject | null;
+  parallel_tool_calls?: boolean | null;
+  text?: (JsonObject & { format?: TextFormat | null; verbosity?: string | null }) | null;
+  reasoning?: (JsonObject & { effort?: string | null; summary?: string | null }) | null;
+  include?: string[] | null;
+  metadata?: JsonObject | null;
+  store?: boolean | null;
+  previous_response_id?: string | null;
+  background?: boolean | null;
+  user?: string | null;
+  models?: string[] | null;
+}
+
+/** `type` says which members are there; a message may come without it. */
+export interface InputItem extends JsonObject {
+  type?: string | null;
+  role?: 'user' | 'assistant' | 'system' | 'developer';
+  content?: string | ContentPart[] | null;
+  call_id?: string;
+  name?: string;
+  arguments?: string;
+  input?: string;
+  output?: string | ContentPart[];
+  encrypted_content?: string | null;
+  summary?: JsonObject[] | null;
+}
+
+export interface ContentPart extends JsonObject {
+  type: string;
+  text?: string;
+  refusal?: string;
+  image_url?: string | null;
+  file_id?: string | null;
+  file_data?: string | null;
+  file_url?: string | null;
+  filename?: string | null;
+  detail?: string | null;
+  input_audio?: JsonObject & { data: string; format: string };
+}
+
+export interface WireTool extends JsonObject {
+  type: string;
+  name?: string;
+  description?: string | null;
+  parameters?: JsonObject | null;
+  strict?: boolean | null;
+  format?: JsonObject | null;
+}
+
+export interface TextFormat extends JsonObject {
+  type: 'text' | 'json_object' | 'json_schema';
+  name?: string;
+  schema?: JsonObject;
+  strict?: boolean | null;
+  description?: string | null;
+}
+
+/** Largest event of a stream: `response.completed` repeats the whole answer (design §10). */
+export const responsesEventBytesMax = 16 * 1024 * 1024;
+
+/** Ids that this gateway gave to what it converted: no provider knows them. */
+export const ownIdMark = 'cv_';
+
+export function isOwnId(id: JsonValue | undefined): boolean {
+  return typeof id === 'string' && /^(?:msg|rs|fc|ctc)_cv_/.test(id);
+}
