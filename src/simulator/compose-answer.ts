@@ -31,6 +31,8 @@ export interface Choice {
 export interface Call {
   name: string;
   argumentsJson: string;
+  /** See `Tool.takes`. */
+  takes?: 'text';
 }
 
 /** `zero-key` stands in for a provider that nobody has configured, and says so; `mock` is the fault upstream. */
@@ -136,6 +138,7 @@ function callsFor(prompt: Prompt, voice: Voice): Call[] {
   return called.map((tool) => ({
     name: tool.name,
     argumentsJson: JSON.stringify(exampleOf({ type: 'object', ...tool.schema }, words)),
+    ...(tool.takes !== undefined && { takes: tool.takes }),
   }));
 }
 

@@ -116,7 +116,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
     const counted = speech.read({ max_tokens: 1, ...asked.body }, null);
     return 'refused' in counted
       ? refusal(asked, 400, counted.refused, counted.param)
-      : whole(200, `{"input_tokens":${counted.inputTokens}}`);
+      : whole(200, speech.counted(counted.inputTokens));
   }
   const prompt = speech.read(asked.body, endpoint.pathModel);
   if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);

@@ -1,8 +1,9 @@
 import { chatSpeech } from './speak-chat.ts';
 import { messagesSpeech } from './speak-messages.ts';
+import { responsesSpeech } from './speak-responses.ts';
 import type { Speech } from './speech.ts';
 
-export type EndpointKind = 'chat' | 'messages' | 'count-tokens' | 'models' | 'model' | 'unknown';
+export type EndpointKind = 'chat' | 'messages' | 'responses' | 'count-tokens' | 'models' | 'model' | 'unknown';
 
 export interface Endpoint {
   kind: EndpointKind;
@@ -15,6 +16,8 @@ export interface Endpoint {
 
 const chat: Endpoint = { kind: 'chat', speech: chatSpeech, method: 'POST', pathModel: null };
 const messages: Endpoint = { kind: 'messages', speech: messagesSpeech, method: 'POST', pathModel: null };
+const responses: Endpoint = { kind: 'responses', speech: responsesSpeech, method: 'POST', pathModel: null };
+const inputTokens: Endpoint = { kind: 'count-tokens', speech: responsesSpeech, method: 'POST', pathModel: null };
 const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, method: 'POST', pathModel: null };
 
 /**
@@ -28,6 +31,8 @@ export function endpointOf(path: string, version: 'anthropic' | 'openai'): Endpo
   }
   if (path.endsWith('/messages')) return messages;
   if (path.endsWith('/messages/count_tokens')) return countTokens;
+  if (path.endsWith('/responses')) return responses;
+  if (path.endsWith('/responses/input_tokens')) return inputTokens;
   const speech = version === 'anthropic' ? messagesSpeech : chatSpeech;
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);

@@ -27,6 +27,8 @@ export interface Prompt {
 export interface Tool {
   name: string;
   schema: JsonObject;
+  /** `text`: its calls carry text, which stands in `input` of what the schema describes. Default: JSON. */
+  takes?: 'text';
 }
 
 /** What is wrong with a request, for a 400. */
