@@ -94,10 +94,10 @@ export interface NeutralTool {
   strict?: boolean;
   cache?: JsonObject;
   /**
-   * A tool that takes text, not JSON, where a dialect knows such; `format` is what the text must be. Elsewhere it is the
-   * function that `parameters` say: one string, `input`.
+   * A tool that takes text, not JSON, where a dialect knows such; `format` is what the text must be, `description` the
+   * caller's own. Elsewhere it is the function that `parameters` and the other description say: one string, `input`.
    */
-  custom?: { format?: JsonObject };
+  custom?: { format?: JsonObject; description?: string };
 }
 
 export type NeutralToolChoice =

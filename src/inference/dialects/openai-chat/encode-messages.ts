@@ -43,11 +43,18 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
     }
     flush(encoding, wire);
     const name = message.name === undefined ? {} : { name: message.name };
-    if (message.role === 'assistant') wire.push({ ...assistantMessage(parts, encoding), ...name });
-    else wire.push({ role: message.role, content: contentOf(parts, encoding), ...name });
+    if (message.role === 'assistant') {
+      const turn = assistantMessage(parts, encoding);
+      // A turn of nothing but what this format cannot say (foreign thoughts, a provider's own tools) is left out.
+      if (!saysNothing(turn, parts)) wire.push({ ...turn, ...name });
+    } else wire.push({ role: message.role, content: contentOf(parts, encoding), ...name });
   });
   flush(encoding, wire);
   return { messages: wire, losses: encoding.losses, unsayable: encoding.unsayable };
+}
+
+function saysNothing(turn: JsonObject, parts: readonly NeutralPart[]): boolean {
+  return turn.content === '' && Object.keys(turn).length === 2 && !parts.some((part) => part.type === 'text');
 }
 
 function flush(encoding: Encoding, wire: JsonObject[]): void {

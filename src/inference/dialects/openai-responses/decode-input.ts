@@ -123,7 +123,9 @@ function otherMessage(item: InputItem): NeutralMessage {
     const parts = contentParts(item.output ?? '');
     return { role: 'tool', parts: [{ type: 'tool-result', callId: item.call_id!, parts, isError: false }] };
   }
-  return { role: item.role ?? 'user', parts: contentParts(item.content ?? []) };
+  // Many servers of other formats do not know `developer`, which Codex sends always; OpenAI takes the two for the same.
+  const role = item.role === 'developer' ? 'system' : (item.role ?? 'user');
+  return { role, parts: contentParts(item.content ?? []) };
 }
 
 function contentParts(content: string | readonly ContentPart[]): NeutralPart[] {

@@ -55,7 +55,7 @@ function customTool(tool: WireTool): NeutralTool {
     name: tool.name!,
     ...(described.length > 0 && { description: described.join('\n\n') }),
     parameters: oneText,
-    custom: isObject(format) ? { format } : {},
+    custom: { ...(isObject(format) && { format }), ...(tool.description && { description: tool.description }) },
   };
 }
 

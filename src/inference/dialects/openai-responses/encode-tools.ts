@@ -27,11 +27,8 @@ function encodeTool(tool: NeutralTool, losses: Loss[]): JsonObject {
   if (tool.cache !== undefined && !losses.some((loss) => loss.field === 'cache_control')) {
     losses.push({ field: 'cache_control', why: 'unsupported' });
   }
+  if (tool.custom !== undefined) return { type: 'custom', name: tool.name, ...tool.custom };
   const described = tool.description === undefined ? {} : { description: tool.description };
-  if (tool.custom !== undefined) {
-    const { format } = tool.custom;
-    return { type: 'custom', name: tool.name, ...described, ...(format !== undefined && { format }) };
-  }
   return {
     type: 'function',
     name: tool.name,
