@@ -6,11 +6,12 @@ import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
 import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
-import { messagesRoute } from './http/routes/messages.ts';
+import { messagesRoutes } from './http/routes/messages.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
 import { openApiRoute } from './http/routes/openapi.ts';
 import { requestRoute } from './http/routes/requests.ts';
+import { responsesRoutes } from './http/routes/responses.ts';
 import { statusRoutes } from './http/routes/status.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -18,6 +19,7 @@ import { createConversationReader } from './inference/pipeline/conversation-read
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
+import { createTokenCounter } from './inference/pipeline/token-counter.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
@@ -147,6 +149,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       onTrouble,
     }),
     conversations: createConversationReader(createConversationWorkers()),
+    tokenCounter: createTokenCounter(),
     snapshot,
     finished(event) {
       metrics.finished(event);
@@ -166,7 +169,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
-  opened.push(services.conversations.close, async () => {
+  opened.push(services.conversations.close, services.tokenCounter.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
@@ -192,7 +195,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const routes: readonly Route[] = [
     chatRoute(services),
-    messagesRoute(services),
+    ...messagesRoutes(services),
+    ...responsesRoutes(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
