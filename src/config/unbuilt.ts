@@ -61,7 +61,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('models.*.targets.*.price.image', 'part 5 (images)'),
   warn('models.*.targets.*.price.minute', 'part 5 (audio)'),
   warn('models.*.targets.*.price.million_chars', 'part 5 (audio)'),
-  warn('costs.messages', 'part 3 (messages)'),
   warn('costs.embeddings', 'part 4 (embeddings)'),
   warn('costs.vectors', 'part 4 (vectors)'),
   warn('costs.speech', 'part 5 (audio)'),

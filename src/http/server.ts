@@ -108,7 +108,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       principal: null,
       admitted: null,
     };
-    const dialect = route?.dialect ?? defaultDialect;
+    const dialect = route?.dialect ?? dialectBeside(path);
     const refuse = (failure: Failure) =>
       writeFailure(exchange, failure, dialect, clock.wallMs(), exchange.admitted?.headers);
 
@@ -163,6 +163,12 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
   function find(method: string, path: string) {
     return router.find(method as 'GET', path) ?? (method === 'HEAD' ? router.find('GET', path) : null);
+  }
+
+  /** Of the route that stands at or above a path which has none: its clients are who calls there. */
+  function dialectBeside(path: string): Route['dialect'] {
+    const beside = parts.routes.find((route) => path === route.path || path.startsWith(`${route.path}/`));
+    return beside?.dialect ?? defaultDialect;
   }
 
   function unrouted(method: string, path: string): Failure {

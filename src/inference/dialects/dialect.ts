@@ -20,6 +20,8 @@ export interface CallerDialect {
   decodeRequest(body: JsonObject): Result<NeutralRequest>;
   /** The same check on a body as it came, without building what only a conversion needs. */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
+  /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
+  readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
   /** The JSON body of an error answer. */
@@ -64,6 +66,9 @@ export interface CallerRequest {
   /** The caller's own body for a target of the same dialect. */
   forward(target: ForwardTarget): { bytes: Buffer | string; losses: Loss[] };
 }
+
+/** A caller's body that nobody answers. */
+export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward'>;
 
 export interface ForwardTarget {
   /** Upstream model id. */

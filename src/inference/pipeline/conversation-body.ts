@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject } from '../../kernel/json.ts';
-import { scanJson } from '../../kernel/json-scan.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
@@ -56,6 +56,15 @@ export interface EncodedBody {
 
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, dialectId: DialectId): Result<ConversationBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const read = callerDialectOf(dialectId).readRequest(raw, parsed.value.body, parsed.value.scan);
+  if (!read.ok) return read;
+  return { ok: true, value: bodyOf(read.value, dialectId) };
+}
+
+/** A JSON object that every parser reads the same way; the failure is a 400. */
+export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonScan }> {
   const scan = scanJson(raw, jsonDepthMax);
   const garbled = notUtf8(raw);
   if (garbled !== null) return { ok: false, failure: garbled };
@@ -68,10 +77,7 @@ export function readConversation(raw: Buffer, dialectId: DialectId): Result<Conv
   }
   if (!isObject(body)) return refuse(null, 'The body must be a JSON object.');
   const ambiguous = readTwoWays(raw, body, scan);
-  if (ambiguous !== null) return { ok: false, failure: ambiguous };
-  const read = callerDialectOf(dialectId).readRequest(raw, body, scan);
-  if (!read.ok) return read;
-  return { ok: true, value: bodyOf(read.value, dialectId) };
+  return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
 }
 
 function bodyOf(request: CallerRequest, dialectId: DialectId): ConversationBody {

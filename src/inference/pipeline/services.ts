@@ -12,6 +12,7 @@ import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ModelTable } from './model-table.ts';
+import type { TokenCounter } from './token-counter.ts';
 
 /** What every request of every endpoint needs; lives as long as the process. */
 export interface Services {
@@ -26,6 +27,7 @@ export interface Services {
   settlement: Settlement;
   conversations: ConversationReader;
   idempotency: Idempotency;
+  tokenCounter: TokenCounter;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

@@ -40,6 +40,20 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   };
 }
 
+/** Where the tokens of a Messages body are counted, should the service do that; with the first credential. */
+export function encodeCountTokens(
+  connection: ProviderConnection,
+  callerHeaders: UpstreamCallFacts['callerHeaders'],
+): UpstreamAddress {
+  const [credential] = connection.credentials.values();
+  if (credential === undefined) throw new Error(`${connection.name} has no credential`);
+  return {
+    origin: connection.origin,
+    path: `${connection.chatPath}/count_tokens`,
+    headers: withCallerHeaders(connection, credential.whole, callerHeaders),
+  };
+}
+
 /** A GET below the base URL, such as the list of models; with the first credential. */
 export function encodeGet(connection: ProviderConnection, path: string): UpstreamAddress {
   const [credential] = connection.credentials.values();

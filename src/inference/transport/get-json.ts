@@ -1,17 +1,38 @@
-import type { Transport, UpstreamCall } from './upstream-call.ts';
+import type { Transport, UpstreamCall, UpstreamRequest } from './upstream-call.ts';
 
 const answerBytesMax = 8 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
+type Address = Pick<UpstreamRequest, 'origin' | 'path' | 'headers'>;
+
+/** `body` is undefined when the answer is not JSON. */
+export interface JsonAnswer {
+  status: number;
+  body: unknown;
+}
+
 /**
- * One GET whose JSON answer is wanted whole: the status and the parsed body, undefined when it is not JSON. Rejects
- * when no answer came within `timeoutMs` or it was larger than 8 MB.
+ * One GET whose JSON answer is wanted whole. Rejects when no answer came within `timeoutMs` or it was larger than 8 MB.
  */
-export function getJson(
+export function getJson(transport: Transport, address: Address, timeoutMs: number): Promise<JsonAnswer> {
+  return askJson(transport, { ...address, method: 'GET', body: null }, timeoutMs);
+}
+
+/** The same for a POST. */
+export function postJson(
   transport: Transport,
-  address: { origin: string; path: string; headers: readonly string[] },
+  address: Address,
+  body: Buffer | string,
   timeoutMs: number,
-): Promise<{ status: number; body: unknown }> {
+): Promise<JsonAnswer> {
+  return askJson(transport, { ...address, method: 'POST', body }, timeoutMs);
+}
+
+function askJson(
+  transport: Transport,
+  request: Pick<UpstreamRequest, 'origin' | 'path' | 'headers' | 'method' | 'body'>,
+  timeoutMs: number,
+): Promise<JsonAnswer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -25,9 +46,7 @@ export function getJson(
     const timer = setTimeout(() => give('timed out'), timeoutMs);
     call = transport.send(
       {
-        ...address,
-        method: 'GET',
-        body: null,
+        ...request,
         connectTimeoutMs,
         headersTimeoutMs: timeoutMs,
         bodyTimeoutMs: timeoutMs,

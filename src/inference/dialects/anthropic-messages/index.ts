@@ -8,7 +8,7 @@ import { errorBody, errorFrame } from './error-body.ts';
 import { readError } from './errors.ts';
 import { fold } from './fold.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { readRequest } from './read-request.ts';
+import { readForCount, readRequest } from './read-request.ts';
 import { vendor } from './wire.ts';
 
 /** Anthropic's Messages format, as callers and as providers speak it. */
@@ -16,6 +16,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   id: vendor,
   decodeRequest,
   readRequest,
+  readForCount,
   encodeRequest,
   encodeStream,
   fold,

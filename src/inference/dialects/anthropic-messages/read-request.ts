@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { AnswerHead, CallerRequest, Result } from '../dialect.ts';
+import type { AnswerHead, CallerRequest, CountedRequest, Result } from '../dialect.ts';
 import { callersWord } from './callers-word.ts';
 import { checkRequest } from './check-request.ts';
 import { systemText, toNeutral } from './decode-request.ts';
@@ -43,6 +43,21 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       conversationStart: conversationStart(request),
       echo: wishes,
       wordFor: callersWord,
+      neutral: () => toNeutral(request),
+      forward: (target) => prepareForTarget(raw, request, scan, target),
+    },
+  };
+}
+
+/** The same for `count_tokens`, which knows no bound on the output. */
+export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest> {
+  const checked = checkRequest(body, 'count');
+  if (!checked.ok) return checked;
+  const request = checked.value;
+  return {
+    ok: true,
+    value: {
+      model: request.model,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
     },

@@ -1,0 +1,98 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { isObject } from '../../kernel/json.ts';
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
+import { estimatedTokens } from '../neutral/token-count.ts';
+import { encodeCountTokens } from '../providers/encode.ts';
+import { dialectFor, type Target } from '../routing/target.ts';
+import { postJson } from '../transport/get-json.ts';
+import { candidatesOf } from './chat.ts';
+import { readForCount } from './count-request.ts';
+import type { Services, Snapshot } from './services.ts';
+
+/** One body whose tokens a caller wants to know. */
+export interface CountCall {
+  dialect: DialectId;
+  principal: Principal;
+  body: Buffer;
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface CountedTokens {
+  kind: 'counted';
+  inputTokens: number;
+  /** The target that counted them itself; null when they were counted here, by another tokenizer than the model's. */
+  by: Target | null;
+}
+
+/** Clients ask while people wait; an own count is there in some ms. */
+const upstreamTimeoutMs = 5_000;
+
+/**
+ * The input tokens of a request that is not sent: by the upstream's own count when the target asked first has one,
+ * else by ours. An upstream that does not answer costs nothing but the precision.
+ */
+export async function countTokens(services: Services, call: CountCall): Promise<CountedTokens | Failure> {
+  const snapshot = services.snapshot();
+  // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
+  if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
+  const read = readForCount(call.body, call.dialect);
+  if (!read.ok) return read.failure;
+  const first = firstTarget(snapshot, call.principal, read.value.model);
+  if ('kind' in first) return first;
+  const counted = await countThere(services, snapshot, call, read.value, first);
+  return counted ?? countHere(services, snapshot, call, first);
+}
+
+/** The one that would be asked first if all are well. */
+function firstTarget({ models, ...rest }: Snapshot, principal: Principal, model: string): Target | Failure {
+  const alias = models.resolve(model, principal);
+  if ('kind' in alias) return alias;
+  const candidates = candidatesOf({ models, ...rest }, alias, [], principal);
+  if ('kind' in candidates) return candidates;
+  const [first] = candidates.toSorted((a, b) => a.rank - b.rank || a.target.priority - b.target.priority);
+  return first!.target;
+}
+
+async function countThere(
+  { transport }: Services,
+  { providers }: Snapshot,
+  { dialect, callerHeaders }: CountCall,
+  request: CountedRequest,
+  target: Target,
+): Promise<CountedTokens | null> {
+  // No other format has a count that takes the same body.
+  if (dialect !== 'anthropic-messages' || dialectFor(target, dialect) !== dialect) return null;
+  const connection = providers.get(target.provider)?.connection;
+  if (connection === undefined || connection.chatPath === null) return null;
+  const { bytes } = request.forward({
+    model: target.model,
+    maxOutputTokens: null,
+    body: {},
+    streamUsage: 'leave',
+    omit: [],
+    rename: {},
+  });
+  try {
+    const address = encodeCountTokens(connection, callerHeaders);
+    const { status, body } = await postJson(transport, address, bytes, upstreamTimeoutMs);
+    const tokens = status === 200 && isObject(body) ? body.input_tokens : null;
+    return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function countHere(
+  { tokenCounter }: Services,
+  snapshot: Snapshot,
+  { body, dialect, principal }: CountCall,
+  known: Target | null,
+): Promise<CountedTokens | Failure> {
+  const counted = await tokenCounter.count(body, dialect);
+  if (counted === null) return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
+  if (!counted.ok) return counted.failure;
+  const target = known ?? firstTarget(snapshot, principal, counted.value.model);
+  return 'kind' in target ? target : { kind: 'counted', inputTokens: counted.value.inputTokens, by: null };
+}
