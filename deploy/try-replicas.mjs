@@ -176,6 +176,8 @@ async function killAgainAndAgain() {
     kills += 1;
     await pause(downMs);
     startReplica(1, port1);
+    // On a slow machine a start takes longer than the time between two kills.
+    await until(() => !loading || answers(`http://127.0.0.1:${port1}/readyz`), 30_000, 'the replica that was killed');
   }
 }
 
