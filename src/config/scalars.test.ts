@@ -6,6 +6,7 @@ import {
   httpUrl,
   instant,
   network,
+  networkOrPlace,
   parseDurationMs,
   parseSizeBytes,
   percentage,
@@ -113,6 +114,13 @@ test('S9: a signing secret below 32 bytes is refused, counted in bytes', () => {
   assert.equal(signingSecret().safeParse('x'.repeat(31)).success, false);
   assert.equal(signingSecret().safeParse('x'.repeat(32)).success, true);
   assert.equal(signingSecret().safeParse('é'.repeat(16)).success, true);
+});
+
+test('what is let through to private places is a network or one port of one host', () => {
+  for (const text of ['10.0.0.0/8', '127.0.0.1', '::1', '127.0.0.1:9000', '[::1]:9000', 'minio.internal:9000'])
+    assert.ok(networkOrPlace().safeParse(text).success, text);
+  for (const text of ['minio.internal', '10.0.0.0/33', 'http://a:80', '*:80/x', 'a:0', ''])
+    assert.ok(!networkOrPlace().safeParse(text).success, text);
 });
 
 test('a network that nothing would ever match is refused', () => {

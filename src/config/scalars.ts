@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseNetwork } from '../kernel/network.ts';
+import { parseNetwork, parsePlace } from '../kernel/network.ts';
 import { webhookKey } from '../kernel/webhook-key.ts';
 
 /** The small values of culvert.yaml: written for people (`30s`, `32mb`), read as numbers of one unit. */
@@ -186,4 +186,12 @@ export function milliMultiple<T extends z.ZodType<number>>(schema: T): T {
 export function network() {
   const example = 'expected an address or network such as 10.0.0.0/8';
   return z.string({ error: example }).refine((text) => !/[[%]/.test(text) && parseNetwork(text) !== null, example);
+}
+
+/** A network, or one port of one host. */
+export function networkOrPlace() {
+  const example = 'expected a network such as 10.0.0.0/8 or a place such as 127.0.0.1:9000';
+  return z
+    .string({ error: example })
+    .refine((text) => parsePlace(text) !== null || (!/[[%]/.test(text) && parseNetwork(text) !== null), example);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { duration, httpUrl, network, secret, signingSecret, size } from './scalars.ts';
+import { duration, httpUrl, network, networkOrPlace, secret, signingSecret, size } from './scalars.ts';
 
 const origin = z
   .string({ error: 'expected an origin such as https://app.example.org' })
@@ -129,7 +129,7 @@ export const fetchSchema = z
       .default([80, 443, 8080, 8443])
       .describe('Ports that may be fetched from.'),
     allow_private: z
-      .array(z.string().min(2).max(260))
+      .array(networkOrPlace())
       .max(1_000)
       .default([])
       .describe('Networks (CIDR) or host:port that are let through although they are private.'),

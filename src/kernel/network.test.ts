@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createNetworkSet, parseNetwork, plainAddress } from './network.ts';
+import { createNetworkSet, parseNetwork, parsePlace, plainAddress } from './network.ts';
 
 test('an address or network is read; IPv4 wrapped in IPv6 is IPv4', () => {
   assert.deepEqual(parseNetwork('10.0.0.0/8'), { address: '10.0.0.0', family: 'ipv4', prefixBits: 8 });
@@ -44,4 +44,13 @@ test('a set holds what lies in its networks, however it is written', () => {
 test('an empty set, or one of nonsense alone, holds nobody', () => {
   assert.ok(!createNetworkSet([]).has('127.0.0.1'));
   assert.ok(!createNetworkSet(['10.0.0.0/99']).has('10.0.0.1'));
+});
+
+test('a place is a host with its port, as URLs write it', () => {
+  assert.deepEqual(parsePlace('127.0.0.1:9000'), { host: '127.0.0.1', port: 9000 });
+  assert.deepEqual(parsePlace('MinIO.internal:80'), { host: 'minio.internal', port: 80 });
+  assert.deepEqual(parsePlace('[0:0::1]:443'), { host: '[::1]', port: 443 });
+  for (const none of ['127.0.0.1', 'a:0', 'a:65536', 'a:b', ':80', 'http://a:80', 'a/b:80', 'u@a:80', '::1:80', '']) {
+    assert.equal(parsePlace(none), null, none);
+  }
 });

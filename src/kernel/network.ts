@@ -25,6 +25,23 @@ export function parseNetwork(text: string): Network | null {
   return prefixBits < 0 || prefixBits > widthBits ? null : { address, family, prefixBits };
 }
 
+/** One port of one host, as URLs write the host: lower case, IPv6 in brackets, numbers of IPv4 spelled out. */
+export interface Place {
+  host: string;
+  port: number;
+}
+
+/** Reads `minio.internal:9000`, `127.0.0.1:9000`, `[::1]:9000`; null when it is none. */
+export function parsePlace(text: string): Place | null {
+  const match = /^([^\s/?#@\\]+):(\d{1,5})$/.exec(text);
+  if (match === null) return null;
+  const port = Number(match[2]);
+  const host = URL.parse(`http://${match[1]}/`)?.hostname ?? '';
+  return host === '' || port < 1 || port > 65_535 || (match[1]!.includes(':') && !host.startsWith('['))
+    ? null
+    : { host, port };
+}
+
 /** An address as it is compared: no zone, no brackets, IPv4 where IPv6 only wraps it. Null when it is none. */
 export function plainAddress(text: string): string | null {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;

@@ -1,0 +1,94 @@
+import { isIP } from 'node:net';
+import { createNetworkSet, type Place, parsePlace, plainAddress } from '../kernel/network.ts';
+import { isPublicAddress } from './public-address.ts';
+
+export interface Address {
+  address: string;
+  family: 4 | 6;
+}
+
+/** All addresses of a name, asked anew each time; rejects when it has none. */
+export type ResolveAddresses = (hostname: string) => Promise<readonly Address[]>;
+
+/** `fetch` of the configuration. */
+export interface FetchRules {
+  ports: readonly number[];
+  /** Networks, or host:port, that are let through although they are private. */
+  allow_private: readonly string[];
+}
+
+export type GuardVerdict =
+  /** Connect to these and no others. */
+  { ok: true; addresses: readonly Address[] } | { ok: false; reason: 'blocked' | 'unresolved'; message: string };
+
+/** Decides for every URL that a caller gave, and every one that it redirects to, whether we may go there (S17). */
+export interface FetchGuard {
+  check(url: URL): Promise<GuardVerdict>;
+  /** Of the address that a socket was really connected to. */
+  allows(url: URL, address: string): boolean;
+}
+
+/** `url` must be parsed already: what is checked is what the parser made of the spelling, never the raw text. */
+export function createFetchGuard(rules: FetchRules, resolve: ResolveAddresses): FetchGuard {
+  const networks = createNetworkSet(rules.allow_private);
+  const places = rules.allow_private.flatMap((text) => parsePlace(text) ?? []);
+
+  function allows(url: URL, address: string): boolean {
+    return isPublicAddress(address) || networks.has(address) || isOneOf(places, url);
+  }
+
+  return {
+    allows,
+    async check(url) {
+      const excepted = isOneOf(places, url);
+      const wrong = wrongWith(url, rules, excepted ? 'excepted' : 'usual');
+      if (wrong !== null) return { ok: false, reason: 'blocked', message: wrong };
+      const literal = literalIn(url);
+      if (literal !== null) {
+        return allows(url, literal.address) ? { ok: true, addresses: [literal] } : blocked;
+      }
+      let addresses: readonly Address[];
+      try {
+        addresses = await resolve(url.hostname);
+      } catch {
+        return { ok: false, reason: 'unresolved', message: 'its host name cannot be resolved' };
+      }
+      if (addresses.length === 0) {
+        return { ok: false, reason: 'unresolved', message: 'its host name has no address' };
+      }
+      // One private address among public ones is how rebinding begins.
+      return addresses.every(({ address }) => allows(url, address)) ? { ok: true, addresses } : blocked;
+    },
+  };
+}
+
+const blocked: GuardVerdict = { ok: false, reason: 'blocked', message: 'its address is not on the public Internet' };
+
+function wrongWith(url: URL, { ports }: FetchRules, place: 'usual' | 'excepted'): string | null {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'only http and https may be fetched';
+  if (url.username !== '' || url.password !== '') return 'it must not carry a user or password';
+  if (place === 'excepted') return null;
+  if (!ports.includes(portOf(url))) return `its port is not one of ${ports.join(', ') || 'none'}`;
+  return privateName.test(url.hostname) ? 'its host is not on the public Internet' : null;
+}
+
+/** Names that are never public (RFC 6761, 6762, 8375; `internal` reserved by ICANN), with the dot that ends a name. */
+const privateName = /(?:^|\.)(?:localhost|localdomain|local|internal|home\.arpa)\.*$/;
+
+export function portOf(url: URL): number {
+  if (url.port !== '') return Number(url.port);
+  return url.protocol === 'https:' ? 443 : 80;
+}
+
+function isOneOf(places: readonly Place[], url: URL): boolean {
+  return places.some(({ host, port }) => host === url.hostname && port === portOf(url));
+}
+
+/** The parser has already turned 0x7f.1, 2130706433 and 017700000001 into 127.0.0.1. */
+function literalIn(url: URL): Address | null {
+  const address = plainAddress(url.hostname);
+  if (address === null) return null;
+  // As written, for the connection: an IPv4 address wrapped in IPv6 is checked as what it wraps.
+  const written = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return { address: written, family: isIP(written) === 4 ? 4 : 6 };
+}

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import { brotliCompressSync, createGzip, gzipSync } from 'node:zlib';
+import { type Address, createFetchGuard } from './fetch-guard.ts';
+import { type Fetched, guardedFetch } from './guarded-fetch.ts';
+
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.closeAllConnections();
+  for (const server of servers) server.close();
+});
+
+async function serve(listener: RequestListener): Promise<{ port: number; place: string; url: string }> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { port, place: `127.0.0.1:${port}`, url: `http://127.0.0.1:${port}/` };
+}
+
+interface Asked {
+  allow?: readonly string[];
+  ports?: readonly number[];
+  resolve?: (hostname: string) => Promise<readonly Address[]>;
+  bytesMax?: number;
+  timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+const nobody = async (): Promise<readonly Address[]> => Promise.reject(new Error('ENOTFOUND'));
+
+function get(url: string, asked: Asked = {}): Promise<Fetched> {
+  const { allow = [], ports = [80, 443], resolve = nobody, bytesMax = 100_000, timeoutMs = 5_000, signal } = asked;
+  const guard = createFetchGuard({ ports, allow_private: allow }, resolve);
+  return guardedFetch(url, { guard, bytesMax, timeoutMs, accept: '*/*', ...(signal && { signal }) });
+}
+
+const reasonOf = (fetched: Fetched) => (fetched.ok ? 'ok' : fetched.reason);
+
+test('a page is fetched with its type and status, packed or not', async () => {
+  const { url, place } = await serve((request, response) => {
+    if (request.url === '/gzip') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
+    else if (request.url === '/br') response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('br'));
+    else if (request.url === '/zip') response.writeHead(200, { 'content-encoding': 'zip' }).end('x');
+    else if (request.url === '/broken') response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+    else response.writeHead(404, { 'content-type': 'image/png' }).end('plain');
+  });
+  const allow = [place];
+  const body = Buffer.from('plain');
+  assert.deepEqual(await get(url, { allow }), { ok: true, status: 404, url, contentType: 'image/png', body });
+  for (const [path, text] of [
+    ['gzip', 'packed'],
+    ['br', 'br'],
+  ] as const) {
+    const fetched = await get(url + path, { allow });
+    assert.equal(fetched.ok && fetched.body.toString(), text);
+  }
+  assert.equal(reasonOf(await get(`${url}zip`, { allow })), 'broken');
+  assert.equal(reasonOf(await get(`${url}broken`, { allow })), 'broken');
+});
+
+test('S17 nothing is asked of a private place, also not behind a redirect', async () => {
+  let asked = 0;
+  const inner = await serve((_, response) => {
+    asked++;
+    response.end('secret');
+  });
+  const outer = await serve((request, response) => {
+    const to = new URL(request.url!, 'http://x').searchParams.get('to')!;
+    response.writeHead(302, { location: to }).end();
+  });
+  assert.equal(reasonOf(await get(inner.url)), 'blocked');
+  const allow = [outer.place];
+  for (const to of [inner.url, `http://0x7f.1:${inner.port}/`, 'file:///etc/passwd', `//localhost:${inner.port}/`]) {
+    assert.equal(reasonOf(await get(`${outer.url}?to=${encodeURIComponent(to)}`, { allow })), 'blocked', to);
+  }
+  assert.equal(asked, 0);
+  // The same way with the second place excepted too.
+  const both = await get(`${outer.url}?to=${encodeURIComponent(inner.url)}`, { allow: [...allow, inner.place] });
+  assert.equal(both.ok && both.body.toString(), 'secret');
+});
+
+test('S17 F27 a name that moves from a public to a private address is refused, whenever it moves', async () => {
+  let asked = 0;
+  const { port } = await serve((_, response) => {
+    asked++;
+    response.end('secret');
+  });
+  const answers = ['93.184.215.14', '127.0.0.1'];
+  let queries = 0;
+  const resolve = async (): Promise<readonly Address[]> => [{ address: answers[queries++]!, family: 4 }];
+  const guard = createFetchGuard({ ports: [port], allow_private: [] }, resolve);
+  const url = new URL(`http://rebinding.example:${port}/`);
+  assert.equal((await guard.check(url)).ok, true);
+  assert.equal((await guard.check(url)).ok, false);
+  assert.equal(queries, 2, 'no answer is remembered between two checks');
+
+  // What was checked is what is connected to: the name is asked once a hop, and its second answer never used.
+  const hops = ['127.0.0.2', '127.0.0.1'];
+  queries = 0;
+  const moving = async (): Promise<readonly Address[]> => [{ address: hops[queries++]!, family: 4 }];
+  const moved = await get(url.href, { ports: [port], allow: ['127.0.0.2'], resolve: moving });
+  assert.equal(reasonOf(moved), 'unreachable');
+  assert.equal(queries, 1);
+  assert.equal(asked, 0);
+});
+
+test('S17 the address that a socket ends up at is checked as well', async () => {
+  let asked = 0;
+  const { port } = await serve((_, response) => {
+    asked++;
+    response.end('secret');
+  });
+  const honest = createFetchGuard({ ports: [port], allow_private: [] }, nobody);
+  // A guard whose first look is fooled.
+  const fooled = {
+    allows: honest.allows,
+    check: async () => ({ ok: true as const, addresses: [{ address: '127.0.0.1', family: 4 as const }] }),
+  };
+  const url = `http://fooled.example:${port}/`;
+  const fetched = await guardedFetch(url, { guard: fooled, bytesMax: 100, timeoutMs: 2_000, accept: '*/*' });
+  assert.equal(reasonOf(fetched), 'blocked');
+  assert.equal(asked, 0);
+});
+
+test('S18 ten thousand redirects: five are followed', async () => {
+  let asked = 0;
+  const { url, place } = await serve((_, response) => {
+    asked++;
+    response.writeHead(302, { location: `/${asked}` }).end();
+  });
+  assert.equal(reasonOf(await get(url, { allow: [place] })), 'redirects');
+  assert.equal(asked, 6);
+});
+
+test('S18 an endless body, a promised giant and a bomb are cut at the cap', async () => {
+  const { url, place } = await serve((request, response) => {
+    if (request.url === '/promised') {
+      response.writeHead(200, { 'content-length': '10000000000' });
+      response.write('x');
+      return;
+    }
+    const packed = request.url === '/bomb' ? createGzip() : null;
+    response.writeHead(200, packed === null ? {} : { 'content-encoding': 'gzip' });
+    packed?.pipe(response);
+    const into = packed ?? response;
+    const block = Buffer.alloc(64 * 1024);
+    const more = () => {
+      while (!response.destroyed && into.write(block));
+      if (!response.destroyed) into.once('drain', more);
+    };
+    more();
+  });
+  for (const path of ['', 'promised', 'bomb']) {
+    assert.equal(reasonOf(await get(url + path, { allow: [place], bytesMax: 1_000_000 })), 'too-large', path);
+  }
+});
+
+test('S18 a slow drip, a server that never answers and a name server that hangs end at the time cap', async () => {
+  const { url, place, port } = await serve((request, response) => {
+    if (request.url === '/silent') return;
+    response.write('x');
+    const drip = setInterval(() => response.write('x'), 20);
+    response.on('close', () => clearInterval(drip));
+  });
+  const allow = [place];
+  assert.equal(reasonOf(await get(url, { allow, timeoutMs: 150 })), 'timeout');
+  assert.equal(reasonOf(await get(`${url}silent`, { allow, timeoutMs: 150 })), 'timeout');
+  const hanging = () => new Promise<never>(() => undefined);
+  assert.equal(reasonOf(await get('http://hangs.example/', { resolve: hanging, timeoutMs: 50 })), 'timeout');
+  assert.equal(reasonOf(await get(`http://gone.example:${port}/`, { ports: [port] })), 'unreachable');
+});
+
+test('whoever waits may leave', async () => {
+  const { url, place } = await serve(() => undefined);
+  const leaving = new AbortController();
+  const fetched = get(url, { allow: [place], signal: leaving.signal });
+  await wait(20);
+  leaving.abort();
+  assert.equal(reasonOf(await fetched), 'aborted');
+  assert.equal(reasonOf(await get(url, { allow: [place], signal: AbortSignal.abort() })), 'aborted');
+});
+
+test('what is no URL, or breaks off, is said plainly', async () => {
+  const { url, place } = await serve((request, response) => {
+    if (request.url === '/reset') request.socket.resetAndDestroy();
+    else {
+      response.writeHead(200, { 'content-length': '100' });
+      response.write('half', () => request.socket.destroy());
+    }
+  });
+  assert.equal(reasonOf(await get('nonsense')), 'blocked');
+  assert.equal(reasonOf(await get(`http://x/${'a'.repeat(9_000)}`)), 'blocked');
+  assert.equal(reasonOf(await get(`${url}reset`, { allow: [place] })), 'unreachable');
+  assert.equal(reasonOf(await get(url, { allow: [place] })), 'broken');
+});

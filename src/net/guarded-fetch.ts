@@ -1,0 +1,163 @@
+import http, { type IncomingMessage, type RequestOptions } from 'node:http';
+import https from 'node:https';
+import type { Address, FetchGuard } from './fetch-guard.ts';
+import { portOf } from './fetch-guard.ts';
+import { acceptedEncodings, unpacked } from './unpack.ts';
+
+export interface GuardedFetchOptions {
+  guard: FetchGuard;
+  /** Of the body, unpacked. */
+  bytesMax: number;
+  /** For everything: names, connections, redirects, the body. */
+  timeoutMs: number;
+  /** The `accept` header. */
+  accept: string;
+  /** Gives up at any moment. */
+  signal?: AbortSignal;
+}
+
+export type Fetched =
+  | { ok: true; status: number; url: string; contentType: string; body: Buffer }
+  | { ok: false; reason: FetchRefusal; message: string };
+
+/** `blocked` is the guard's; the rest is the place's own doing. Messages name no address. */
+export type FetchRefusal = 'blocked' | 'unreachable' | 'timeout' | 'too-large' | 'redirects' | 'broken' | 'aborted';
+
+const redirectsMax = 5;
+const headerBytesMax = 16 * 1024;
+const urlCharsMax = 8_192;
+
+/**
+ * GET of a URL that a caller gave: the one way to such places (design §17). Each hop is checked and connected to the
+ * checked address alone; redirects are followed by hand, at most 5. Never rejects; an answer of any status is `ok`.
+ */
+export async function guardedFetch(text: string, options: GuardedFetchOptions): Promise<Fetched> {
+  const ending = new AbortController();
+  const timer = setTimeout(() => ending.abort('timeout'), options.timeoutMs);
+  const leave = () => ending.abort('aborted');
+  options.signal?.addEventListener('abort', leave, { once: true });
+  if (options.signal?.aborted) leave();
+  try {
+    return await follow(text, options, ending.signal);
+  } catch (error) {
+    if (error instanceof Refused) return { ok: false, reason: error.reason, message: error.message };
+    if (ending.signal.aborted) return ended(ending.signal);
+    return { ok: false, reason: 'unreachable', message: 'its server could not be reached or broke the connection' };
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener('abort', leave);
+  }
+}
+
+class Refused extends Error {
+  readonly reason: FetchRefusal;
+  constructor(reason: FetchRefusal, message: string) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+function ended(signal: AbortSignal): Fetched {
+  return signal.reason === 'timeout'
+    ? { ok: false, reason: 'timeout', message: 'its server took too long' }
+    : { ok: false, reason: 'aborted', message: 'nobody waits for it any more' };
+}
+
+async function follow(text: string, options: GuardedFetchOptions, signal: AbortSignal): Promise<Fetched> {
+  let url = parsed(text, undefined);
+  for (let redirects = 0; ; redirects++) {
+    const verdict = await beforeEnd(options.guard.check(url), signal);
+    if (!verdict.ok) {
+      throw new Refused(verdict.reason === 'blocked' ? 'blocked' : 'unreachable', verdict.message);
+    }
+    const response = await answerFrom(url, verdict.addresses, options, signal);
+    const status = response.statusCode ?? 0;
+    const { location } = response.headers;
+    if (!redirectStatuses.has(status) || location === undefined) {
+      const body = await bodyOf(response, options.bytesMax, signal);
+      return { ok: true, status, url: url.href, contentType: response.headers['content-type'] ?? '', body };
+    }
+    response.destroy();
+    if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
+    url = parsed(location, url);
+  }
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308]);
+
+function parsed(text: string, base: URL | undefined): URL {
+  const url = text.length > urlCharsMax ? null : URL.parse(text, base?.href);
+  if (url === null) throw new Refused('blocked', 'it is not a URL');
+  return url;
+}
+
+/** A name server that hangs must not hold us longer than the rest. */
+function beforeEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(new Error('ended'));
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+/** Resolves with the response's head; its body has not been read. */
+function answerFrom(
+  url: URL,
+  addresses: readonly Address[],
+  { guard, accept }: GuardedFetchOptions,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const options: RequestOptions = {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: portOf(url),
+    path: url.pathname + url.search,
+    method: 'GET',
+    // A socket of its own: one that is kept could have been connected for another check.
+    agent: false,
+    signal,
+    maxHeaderSize: headerBytesMax,
+    headers: { 'user-agent': 'culvert', accept, 'accept-encoding': acceptedEncodings, host: url.host },
+    // Node asks this for names only; literals were checked as they are and are connected to as they are.
+    lookup: (_hostname, { all }, callback) => {
+      const [first] = addresses;
+      if (all) callback(null, [...addresses]);
+      else callback(null, first!.address, first!.family);
+    },
+  };
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request(options, resolve);
+    request.on('error', reject);
+    request.on('socket', (socket) => {
+      socket.once('connect', () => {
+        const { remoteAddress } = socket;
+        if (remoteAddress !== undefined && guard.allows(url, remoteAddress)) return;
+        request.destroy(new Refused('blocked', 'its address is not on the public Internet'));
+      });
+    });
+    request.end();
+  });
+}
+
+async function bodyOf(response: IncomingMessage, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
+  const tooLarge = () => new Refused('too-large', `it is larger than ${bytesMax} bytes`);
+  const stream = unpacked(response, response.headers['content-encoding']);
+  try {
+    if (stream === null) throw new Refused('broken', 'it comes in a packing that was not asked for');
+    if (stream === response && Number(response.headers['content-length']) > bytesMax) throw tooLarge();
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw tooLarge();
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks, bytes);
+  } catch (error) {
+    if (error instanceof Refused || signal.aborted) throw error;
+    throw new Refused('broken', 'its answer broke off or cannot be unpacked');
+  } finally {
+    stream?.destroy();
+    response.destroy();
+  }
+}
