@@ -33,7 +33,8 @@ function encodeTool(tool: NeutralTool, losses: Loss[]): JsonObject {
     type: 'function',
     name: tool.name,
     ...described,
-    parameters: tool.parameters ?? null,
+    // Absent is null here, which not every server of this format reads.
+    parameters: tool.parameters ?? { type: 'object', properties: {} },
     // Strict is the default here and nowhere else: schemas that were not written for it would be refused.
     strict: tool.strict ?? false,
   };
