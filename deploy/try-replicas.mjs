@@ -49,7 +49,8 @@ process.on('exit', () => {
       // It is gone already.
     }
   }
-  for (const child of children) child.kill('SIGKILL');
+  // On an older Node a Culvert is a child of what was started here, which passes on only what it can hear.
+  for (const child of children) child.kill(child.spawnfile === process.execPath ? 'SIGTERM' : 'SIGKILL');
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
