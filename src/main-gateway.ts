@@ -17,12 +17,14 @@ import { usageRoute } from './http/routes/usage.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
+import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import { createTokenCounter } from './inference/pipeline/token-counter.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
+import { createSystemResolver } from './inference/transport/resolve-name.ts';
 import { createTransport } from './inference/transport/send.ts';
 import { systemClock } from './kernel/clock.ts';
 import { systemRandom } from './kernel/random.ts';
@@ -125,6 +127,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   const notices = createNotices({ store: stores.notices, plans, clock, post: postWebhook, onTrouble });
   const logRequest = requestLog(log);
+  const resolve = createSystemResolver();
+  const addressesOf = async (hostname: string) => (await resolve(hostname)).addresses;
   const services: Services = {
     clock,
     random: systemRandom,
@@ -149,6 +153,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       onTrouble,
     }),
     conversations: createConversationReader(createConversationWorkers()),
+    media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     tokenCounter: createTokenCounter(),
     snapshot,
     finished(event) {

@@ -73,7 +73,6 @@ export const unbuilt: readonly Unbuilt[] = [
   refuse('vectors.limits', 'limits of vector data come with part 4', saysSomething),
   warn('vectors', 'part 4 (vectors)'),
   warn('tools', 'part 6 (web tools)'),
-  warn('fetch', 'part 3 (fetching of URLs that callers give)'),
   warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];

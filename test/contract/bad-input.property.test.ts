@@ -13,6 +13,7 @@ const encodeOrders = [
   { provider: 'openai', dialect: 'openai-chat' },
   { provider: 'mistral', dialect: 'openai-chat' },
   { provider: 'anthropic', dialect: 'anthropic-messages' },
+  { provider: 'gemini', dialect: 'gemini' },
 ] as const;
 
 /** What the gateway does with a body before anything is sent; throws where a caller would get a 500. */
@@ -29,16 +30,16 @@ function passThrough(raw: Buffer): 'refused' | 'taken' {
 function encodeEverywhere(body: ConversationBody): void {
   for (const order of encodeOrders) {
     for (const child of [null, { seed: 3 }]) {
-      const encoded = body.encode({
-        ...order,
-        model: 'some-model',
-        maxOutputTokens: 4_096,
-        stream: true,
-        body: {},
-        child,
-      });
+      const whole = { ...order, model: 'some-model', maxOutputTokens: 4_096, stream: true, body: {}, child };
+      let encoded = body.encode(whole);
+      assert.ok(!(encoded instanceof Promise));
+      if (encoded.ok && 'mediaWanted' in encoded.value) {
+        const media = encoded.value.mediaWanted.map(({ url }) => [url, { mediaType: 'image/png', base64: 'AAAA' }]);
+        encoded = body.encode({ ...whole, media: Object.fromEntries(media) });
+      }
       assert.ok(!(encoded instanceof Promise));
       if (!encoded.ok) assert.equal(statusOf(encoded.failure), 400);
+      else if ('mediaWanted' in encoded.value) assert.fail('media were given and are wanted still');
       else JSON.parse(encoded.value.bytes.toString());
     }
   }

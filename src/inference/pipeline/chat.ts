@@ -19,6 +19,7 @@ import { callerDialectOf } from './dialect-table.ts';
 import { type Job, type JobProgress, newProgress } from './job.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
+import { createRequestMedia } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
@@ -188,6 +189,12 @@ function jobOf(
     return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
   };
   const progress = newProgress();
+  const deadlineMs = call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY);
+  const media = createRequestMedia(services.media, {
+    leftMs: () => deadlineMs - services.clock.monotonicMs(),
+    // Several choices share the caller, and what tells them of its leaving.
+    onGone: (giveUp) => (facts.n === 1 ? call.caller.onGone(giveUp) : undefined),
+  });
   return {
     requestId: call.requestId,
     alias: alias.id,
@@ -206,12 +213,13 @@ function jobOf(
     stream: facts.stream,
     includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
-    deadlineMs: call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
+    deadlineMs,
     headers: reserved.headers,
     costMilli: reserved.costMilli,
     callerHeaders: call.callerHeaders,
     providers: snapshot.providers,
-    prepare: prepareWith(body, snapshot.providers, null, call.dialect),
+    prepare: prepareWith(body, snapshot.providers, null, call.dialect, media),
+    media,
     sink,
     progress,
     attemptsMade: () => progress.attempts.length,

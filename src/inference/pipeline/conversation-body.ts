@@ -5,6 +5,7 @@ import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
+import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import { applyQuirks } from '../providers/apply-quirks.ts';
 import { providerOf } from '../providers/catalog.ts';
@@ -18,7 +19,8 @@ import { notUtf8, readTwoWays } from './read-one-way.ts';
  */
 export interface ConversationBody {
   readonly facts: ConversationFacts;
-  encode(order: EncodeOrder): Result<EncodedBody> | Promise<Result<EncodedBody>>;
+  /** `MediaWanted`: to be asked again with them in `order.media`. */
+  encode(order: EncodeOrder): Result<EncodedBody | MediaWanted> | Promise<Result<EncodedBody | MediaWanted>>;
   /** No more calls. */
   release(): void;
 }
@@ -42,6 +44,13 @@ export interface EncodeOrder {
   reasoning?: 'taken' | 'refused';
   /** One child of a fan-out asks for one choice; null = as the caller wrote. */
   child: { seed: number | null } | null;
+  /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
+  media?: FetchedMedia;
+}
+
+/** What a target takes inline only and the caller named by URL. */
+export interface MediaWanted {
+  mediaWanted: readonly MediaUrl[];
 }
 
 export interface EncodedBody {
@@ -116,18 +125,25 @@ function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
   };
 }
 
-function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
+function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
   if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
   const asked = request.neutral();
   // Anthropic takes longer names than all others do.
   const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
-  const neutral = named?.request ?? asked;
+  let neutral = named?.request ?? asked;
   if (order.child !== null) {
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
   const quirks = quirksOf(providerOf(order.provider)!, order.model);
   const dialect = upstreamDialectOf(order.dialect);
+  if (dialect.mediaByUrl === 'fetch') {
+    const wanted = mediaUrlsIn(neutral);
+    if (wanted.length > 0) {
+      if (order.media === undefined) return { ok: true, value: { mediaWanted: wantedInCallersWords(wanted, request) } };
+      neutral = withMediaInline(neutral, order.media);
+    }
+  }
   const encoded = dialect.encodeRequest(neutral, {
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
@@ -152,6 +168,10 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
 
 /** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */
 const reasoningFields = ['reasoning_effort', 'reasoning'] as const;
+
+function wantedInCallersWords(wanted: readonly MediaUrl[], { wordFor }: CallerRequest): readonly MediaUrl[] {
+  return wordFor === undefined ? wanted : wanted.map((one) => ({ ...one, param: wordFor(one.param) }));
+}
 
 function inCallersWords(failure: Failure, request: CallerRequest): Failure {
   if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;

@@ -20,7 +20,7 @@ parentPort!.on('message', (message: WorkerOrder) => {
     if (message.kind === 'read') return read(id, message.raw, message.dialect);
     const encoded = bodies.get(message.body)!.encode(message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
-    if (!encoded.ok) return parentPort!.postMessage({ id, result: encoded });
+    if (!encoded.ok || 'mediaWanted' in encoded.value) return parentPort!.postMessage({ id, result: encoded });
     const { bytes } = encoded.value;
     const own = new Uint8Array(Buffer.from(bytes as string));
     parentPort!.postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);

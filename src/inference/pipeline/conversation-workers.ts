@@ -1,6 +1,12 @@
 import { Worker } from 'node:worker_threads';
 import type { DialectId, Result } from '../dialects/dialect.ts';
-import type { ConversationBody, ConversationFacts, EncodedBody, EncodeOrder } from './conversation-body.ts';
+import type {
+  ConversationBody,
+  ConversationFacts,
+  EncodedBody,
+  EncodeOrder,
+  MediaWanted,
+} from './conversation-body.ts';
 import type { ConversationReader } from './conversation-reader.ts';
 import type { WorkerOrder } from './conversation-worker.ts';
 
@@ -106,12 +112,12 @@ export function createConversationWorkers(): ConversationReader {
     let held = true;
     return {
       facts,
-      async encode(order: EncodeOrder): Promise<Result<EncodedBody>> {
-        const result = await ask<Result<EncodedBody>>((id) => ({
+      async encode(order: EncodeOrder): Promise<Result<EncodedBody | MediaWanted>> {
+        const result = await ask<Result<EncodedBody | MediaWanted>>((id) => ({
           message: { id, kind: 'encode', body, order },
           transfer: [],
         }));
-        if (!result.ok) return result;
+        if (!result.ok || 'mediaWanted' in result.value) return result;
         const bytes = result.value.bytes as unknown as Uint8Array<ArrayBuffer>;
         return {
           ok: true,

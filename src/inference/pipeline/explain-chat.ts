@@ -9,6 +9,7 @@ import type { Target } from '../routing/target.ts';
 import { candidatesOf, routeQueryOf } from './chat.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareWith } from './prepare.ts';
+import { nothingFetched } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
 import type { Snapshot } from './services.ts';
 
@@ -104,7 +105,7 @@ async function wouldSend(
   callerDialect: DialectId,
   child: { seed: number | null } | null,
 ): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
-  const prepared = await prepareWith(body, snapshot.providers, child, callerDialect)(target);
+  const prepared = await prepareWith(body, snapshot.providers, child, callerDialect, nothingFetched)(target);
   if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
   return {
     sent: {

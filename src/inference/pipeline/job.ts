@@ -8,6 +8,7 @@ import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { EncodedBody } from './conversation-body.ts';
 import type { EventSink } from './converted.ts';
+import type { RequestMedia } from './request-media.ts';
 import type { Services } from './services.ts';
 
 /** What one attempt sends, and who reads its answer. */
@@ -43,6 +44,8 @@ export interface Job {
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
   prepare(target: Target): PreparedBody | Failure | Promise<PreparedBody | Failure>;
+  /** What the request names by URL, for targets that take it inline. */
+  media: RequestMedia;
   /** Where a converted answer's events go; replaced by the fan-out of n > 1. */
   sink(): EventSink;
   progress: JobProgress;

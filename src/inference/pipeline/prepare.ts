@@ -1,10 +1,12 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { MediaUrl } from '../neutral/media-urls.ts';
 import { dialectFor, type Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { ConversationBody, EncodedBody, EncodeOrder } from './conversation-body.ts';
+import type { ConversationBody, EncodedBody, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { upstreamDialectOf } from './dialect-table.ts';
 import type { PreparedBody } from './job.ts';
+import type { RequestMedia } from './request-media.ts';
 
 /**
  * What an attempt at a target sends. Synchronous when the body is, so that the common case costs no turn of the loop.
@@ -14,10 +16,11 @@ export function prepareWith(
   providers: ReadonlyMap<string, ConfiguredProvider>,
   child: EncodeOrder['child'],
   callerDialect: DialectId,
+  media: RequestMedia,
 ): (target: Target) => PreparedBody | Failure | Promise<PreparedBody | Failure> {
   return (target) => {
     const dialect = dialectFor(target, callerDialect);
-    const encoded = body.encode({
+    const order: EncodeOrder = {
       provider: providers.get(target.provider)!.connection.provider.id,
       dialect,
       model: target.model,
@@ -26,10 +29,21 @@ export function prepareWith(
       body: target.body,
       reasoning: target.capabilities.reasoning ? 'taken' : 'refused',
       child,
-    });
-    return encoded instanceof Promise
-      ? encoded.then((result) => prepared(result, dialect, child))
-      : prepared(encoded, dialect, child);
+    };
+    const finish = (encoded: Result<EncodedBody | MediaWanted>) =>
+      encoded.ok && 'mediaWanted' in encoded.value
+        ? withMedia(encoded.value.mediaWanted, order)
+        : prepared(encoded as Result<EncodedBody>, dialect, child);
+    const encoded = body.encode(order);
+    return encoded instanceof Promise ? encoded.then(finish) : finish(encoded);
+
+    async function withMedia(wanted: readonly MediaUrl[], first: EncodeOrder): Promise<PreparedBody | Failure> {
+      const fetched = await media.get(wanted);
+      if (!fetched.ok) return fetched.failure;
+      const again = await body.encode({ ...first, media: fetched.value });
+      if (again.ok && 'mediaWanted' in again.value) throw new Error('media were given and are wanted still');
+      return prepared(again as Result<EncodedBody>, dialect, child);
+    }
   };
 }
 

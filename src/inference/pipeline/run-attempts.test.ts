@@ -6,6 +6,7 @@ import type { Route, RouteAttempt } from '../routing/route.ts';
 import type { UpstreamRequest } from '../transport/upstream-call.ts';
 import type { Caller } from './caller.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
+import { nothingFetched } from './request-media.ts';
 import { runAttempts } from './run-attempts.ts';
 
 test('F17 a caller who leaves while the request is being converted: nothing is sent, the attempt is given back', async () => {
@@ -106,6 +107,7 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
     prepare: parts.prepare,
+    media: nothingFetched,
     sink: () => ({ add: () => '', result: () => '' }),
     progress: newProgress(),
     attemptsMade: () => 0,

@@ -10,6 +10,7 @@ import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
+import type { MediaFetcher } from './fetch-media.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ModelTable } from './model-table.ts';
 import type { TokenCounter } from './token-counter.ts';
@@ -26,6 +27,7 @@ export interface Services {
   admission: Admission;
   settlement: Settlement;
   conversations: ConversationReader;
+  media: MediaFetcher;
   idempotency: Idempotency;
   tokenCounter: TokenCounter;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */

@@ -82,9 +82,17 @@ function generationConfig(request: NeutralRequest, target: EncodeTarget, encodin
   if (stop.length > 0) config.stopSequences = stop;
   encodePenalties(request, config, encoding);
   encodeFormat(request, config, encoding);
-  const thinking = encodeThinking(request.reasoning, encoding);
+  const thinking = encodeThinking(wishForReasoning(request, target, encoding), encoding);
   if (thinking !== null) config.thinkingConfig = thinking;
   return config;
+}
+
+/** None for a model that does not reason: it refuses the field. */
+function wishForReasoning(request: NeutralRequest, target: EncodeTarget, encoding: Encoding) {
+  const { reasoning } = request;
+  if (reasoning === undefined || !target.omit.includes('reasoning_effort')) return reasoning;
+  if (reasoning.effort !== 'none') lose(encoding, 'reasoning_effort', 'unsupported');
+  return undefined;
 }
 
 function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number | null {

@@ -1,0 +1,61 @@
+import type { MediaSource, NeutralMessage, NeutralPart, NeutralRequest } from './request.ts';
+
+/** A picture or file that stands at a URL. */
+export interface MediaUrl {
+  url: string;
+  /** The part that names it, in the caller's body. */
+  param: string;
+  kind: 'image' | 'document';
+}
+
+/** What was fetched, by URL. */
+export type FetchedMedia = Readonly<Record<string, { mediaType: string; base64: string }>>;
+
+/** Everything that the messages name by URL, in their order. */
+export function mediaUrlsIn({ messages }: NeutralRequest): MediaUrl[] {
+  const found: MediaUrl[] = [];
+  messages.forEach((message, m) => {
+    let content = 0;
+    for (const part of message.parts) {
+      if (part.type === 'tool-result') {
+        for (const [i, inner] of part.parts.entries()) look(inner, `messages[${m}].content[${i}]`);
+      } else if (!besideContent(part)) look(part, `messages[${m}].content[${content++}]`);
+    }
+  });
+  return found;
+
+  function look(part: NeutralPart, param: string): void {
+    if (part.type !== 'image' && part.type !== 'document') return;
+    if (part.source.kind === 'url') found.push({ url: part.source.url, param, kind: part.type });
+  }
+}
+
+function besideContent(part: NeutralPart): boolean {
+  return part.type === 'tool-call' || part.type === 'reasoning' || part.type === 'redacted-reasoning';
+}
+
+/** The same request with what was fetched in place of its URLs; those that were not stay. */
+export function withMediaInline(request: NeutralRequest, fetched: FetchedMedia): NeutralRequest {
+  return { ...request, messages: request.messages.map((message) => inlined(message, fetched)) };
+}
+
+function inlined(message: NeutralMessage, fetched: FetchedMedia): NeutralMessage {
+  return { ...message, parts: message.parts.map((part) => inlinedPart(part, fetched)) };
+}
+
+function inlinedPart(part: NeutralPart, fetched: FetchedMedia): NeutralPart {
+  switch (part.type) {
+    case 'image':
+    case 'document':
+      return { ...part, source: inlinedSource(part.source, fetched) };
+    case 'tool-result':
+      return { ...part, parts: part.parts.map((inner) => inlinedPart(inner, fetched)) };
+    default:
+      return part;
+  }
+}
+
+function inlinedSource(source: MediaSource, fetched: FetchedMedia): MediaSource {
+  if (source.kind !== 'url' || !Object.hasOwn(fetched, source.url)) return source;
+  return { kind: 'base64', ...fetched[source.url]! };
+}

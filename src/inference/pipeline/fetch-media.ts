@@ -1,0 +1,110 @@
+import { invalid } from '../../kernel/failure.ts';
+import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
+import type { Fetched } from '../../net/guarded-fetch.ts';
+import type { Result } from '../dialects/dialect.ts';
+import type { FetchedMedia, MediaUrl } from '../neutral/media-urls.ts';
+import { mediaTypeOf } from './media-type.ts';
+
+/** Fetches what callers name by URL, for targets that take it inline only. */
+export interface MediaFetcher {
+  /** All of it or the first failure: a 400 that names the part. `timeoutMs` is for all together. */
+  fetch(wanted: readonly MediaUrl[], timeoutMs: number, signal: AbortSignal): Promise<Result<FetchedMedia>>;
+}
+
+/** Different URLs of one request. */
+const urlsMax = 32;
+/** Of one request, all together, as many as Google takes inline. */
+const bytesMax = 20 * 1024 * 1024;
+const atOnceMax = 4;
+/** Of all requests together: above it they are told to come again. */
+const runningMax = 64;
+const timeoutMaxMs = 15_000;
+
+/** `rules` are those in force; `resolve` is asked anew for every hop. */
+export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): MediaFetcher {
+  let running = 0;
+
+  async function fetchAll(
+    wanted: readonly MediaUrl[],
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Result<FetchedMedia>> {
+    // At first use: most gateways never need it.
+    const [{ createFetchGuard }, { guardedFetch }] = await Promise.all([
+      import('../../net/fetch-guard.ts'),
+      import('../../net/guarded-fetch.ts'),
+    ]);
+    const guard = createFetchGuard(parts.rules(), parts.resolve);
+    const stop = new AbortController();
+    const all = AbortSignal.any([signal, stop.signal]);
+    const media: Record<string, { mediaType: string; base64: string }> = Object.create(null);
+    const queue = [...wanted];
+    let bytesLeft = bytesMax;
+    let failure: Result<FetchedMedia> | null = null;
+
+    const work = async () => {
+      for (let one = queue.shift(); one !== undefined && failure === null; one = queue.shift()) {
+        const options = { guard, bytesMax: bytesLeft, timeoutMs, accept: acceptOf[one.kind], signal: all };
+        const read = readFetched(one, await guardedFetch(one.url, options));
+        if (read.ok) bytesLeft -= read.value.bytes;
+        const fits = read.ok && bytesLeft >= 0;
+        if (read.ok && fits) media[one.url] = { mediaType: read.value.mediaType, base64: read.value.base64 };
+        else {
+          failure ??= read.ok ? refuse(one, `it and those before it are larger than ${bytesMax} bytes`) : read;
+          stop.abort();
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(atOnceMax, wanted.length) }, work));
+    return failure ?? { ok: true, value: media };
+  }
+
+  return {
+    async fetch(wanted, timeoutMs, signal) {
+      const different = [...new Map(wanted.map((one) => [one.url, one])).values()];
+      const last = different[urlsMax];
+      if (last !== undefined) return refuse(last, `a request may name at most ${urlsMax} by URL`);
+      if (running >= runningMax) {
+        const message = 'Too many pictures are being fetched at once. Retry shortly, or send them inline.';
+        return { ok: false, failure: { kind: 'overloaded', message } };
+      }
+      running++;
+      try {
+        return await fetchAll(different, Math.min(timeoutMs, timeoutMaxMs), signal);
+      } finally {
+        running--;
+      }
+    },
+  };
+}
+
+const acceptOf = {
+  image: 'image/*',
+  document: 'application/pdf, text/*;q=0.9, application/json;q=0.8',
+} as const satisfies Record<MediaUrl['kind'], string>;
+
+type ReadMedia = Result<{ mediaType: string; base64: string; bytes: number }>;
+
+function readFetched(wanted: MediaUrl, fetched: Fetched): ReadMedia {
+  if (!fetched.ok) return refuse(wanted, fetched.message);
+  if (fetched.status < 200 || fetched.status >= 300) return refuse(wanted, `its server answered ${fetched.status}`);
+  const mediaType = typeFor(wanted.kind, fetched.body, fetched.contentType);
+  if (mediaType === null) return refuse(wanted, `what stands there is no ${wordOf[wanted.kind]}`);
+  const { body } = fetched;
+  return { ok: true, value: { mediaType, base64: body.toString('base64'), bytes: body.length } };
+}
+
+function typeFor(kind: MediaUrl['kind'], body: Buffer, contentType: string): string | null {
+  const known = mediaTypeOf(body);
+  if (kind === 'image') return known?.startsWith('image/') ? known : null;
+  if (known !== null) return known;
+  const said = contentType.split(';')[0]!.trim().toLowerCase();
+  return said === 'application/json' || said.startsWith('text/') ? 'text/plain' : null;
+}
+
+const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<MediaUrl['kind'], string>;
+
+function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: ReturnType<typeof invalid> } {
+  const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
+  return { ok: false, failure: invalid(param, message) };
+}
