@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { type EncodeOrder, readConversation } from '../../src/inference/pipeline/conversation-body.ts';
+import { specValidator } from '../spec/validate.ts';
+import { titleOf } from './must-hold.ts';
+
+/*
+ * Requests of callers of Responses, as they go to providers of other formats: `sent-chat.json`, `sent-messages.json`,
+ * `sent-gemini.json`, with what was lost by the caller's own words, or the refusal.
+ */
+
+const home = join(import.meta.dirname, 'from-responses');
+
+const targets: readonly { name: string; order: Pick<EncodeOrder, 'provider' | 'dialect' | 'model'> }[] = [
+  { name: 'chat', order: { provider: 'vllm', dialect: 'openai-chat', model: 'some-model' } },
+  { name: 'messages', order: { provider: 'anthropic', dialect: 'anthropic-messages', model: 'claude-sonnet-4-5' } },
+  { name: 'gemini', order: { provider: 'gemini', dialect: 'gemini', model: 'gemini-2.5-flash' } },
+];
+
+for (const name of readdirSync(home).sort()) {
+  const raw = readFileSync(join(home, name, 'request.json'));
+  for (const target of targets) {
+    // What is given by URL is fetched first there: the fetching has tests of its own.
+    if (target.name === 'gemini' && raw.includes('"https://')) continue;
+    test(`${titleOf(name)}: a request of Responses over ${target.name}`, async () => {
+      const file = join(home, name, `sent-${target.name}.json`);
+      const read = readConversation(raw, 'openai-responses');
+      assert.ok(read.ok, JSON.stringify(read));
+      const encoded = await read.value.encode({
+        ...target.order,
+        maxOutputTokens: 64_000,
+        stream: true,
+        body: {},
+        child: null,
+      });
+      const sent = encoded.ok
+        ? {
+            body: JSON.parse(encoded.value.bytes.toString()) as unknown,
+            lost: encoded.value.losses.map((loss) => `${loss.field}: ${loss.why}`),
+          }
+        : { refused: encoded.failure };
+      const text = `${JSON.stringify(sent, null, 2)}\n`;
+      if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(file, text);
+      assert.ok(existsSync(file));
+      assert.deepEqual(JSON.parse(text), JSON.parse(readFileSync(file, 'utf8')));
+      if (encoded.ok && target.name === 'chat') {
+        const { body } = sent as { body: unknown };
+        assert.deepEqual(specValidator('openai', 'CreateChatCompletionRequest')(body), []);
+      }
+    });
+  }
+}
