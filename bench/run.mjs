@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const subjects = {
   gateway: 'gateway/run.ts',
+  metering: 'metering/run.ts',
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
   dialects: 'dialects/convert.ts',

@@ -1,8 +1,8 @@
+import { judged, type Row, told } from '../rows.ts';
 import { closedLoop, openLoop, percentile } from './load.ts';
 import { type Bench, wholeRequest } from './measure-requests.ts';
 import { rest, streamRequest } from './measure-streams.ts';
 import { residentMb, startCulvert } from './processes.ts';
-import { judged, type Row, told } from './rows.ts';
 import { abortStreams, openStreams } from './streams.ts';
 
 /** In a process of its own: what other rows left behind is not theirs. */

@@ -1,6 +1,6 @@
+import { judged, type Row, told } from '../rows.ts';
 import { closedLoop, median, openLoop, percentile } from './load.ts';
 import { cpuSeconds, type Subject, type Upstream } from './processes.ts';
-import { judged, type Row, told } from './rows.ts';
 import { chatRequest } from './wire.ts';
 
 export interface Bench {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { judged, type Row, told } from '../rows.ts';
 import { Connection } from './load.ts';
 import { type Bench, wholeRequest } from './measure-requests.ts';
 import { cpuSeconds, culvertHeaders, launchCulvert, scratchFolder } from './processes.ts';
-import { judged, type Row, told } from './rows.ts';
 
 interface Start {
   ms: number;

@@ -1,7 +1,7 @@
+import { judged, type Row, told } from '../rows.ts';
 import { median, percentile } from './load.ts';
 import type { Bench } from './measure-requests.ts';
 import { cpuSeconds, type Subject } from './processes.ts';
-import { judged, type Row, told } from './rows.ts';
 import { abortStreams, openStreams, StreamReader } from './streams.ts';
 import { chatRequest, type StreamKind } from './wire.ts';
 

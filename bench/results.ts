@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { markdownTable, type Row } from './rows.ts';
+
+/** A subject's figures as results.md has them. */
+export interface Section {
+  subject: string;
+  /** As somebody would repeat it. */
+  command: string;
+  /** What was on and how it was measured; whole sentences. */
+  how: string;
+  rows: readonly Row[];
+}
+
+/** Each subject has its section of results.md; the others stay as they were. */
+export function writeSection(section: Section): void {
+  const file = fileURLToPath(new URL('./results.md', import.meta.url));
+  let before = '# Figures\n\nMust reach: design §18. Written by `npm run bench`.\n\n';
+  try {
+    before = readFileSync(file, 'utf8');
+  } catch {
+    // The first run writes it.
+  }
+  const others = before.split(/^(?=## )/m).filter((part) => !part.startsWith(`## ${section.subject}\n`));
+  writeFileSync(file, `${others.join('').trimEnd()}\n\n${textOf(section)}`);
+}
+
+function textOf({ subject, command, how, rows }: Section): string {
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+  const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
+  return [
+    `## ${subject}`,
+    '',
+    `${new Date().toISOString().slice(0, 10)}, commit ${commit}, \`${command}\`, ${machine}.`,
+    how,
+    '',
+    markdownTable(rows),
+    '',
+  ].join('\n');
+}
