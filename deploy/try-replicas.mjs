@@ -35,8 +35,8 @@ const secrets = Object.fromEntries(
 );
 const adminKey = `sk-cv-admin-${secrets.CULVERT_ADMIN_KEY}`;
 const trialKey = `sk-cv-${secrets.TRIAL_KEY}`;
-/** @type {Set<import('node:child_process').ChildProcess>} */
-const children = new Set();
+/** What runs, and the signal that ends it. @type {Map<import('node:child_process').ChildProcess, NodeJS.Signals>} */
+const children = new Map();
 let failed = 0;
 
 process.on('SIGINT', () => process.exit(130));
@@ -49,8 +49,7 @@ process.on('exit', () => {
       // It is gone already.
     }
   }
-  // On an older Node a Culvert is a child of what was started here, which passes on only what it can hear.
-  for (const child of children) child.kill(child.spawnfile === process.execPath ? 'SIGTERM' : 'SIGKILL');
+  for (const [child, signal] of children) child.kill(signal);
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 
@@ -267,7 +266,8 @@ async function startPostgres() {
   ];
   execFileSync(first, rest, { stdio: 'ignore' });
   const [command, ...args] = [...asUser, bin.postgres, '-D', data, '-p', String(pgPort), '-h', '127.0.0.1', '-k', ''];
-  run(command, args);
+  // Asked kindly, it would wait for its callers.
+  run(command, args, {}, 'SIGKILL');
   await until(() => accepts(pgPort), 20_000, 'PostgreSQL');
 }
 
@@ -282,13 +282,16 @@ function startNginx() {
   run(bin.nginx, ['-c', file, '-p', folder]);
 }
 
-/** Its words go to this terminal when it complains, and it ends with this process. */
-function run(command, args, options = {}) {
+/**
+ * Its words go to this terminal when it complains, and it ends with this process: by a signal that it hears, for nginx
+ * has workers, and where Node is older Culvert is a child of what is started here.
+ */
+function run(command, args, options = {}, signal = 'SIGTERM') {
   const child = spawn(command, args, {
     stdio: ['ignore', 'ignore', process.env.VERBOSE ? 'inherit' : 'ignore'],
     ...options,
   });
-  children.add(child);
+  children.set(child, signal);
   child.on('exit', () => children.delete(child));
   child.on('error', (error) => {
     console.error(`${command}: ${error.message}`);
