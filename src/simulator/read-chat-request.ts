@@ -29,6 +29,8 @@ export const readChatRequest: ReadPrompt = (body, pathModel) => {
     return { refused: `Invalid 'n': expected an integer from 1 to ${choicesMax}.`, param: 'n' };
   }
   const maxTokens = body.max_completion_tokens ?? body.max_tokens;
+  const effort = body.reasoning_effort;
+  const thinks = typeof effort === 'string' && effort !== 'none' && effort !== 'minimal';
   const prompt: Prompt = {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',
@@ -43,7 +45,7 @@ export const readChatRequest: ReadPrompt = (body, pathModel) => {
     choices,
     stop: stringsOf(body.stop),
     maxTokens: typeof maxTokens === 'number' ? maxTokens : null,
-    reasoning: isReasoningModel(model) ? 'shown' : 'none',
+    reasoning: thinks || isReasoningModel(model) ? 'shown' : 'none',
     topLogprobs: body.logprobs === true ? (typeof body.top_logprobs === 'number' ? body.top_logprobs : 0) : null,
   };
   return prompt;

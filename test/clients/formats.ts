@@ -16,7 +16,7 @@ export const limitedKey = otherKey;
 
 /**
  * The test over an upstream that speaks the caller's format, and over one whose answers must be converted. Aliases:
- * `chat`, `slow` (a stream of 2 s), `org/chat` (a slash in its id), `limited`.
+ * `chat`, `slow` (a stream of 2 s), `thinks` (aloud), `org/chat` (a slash in its id), `limited`.
  */
 export function overBothFormats(name: string, run: (world: ClientWorld, t: TestContext) => Promise<void>): void {
   for (const format of ['openai', 'anthropic'] as const) {
@@ -29,6 +29,7 @@ export function overBothFormats(name: string, run: (world: ClientWorld, t: TestC
         models: {
           chat: target('ok'),
           slow: target('tokens=200;interval=10ms'),
+          thinks: target('slow-reasoning=20ms'),
           'org/chat': target('ok'),
           limited: target('text=limited'),
         },

@@ -122,12 +122,13 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
   const word = config?.effort;
   if (typeof word !== 'string') {
     if (!asked) return null;
-    return thinking.budget_tokens === undefined ? {} : { budgetTokens: thinking.budget_tokens };
+    // Said, since models of others do not think unless they are told to.
+    return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
   }
   if (efforts.has(word)) return { effort: word };
   // Anthropic goes further than others do: a word above theirs would be refused by most.
   losses.add('output_config.effort', word === 'xhigh' || word === 'max' ? 'clamped' : 'unknown');
-  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : asked ? {} : null;
+  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : asked ? { effort: 'medium' } : null;
 }
 
 function leftOver(body: CallerBody): JsonObject | null {
