@@ -2,8 +2,11 @@ import { FailureError } from '../kernel/failure.ts';
 
 /** How long a row waits to be written, and how many may, whatever the database: what callers are promised of the books. */
 
-/** A reservation that is not committed by then is refused (design §11), queueing and connecting included. */
-export const openTimeoutMs = 250;
+/**
+ * A reservation that is not committed by then is refused, queueing and connecting included: the caller is to have the
+ * 503 within 250 ms (design §11), its way there and back included.
+ */
+export const openTimeoutMs = 230;
 /** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */
 export const closeRetryMs = 30_000;
 /** Waiting reservations beyond these are refused: memory stays bounded while the database is away. */

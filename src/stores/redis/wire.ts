@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/clock.ts';
 export type Reply = string | number | null | readonly Reply[];
 
 /** No answer within this long is none: admission answers 503 rather than wait. */
-export const commandTimeoutMs = 250;
+export const commandTimeoutMs = 230;
 
 /** Commands of one connection that wait for an answer; more are not sent. */
 const inFlightMax = 4_096;
