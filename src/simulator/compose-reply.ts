@@ -116,7 +116,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
     const counted = speech.read({ max_tokens: 1, ...asked.body }, null);
     return 'refused' in counted
       ? refusal(asked, 400, counted.refused, counted.param)
-      : whole(200, speech.counted(counted.inputTokens));
+      : whole(200, speech.counted?.(counted.inputTokens) ?? `{"input_tokens":${counted.inputTokens}}`);
   }
   const prompt = speech.read(asked.body, endpoint.pathModel);
   if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);
@@ -183,5 +183,7 @@ function sseHeaders(): Record<string, string> {
 /** All that a request carries to prove itself, as it was sent. */
 function credentialsOf(asked: Asked): string {
   const { headers } = asked;
-  return [headers.authorization, headers['x-api-key'], headers['api-key']].filter(Boolean).join(', ');
+  return [headers.authorization, headers['x-api-key'], headers['api-key'], headers['x-goog-api-key']]
+    .filter(Boolean)
+    .join(', ');
 }

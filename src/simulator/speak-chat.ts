@@ -44,7 +44,6 @@ export const chatSpeech: Speech = {
       system_fingerprint: fingerprint,
     }),
   frames: chatFrames,
-  counted: (inputTokens) => `{"input_tokens":${inputTokens}}`,
   errorBody: (words) => JSON.stringify({ error: errorOf(words) }),
   errorFrame: (words) => `data: ${JSON.stringify({ error: errorOf(words) })}\n\n`,
 };

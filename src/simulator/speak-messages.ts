@@ -30,7 +30,6 @@ export const messagesSpeech: Speech = {
     return JSON.stringify({ ...message, usage: usageOf(answer, answer.outputTokens) });
   },
   frames: messagesFrames,
-  counted: (inputTokens) => `{"input_tokens":${inputTokens}}`,
   errorBody: (words, requestId) => JSON.stringify(errorOf(words, requestId)),
   errorFrame: (words, requestId) => `event: error\ndata: ${JSON.stringify(errorOf(words, requestId))}\n\n`,
 };

@@ -20,8 +20,8 @@ export interface Speech {
   whole(answer: Answer, prompt: Prompt, spec: FaultSpec): string;
   /** The same answer as SSE frames, with the pauses that the spec asks for. */
   frames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step>;
-  /** The answer of the endpoint that counts a request's tokens. */
-  counted(inputTokens: number): string;
+  /** The answer of the endpoint that counts a request's tokens, where the dialect has one. */
+  counted?(inputTokens: number): string;
   errorBody(words: ErrorWords, requestId: string): string;
   errorFrame(words: ErrorWords, requestId: string): string;
   /** Frames before the first delta of a healthy stream. */

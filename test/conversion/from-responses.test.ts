@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type EncodeOrder, readConversation } from '../../src/inference/pipeline/conversation-body.ts';
+import {
+  type EncodedBody,
+  type EncodeOrder,
+  type MediaWanted,
+  readConversation,
+} from '../../src/inference/pipeline/conversation-body.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
 
@@ -35,12 +40,7 @@ for (const name of readdirSync(home).sort()) {
         body: {},
         child: null,
       });
-      const sent = encoded.ok
-        ? {
-            body: JSON.parse(encoded.value.bytes.toString()) as unknown,
-            lost: encoded.value.losses.map((loss) => `${loss.field}: ${loss.why}`),
-          }
-        : { refused: encoded.failure };
+      const sent = encoded.ok ? sentOf(encoded.value) : { refused: encoded.failure };
       const text = `${JSON.stringify(sent, null, 2)}\n`;
       if (process.env.CULVERT_WRITE_EXPECTED === '1') writeFileSync(file, text);
       assert.ok(existsSync(file));
@@ -51,4 +51,12 @@ for (const name of readdirSync(home).sort()) {
       }
     });
   }
+}
+
+function sentOf(encoded: EncodedBody | MediaWanted): { body: unknown; lost: string[] } {
+  if (!('bytes' in encoded)) throw new Error('nothing is fetched here');
+  return {
+    body: JSON.parse(encoded.bytes.toString()),
+    lost: encoded.losses.map((loss) => `${loss.field}: ${loss.why}`),
+  };
 }
