@@ -1,4 +1,5 @@
 import { chatSpeech } from './speak-chat.ts';
+import { geminiSpeech } from './speak-gemini.ts';
 import { messagesSpeech } from './speak-messages.ts';
 import { responsesSpeech } from './speak-responses.ts';
 import type { Speech } from './speech.ts';
@@ -10,7 +11,7 @@ export interface Endpoint {
   /** The dialect of its answers and errors. */
   speech: Speech;
   method: 'GET' | 'POST';
-  /** The model that the path names: Azure's deployment, or the one asked of `/models/{id}`. */
+  /** The model that the path names: Azure's deployment, Google's model, or the one asked of `/models/{id}`. */
   pathModel: string | null;
 }
 
@@ -22,9 +23,11 @@ const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, me
 
 /**
  * Endpoints are known by the path's end, so that any provider's base URL works: `/v1`, `/openai/v1`, `/api/v1`, none,
- * and Azure's `/openai/deployments/{deployment}`. `path` comes without its query.
+ * Azure's `/openai/deployments/{deployment}` and Google's `/models/{model}:{method}`. `path` comes without its query.
  */
-export function endpointOf(path: string, version: 'anthropic' | 'openai'): Endpoint {
+export function endpointOf(path: string, version: ApiVersion): Endpoint {
+  const called = googleCall(path);
+  if (called !== null) return { kind: 'chat', speech: geminiSpeech, method: 'POST', pathModel: called.model };
   if (path.endsWith('/chat/completions')) {
     const deployment = /\/deployments\/([^/]+)\//.exec(path);
     return deployment === null ? chat : { ...chat, pathModel: decoded(deployment[1]!) };
@@ -33,11 +36,22 @@ export function endpointOf(path: string, version: 'anthropic' | 'openai'): Endpo
   if (path.endsWith('/messages/count_tokens')) return countTokens;
   if (path.endsWith('/responses')) return responses;
   if (path.endsWith('/responses/input_tokens')) return inputTokens;
-  const speech = version === 'anthropic' ? messagesSpeech : chatSpeech;
+  const speech = speechOf[version];
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);
   if (one !== null) return { kind: 'model', speech, method: 'GET', pathModel: decoded(one[1]!) };
   return { kind: 'unknown', speech, method: 'POST', pathModel: null };
+}
+
+/** Which of the APIs that list their models at `/models` is spoken, by what marks their requests. */
+export type ApiVersion = 'anthropic' | 'google' | 'openai';
+
+const speechOf = { anthropic: messagesSpeech, google: geminiSpeech, openai: chatSpeech } as const;
+
+/** What a path of Google's says that other APIs say in the body; null for another path. */
+export function googleCall(path: string): { model: string; stream: boolean } | null {
+  const called = /\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(path);
+  return called === null ? null : { model: decoded(called[1]!), stream: called[2] === 'streamGenerateContent' };
 }
 
 function decoded(part: string): string {

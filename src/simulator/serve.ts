@@ -7,7 +7,7 @@ import type { ArrivedBody, Asked, ReplyContext } from './compose-reply.ts';
 import { composeReply } from './compose-reply.ts';
 import { deliver } from './deliver.ts';
 import { disturb } from './disturb.ts';
-import { endpointOf } from './endpoint.ts';
+import { type ApiVersion, endpointOf, googleCall } from './endpoint.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { healthy } from './fault-spec.ts';
 import type { Exchange } from './recording.ts';
@@ -34,11 +34,12 @@ export function createService(context: ServeContext) {
   let serial = 0;
 
   function answer(arrival: Arrival, spec: FaultSpec): void {
-    const { request, response, path, body, exchange } = arrival;
+    const { request, response, path, exchange } = arrival;
+    const body = streamedByPath(arrival);
     serial += 1;
     const { headers } = request;
     const asked: Asked = {
-      endpoint: endpointOf(path, headers['anthropic-version'] === undefined ? 'openai' : 'anthropic'),
+      endpoint: endpointOf(path, versionOf(headers)),
       method: request.method ?? '',
       path,
       headers,
@@ -68,12 +69,13 @@ export function createService(context: ServeContext) {
       answer(arrival, healthy);
     },
     asTold(arrival: Arrival): void {
-      const { request, response, path, body } = arrival;
+      const { request, response, path } = arrival;
+      const body = streamedByPath(arrival);
       const chosen = faults.take({
         path,
         credential: credentialOf(request),
         header: headerOf(request, 'x-mock'),
-        model: isObject(body) && typeof body.model === 'string' ? body.model : '',
+        model: googleCall(path)?.model ?? (isObject(body) && typeof body.model === 'string' ? body.model : ''),
       });
       if (!chosen.ok) {
         response.writeHead(400, { 'content-type': 'application/json' });
@@ -117,14 +119,24 @@ export function bodyOf(text: string | null): ArrivedBody {
   }
 }
 
+function versionOf(headers: IncomingMessage['headers']): ApiVersion {
+  if (headers['anthropic-version'] !== undefined) return 'anthropic';
+  return headers['x-goog-api-key'] === undefined ? 'openai' : 'google';
+}
+
+/** The body with `stream`, where Google has it in the path. */
+function streamedByPath({ path, body }: Arrival): ArrivedBody {
+  return googleCall(path)?.stream === true && isObject(body) ? { ...body, stream: true } : body;
+}
+
 function headerOf(request: IncomingMessage, name: string): string | null {
   const value = request.headers[name];
   return typeof value === 'string' ? value : null;
 }
 
-/** The secret alone, whichever of the three headers carried it. */
+/** The secret alone, whichever of the four headers carried it. */
 function credentialOf(request: IncomingMessage): string {
   const { authorization } = request.headers;
   if (authorization !== undefined) return authorization.slice(authorization.indexOf(' ') + 1);
-  return headerOf(request, 'x-api-key') ?? headerOf(request, 'api-key') ?? '';
+  return headerOf(request, 'x-api-key') ?? headerOf(request, 'api-key') ?? headerOf(request, 'x-goog-api-key') ?? '';
 }

@@ -1,0 +1,122 @@
+import type { JsonObject } from '../kernel/json.ts';
+import type { Answer, Choice } from './compose-answer.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
+import { readGeminiRequest, signsCalls } from './read-gemini-request.ts';
+import type { ErrorWords, Speech } from './speech.ts';
+import type { Step } from './steps.ts';
+
+const finishReasons = {
+  stop: 'STOP',
+  'stop-sequence': 'STOP',
+  length: 'MAX_TOKENS',
+  // It has no word for calls.
+  'tool-calls': 'STOP',
+} as const satisfies Record<Choice['finish'], string>;
+
+const signature = 'c2ltdWxhdGVk';
+
+/** `generateContent`, after the reference of generativelanguage.googleapis.com (v1beta). */
+export const geminiSpeech: Speech = {
+  read: readGeminiRequest,
+  introFrames: () => 0,
+  // Its end is the end of the bytes, behind a chunk that says why.
+  finalParts: ['finish'],
+  requestIdHeader: 'x-request-id',
+  whole: (answer, _prompt, spec) => JSON.stringify(chunkOf(answer, wholeParts(answer), finishOf(answer, spec), 'told')),
+  frames: geminiFrames,
+  counted: (inputTokens) => `{"totalTokens":${inputTokens}}`,
+  errorBody: (words) => JSON.stringify(errorOf(words)),
+  errorFrame: (words) => frame(errorOf(words)),
+};
+
+function frame(data: JsonObject): string {
+  return `data: ${JSON.stringify(data)}\r\n\r\n`;
+}
+
+function* geminiFrames(answer: Answer, _prompt: unknown, spec: FaultSpec): Generator<Step> {
+  const choice = answer.choices[0]!;
+  const omit = spec.omit ?? [];
+  const usage = omit.includes('usage') ? 'untold' : 'told';
+  const finish = omit.includes('finish') ? null : finishOf(answer, spec);
+  const thoughts = reasoningParts(choice.reasoning);
+  const deltas: JsonObject[] = [
+    ...thoughts.map((text) => ({ text, thought: true })),
+    ...textParts(choice.text, spec).map((tokens) => ({ text: tokens.join('') })),
+    ...callParts(answer),
+  ];
+  const pauseMs = reasoningPauseMs(spec, thoughts.length);
+  for (const [at, part] of deltas.entries()) {
+    yield* beforeDelta(spec, at);
+    yield frame(chunkOf(answer, [part], null, 'untold'));
+    if (pauseMs !== null && at < thoughts.length) yield pauseMs;
+    if (at === 0) {
+      for (let broken = 0; broken < (spec.malformed ?? 0); broken += 1) yield 'data: {"candidates":[{"con\r\n\r\n';
+    }
+  }
+  if (finish !== null) yield frame(chunkOf(answer, [{ text: '' }], finish, usage));
+}
+
+function finishOf(answer: Answer, spec: FaultSpec): string {
+  return spec.finish ?? finishReasons[answer.choices[0]!.finish];
+}
+
+function wholeParts(answer: Answer): JsonObject[] {
+  const choice = answer.choices[0]!;
+  return [
+    ...(choice.reasoning === '' ? [] : [{ text: choice.reasoning, thought: true }]),
+    ...(choice.text === '' ? [] : [{ text: choice.text }]),
+    ...callParts(answer),
+  ];
+}
+
+function callParts(answer: Answer): JsonObject[] {
+  const signs = signsCalls(answer.model);
+  return answer.choices[0]!.calls.map((call, at) => {
+    const functionCall: JsonObject = { name: call.name, args: JSON.parse(call.argumentsJson) as JsonObject };
+    if (signs) functionCall.id = `fc_sim${answer.serial}_${at}`;
+    return { functionCall, ...(signs && at === 0 ? { thoughtSignature: signature } : {}) };
+  });
+}
+
+function chunkOf(answer: Answer, parts: JsonObject[], finish: string | null, usage: 'told' | 'untold'): JsonObject {
+  const candidate: JsonObject = { content: { parts, role: 'model' }, index: 0 };
+  if (finish !== null) candidate.finishReason = finish;
+  const chunk: JsonObject = { candidates: [candidate] };
+  if (usage === 'told') chunk.usageMetadata = usageOf(answer);
+  return { ...chunk, modelVersion: answer.model, responseId: `sim${answer.serial}` };
+}
+
+// Thoughts are counted apart from the candidate's tokens here, inside completion_tokens in chat completions.
+function usageOf(answer: Answer): JsonObject {
+  const usage: JsonObject = {
+    promptTokenCount: answer.inputTokens,
+    candidatesTokenCount: answer.outputTokens - answer.reasoningTokens,
+    totalTokenCount: answer.inputTokens + answer.outputTokens,
+  };
+  if (answer.reasoningTokens > 0) usage.thoughtsTokenCount = answer.reasoningTokens;
+  if (answer.cachedTokens > 0) usage.cachedContentTokenCount = answer.cachedTokens;
+  return usage;
+}
+
+const statusWords: Readonly<Record<number, string>> = {
+  400: 'INVALID_ARGUMENT',
+  401: 'UNAUTHENTICATED',
+  403: 'PERMISSION_DENIED',
+  404: 'NOT_FOUND',
+  409: 'ABORTED',
+  429: 'RESOURCE_EXHAUSTED',
+  499: 'CANCELLED',
+  501: 'UNIMPLEMENTED',
+  503: 'UNAVAILABLE',
+  504: 'DEADLINE_EXCEEDED',
+};
+
+function errorOf({ status, message, code, type }: ErrorWords): JsonObject {
+  const word = type ?? statusWords[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
+  const error: JsonObject = { code: status, message, status: word };
+  if (code !== null) {
+    error.details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code, domain: 'googleapis.com' }];
+  }
+  return { error };
+}
