@@ -44,7 +44,25 @@ test('one server a database counts in its own memory; its folder takes over at o
   await again.release();
   assert.equal((await lease('folder-d', 'boot-5')).kind, 'held', 'nobody gives away what is not theirs');
   await next.release();
-  const last = await lease('folder-d', 'boot-5');
+  const beat = (bootId: string) =>
+    database.rest.run(
+      'INSERT INTO culvert.boot (id, seen_ms) VALUES ($1, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)',
+      [bootId],
+    );
+  await beat('redis-replica');
+  const shared = await lease('folder-d', 'boot-5');
+  assert.ok(shared.kind === 'held', 'nor beside one that shares its counters');
+  assert.match(shared.message, /^Another Culvert shares its quota counters over 127/);
+  await database.rest.run('UPDATE culvert.boot SET seen_ms = 0');
+  const first = await lease('folder-d', 'boot-5');
+  await beat('boot-5');
+  assert.deepEqual(
+    [first.kind, (await lease('folder-d', 'boot-6')).kind],
+    ['leased', 'leased'],
+    'killed and restarted',
+  );
+  await beat('boot-6');
+  const last = await lease('folder-d', 'boot-7');
   assert.ok(last.kind === 'leased');
   await last.release();
   assert.equal((await takeNoLease({ database, folderId: 'folder-e' })).kind, 'leased');

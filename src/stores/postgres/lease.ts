@@ -34,6 +34,11 @@ export type LeaseResult =
 export async function takeLease(options: LeaseOptions): Promise<LeaseResult> {
   const { database, folderId, bootId, clock } = options;
   const { run } = database.rest;
+  // The folder's lock proves that its own last server is dead, whatever its last beat says.
+  await run(buryOwn, [folderId]);
+  const { rows: sharing } = await run<{ servers: number }>(othersThatLive, [bootId]);
+  const servers = sharing[0]?.servers ?? 0;
+  if (servers > 0) return { kind: 'held', message: sharedMessage(servers, database.place) };
   const { rows } = await run<{ boot_id: string }>(take, [folderId, bootId]);
   if (rows[0]?.boot_id !== bootId) {
     return { kind: 'held', message: heldMessage(database.place) };
@@ -97,6 +102,17 @@ function heldMessage(place: string): string {
   return `Another Culvert counts quota in its own memory over ${place}. Stop it and wait 30 s, or let both share their counters (storage.state: redis://…).`;
 }
 
+function sharedMessage(servers: number, place: string): string {
+  const others = servers === 1 ? 'Another Culvert shares its' : `${servers} other Culverts share their`;
+  return `${others} quota counters over ${place}, and this one would count in its own memory (storage.state). Stop them and wait 30 s, or let it share them too (storage.state: redis://…).`;
+}
+
+const buryOwn = `
+  UPDATE culvert.boot SET seen_ms = 0 WHERE id = (SELECT boot_id FROM culvert.lease WHERE folder_id = $1)`;
+/** Those that hold the lease are refused, or waited for, by the lease itself. */
+const othersThatLive = `
+  SELECT count(*) AS servers FROM culvert.boot
+  WHERE seen_ms > ${databaseNowMs} - ${leaseMs} AND id <> $1 AND id NOT IN (SELECT boot_id FROM culvert.lease)`;
 const held = `SELECT FROM culvert.lease WHERE folder_id <> $1 AND seen_ms > ${databaseNowMs} - ${leaseMs}`;
 const take = `
   INSERT INTO culvert.lease AS held (one, folder_id, boot_id, seen_ms) VALUES (1, $1, $2, ${databaseNowMs})
