@@ -6,21 +6,30 @@ export const leaseMs = 30_000;
 
 /**
  * Loads scopes: KEYS from 3 on are hashes of scopes, KEYS[2] the account's running requests. A scope that is absent or
- * of another generation must be seeded before anything is counted in it.
+ * of another generation must be seeded before anything is counted in it. What the script will look at is loaded with
+ * the scope: each further look would be a call of its own.
  */
 const luaScopes = `
-local function loadScopes(n, fields, perBucket)
-  local o = call('HMGET', KEYS[2], 'e', 'g', ARGV[3])
-  local serverNow = serverMs()
-  local current = o[1] == ARGV[1]
-  local names = {'g', 'l'}
-  for i = 1, #fields do names[#names + 1] = fields[i] end
-  if perBucket then
-    names[#names + 1] = 'um' .. floor(serverNow / 60000)
-    names[#names + 1] = 'uh' .. floor(serverNow / 3600000)
+local serverNow = serverMs()
+
+-- Adds the names of a total, of its oldest bucket and of the bucket of now; week and month share theirs.
+local function wanted(names, m, sp, counting)
+  local n = #names
+  names[n + 1] = m .. sp
+  names[n + 2] = m .. sp .. 'p'
+  if counting and sp ~= '7' then
+    local span = spans[sp]
+    names[n + 3] = m .. span[3] .. text(floor(serverNow / span[1]))
   end
+end
+
+-- namesOf(i): what to load of the scope i, 'g' and 'l' before all.
+local function loadScopes(n, namesOf)
+  local o = call('HMGET', KEYS[2], 'e', 'g', ARGV[3])
+  local current = o[1] == ARGV[1]
   local scopes, missing, now = {}, {3}, serverNow
   for i = 1, n do
+    local names = namesOf(i)
     local values = call('HMGET', KEYS[2 + i], unpack(names))
     if not current or not values[1] or values[1] ~= o[2] then missing[#missing + 1] = i
     else
@@ -44,7 +53,9 @@ local id, cost, nScopes, nLimits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local now, scopes = nil, {}
 if nScopes > 0 then
   local missing
-  missing, scopes, now = loadScopes(nScopes, {'c1', 'c1p'}, false)
+  local names = {'g', 'l'}
+  wanted(names, 'c', '1', cost > 0)
+  missing, scopes, now = loadScopes(nScopes, function() return names end)
   if missing then return missing end
 end
 local full, fullAt, fullUsed
@@ -58,7 +69,6 @@ for i = 1, nLimits do
   end
 end
 if full then return {1, full, fullUsed, fullAt} end
-local serverNow = serverMs()
 local base = 6 + 2 * nLimits
 local nPlaces = #KEYS - 2 - nScopes
 for i = 1, nPlaces do
@@ -96,10 +106,27 @@ return answer
 export const holdScript = script(`${luaWindows}${luaScopes}
 local id, cost, counted, nScopes = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
 local callMilli = tonumber(ARGV[8])
-local missing, scopes, now, entry =
-  loadScopes(nScopes, {'u5', 'u5p', 'u7', 'u7p', 'u30', 'u30p'}, true)
-if missing then return missing end
 local limits = (#ARGV - 8) / 5
+local further = {}
+for i = 1, limits do
+  local a = 4 + 5 * i
+  local at, m = tonumber(ARGV[a]), ARGV[a + 1]
+  if m ~= 'u' or at > counted then
+    local list = further[at] or {}
+    further[at] = list
+    wanted(list, m, ARGV[a + 2], m == 'c')
+  end
+end
+local units = {'g', 'l'}
+for _, sp in ipairs(spansOf.u) do wanted(units, 'u', sp, cost > 0) end
+local missing, scopes, now, entry = loadScopes(nScopes, function(i)
+  local list = further[i]
+  if not list then return units end
+  local names = i <= counted and {unpack(units)} or {'g', 'l'}
+  for j = 1, #list do names[#names + 1] = list[j] end
+  return names
+end)
+if missing then return missing end
 local function limitAt(i)
   local a = 4 + 5 * i
   return scopes[tonumber(ARGV[a])], ARGV[a + 1], ARGV[a + 2], tonumber(ARGV[a + 3]), ARGV[a + 4]
@@ -146,13 +173,20 @@ for i = 1, nScopes do
 end
 local answer = answerWith(now)
 for i = 1, nScopes do flush(scopes[i]) end
-call('HSET', KEYS[2], id, string.format('%.0f|%.0f|%s', now, cost, ARGV[6]))
+call('HSET', KEYS[2], id, format('%d|%d|%s', now, cost, ARGV[6]))
 return answer
 `);
 
 /** How full limits are. ARGV: 3 nothing, 4 number of scopes, then for each limit its scope's place, measure, span. */
 export const readScript = script(`${luaWindows}${luaScopes}
-local missing, scopes, now = loadScopes(tonumber(ARGV[4]), {}, false)
+local names = {}
+for i = 1, (#ARGV - 4) / 3 do
+  local a = 2 + 3 * i
+  local at = tonumber(ARGV[a])
+  names[at] = names[at] or {'g', 'l'}
+  wanted(names[at], ARGV[a + 1], ARGV[a + 2], false)
+end
+local missing, scopes, now = loadScopes(tonumber(ARGV[4]), function(i) return names[i] end)
 if missing then return missing end
 local answer = {0}
 for i = 1, (#ARGV - 4) / 3 do
@@ -170,12 +204,15 @@ return answer
  * Acts once: on the entry of the request, in those scopes that count it as running.
  */
 export const settleScript = script(`${luaWindows}${luaScopes}
-local missing, scopes, now, entry = loadScopes(#KEYS - 2, {}, false)
+local tokens, usd = tonumber(ARGV[5]), tonumber(ARGV[6])
+local spent = {'g', 'l'}
+if tokens > 0 then for _, sp in ipairs(spansOf.t) do wanted(spent, 't', sp, true) end end
+if usd > 0 then for _, sp in ipairs(spansOf.d) do wanted(spent, 'd', sp, true) end end
+local missing, scopes, now, entry = loadScopes(#KEYS - 2, function() return spent end)
 if missing then return missing end
 if not entry then return {0, 0} end
 local quotaMs, held, names = string.match(entry, '^(%d+)|(%d+)|(.*)$')
 local back = tonumber(held) - tonumber(ARGV[4])
-local tokens, usd = tonumber(ARGV[5]), tonumber(ARGV[6])
 local runsIn = {}
 for name in string.gmatch(names, '[^\\n]+') do runsIn[name] = true end
 for i, s in ipairs(scopes) do
