@@ -1,0 +1,24 @@
+import tls from 'node:tls';
+
+// Made for tests alone, self-signed for 127.0.0.1; good for 100 years and for nothing else.
+export const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgusrlaDpyc2/XjTD/
+U4XQ6Rnop5J7V3v3h4EfD0lS3IahRANCAATAHc5hlnbYSxqr3AjeqnOysT9+8oeN
+Mq+Va8De+kz5/jR88mc368bBIiqrHdxQ7+LfDRlSj9phFPpTrKSkEJE0
+-----END PRIVATE KEY-----`;
+export const cert = `-----BEGIN CERTIFICATE-----
+MIIBkDCCATagAwIBAgIUUCfWk4rOdXZYm+vUPgEmFFpt4rcwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJMTI3LjAuMC4xMCAXDTI2MTEyMDEyMTkwN1oYDzIxMjYxMDI3
+MTIxOTA3WjAUMRIwEAYDVQQDDAkxMjcuMC4wLjEwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAATAHc5hlnbYSxqr3AjeqnOysT9+8oeNMq+Va8De+kz5/jR88mc368bB
+IiqrHdxQ7+LfDRlSj9phFPpTrKSkEJE0o2QwYjAdBgNVHQ4EFgQUyfVw6VOpybtz
+YZdKYf1b4YiSFIkwHwYDVR0jBBgwFoAUyfVw6VOpybtzYZdKYf1b4YiSFIkwDwYD
+VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
+IQCHPmxxuCj20b3hmo4QYrRNfdQK+g5sF9+K834v4C4hSgIgEoRg0yx/6aIfmAuc
++6OHtQUWCUWHmbcSJLBXjm+GpAs=
+-----END CERTIFICATE-----`;
+
+/** Has this process believe the certificate. */
+export function trustLoopbackCertificate(): void {
+  tls.setDefaultCACertificates([...tls.getCACertificates(), cert]);
+}
