@@ -14,13 +14,10 @@ export function encodeTools(request: NeutralRequest, own: JsonObject, losses: Lo
   for (const [name, kept] of Object.entries(own)) {
     if (/^tools\.[^[]/.test(name) && Array.isArray(kept)) tools.push(...(kept as JsonObject[]));
   }
-  if (tools.length === 0) return {};
+  const parallel = request.parallelToolCalls === undefined ? {} : { parallel_tool_calls: request.parallelToolCalls };
+  if (tools.length === 0) return parallel;
   const choice = choiceOf(request);
-  return {
-    tools,
-    ...(choice !== undefined && { tool_choice: choice }),
-    ...(request.parallelToolCalls !== undefined && { parallel_tool_calls: request.parallelToolCalls }),
-  };
+  return { tools, ...(choice !== undefined && { tool_choice: choice }), ...parallel };
 }
 
 function encodeTool(tool: NeutralTool, losses: Loss[]): JsonObject {
