@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateObject, generateText, type LanguageModel, stepCountIs, streamText, tool } from 'ai';
@@ -15,6 +16,9 @@ const providers = {
   // Does not ask for usage in streams: the gateway does, for its books.
   '@ai-sdk/openai-compatible': ({ baseURL }: ClientWorld, model: string): LanguageModel =>
     createOpenAICompatible({ name: 'culvert', baseURL, apiKey: testKey, supportsStructuredOutputs: true })(model),
+  // Asks for 128,000 tokens of a model that it does not know.
+  '@ai-sdk/anthropic': ({ baseURL }: ClientWorld, model: string): LanguageModel =>
+    createAnthropic({ baseURL, apiKey: testKey })(model),
 };
 
 const weather = {
