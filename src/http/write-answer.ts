@@ -3,8 +3,8 @@ import type { HeaderList } from '../inference/pipeline/caller.ts';
 
 /** Node copies a body this short through its stack beside the head; longer ones are better sent as they are. */
 const joinedBytesMax = 8_192;
-/** Plans whose policy was looked at. */
-const policiesMax = 1_000;
+/** Values that were found fit, by name of the header; beyond it they are looked at again. */
+const fitValuesMax = 1_000;
 
 /** What node keeps to itself: it writes a head from its first line and the headers that it must know of. */
 interface HeadWriter {
@@ -39,9 +39,13 @@ const linesBegin: ReadonlyMap<string, string> = new Map(
   ].map((name) => [name, `${name}: `]),
 );
 
-/** The names in it are those of `ratelimit`, which changes with every answer; it is the same string for a whole plan. */
-const policyName = 'ratelimit-policy';
-const seenPolicies = new Set<string>();
+/**
+ * The same for many answers, so each value is looked at once. The names of limits in the policy are those of
+ * `ratelimit`, which changes with every answer.
+ */
+const fitValues: ReadonlyMap<string, Set<string>> = new Map(
+  ['ratelimit-policy', 'x-culvert-provider', 'x-culvert-model'].map((name) => [name, new Set<string>()]),
+);
 
 /**
  * A whole answer in one send. What `writeHead` and `end` do, for 4 µs less (docs/decisions/0004): node validates some
@@ -78,15 +82,13 @@ function linesOf(headers: HeaderList): string {
 }
 
 function checkedBegin(name: string, value: string): string {
-  if (name === policyName) {
-    if (!seenPolicies.has(value)) {
-      validateHeaderValue(name, value);
-      if (seenPolicies.size >= policiesMax) seenPolicies.clear();
-      seenPolicies.add(value);
-    }
-  } else {
-    validateHeaderName(name);
-    validateHeaderValue(name, value);
+  const fit = fitValues.get(name);
+  if (fit?.has(value) === true) return `${name}: `;
+  validateHeaderName(name);
+  validateHeaderValue(name, value);
+  if (fit !== undefined) {
+    if (fit.size >= fitValuesMax) fit.clear();
+    fit.add(value);
   }
   return `${name}: `;
 }
