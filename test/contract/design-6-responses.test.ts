@@ -218,6 +218,23 @@ test('limits: rpm is rate_limit_exceeded with Retry-After, a spent window insuff
   assert.deepEqual([error.limit, error.window, error.used, error.allowed], ['week', 'week', 2, 2]);
 });
 
+test('input_tokens: the provider’s own count where it has one, else ours; free', async (t) => {
+  const { gateway, upstream } = await open(t, { plans: { default: { windows: { week: 1 }, rpm: 1 } } });
+  const count = (json: JsonObject) => gateway.fetch('/v1/responses/input_tokens', { json });
+  for (let i = 0; i < 3; i++) {
+    const own = await count({ model: 'native', input: 'Hello there', instructions: 'Be brief.' });
+    assert.equal(own.headers.get('x-culvert-token-count'), null);
+    assert.deepEqual(await own.json(), { object: 'response.input_tokens', input_tokens: 17 });
+  }
+  assert.equal(sentBy(upstream)[0]!.path, '/v1/responses/input_tokens');
+  const ours = await count({ model: 'claude', input: 'Hello there' });
+  assert.equal(ours.headers.get('x-culvert-token-count'), 'estimated');
+  assert.ok(((await ours.json()) as { input_tokens: number }).input_tokens > 1);
+  const earlier = await count({ model: 'claude', input: 'Hi', previous_response_id: 'resp_1' });
+  assert.deepEqual([earlier.status, (await errorOf(earlier)).param], [400, 'previous_response_id']);
+  assert.equal((await respond(gateway, { model: 'chat', input: 'Hi' })).status, 200, 'nothing was used');
+});
+
 test('it costs what costs.responses says', async (t) => {
   const { gateway } = await open(t, { costs: { responses: 3 } });
   const answer = await respond(gateway, { model: 'chat', input: 'Hi' });

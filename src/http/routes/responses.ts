@@ -2,15 +2,18 @@ import { openAiResponses } from '../../inference/dialects/openai-responses/index
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';
+import { countingRoute } from './count-tokens.ts';
 
-/** `POST /v1/responses`: OpenAI's newer format over any provider, without state of our own. */
+const place = { endpoint: 'responses', dialect: openAiResponses, limitForm: 'openai' } as const;
+
+/** `POST /v1/responses` and its `input_tokens`: OpenAI's newer format over any provider, without state of our own. */
 export function responsesRoutes(services: Services): Route[] {
   return [
-    conversationRoute(services, {
-      path: '/v1/responses',
-      endpoint: 'responses',
-      dialect: openAiResponses,
-      limitForm: 'openai',
+    conversationRoute(services, { ...place, path: '/v1/responses' }),
+    countingRoute(services, {
+      ...place,
+      path: '/v1/responses/input_tokens',
+      answer: (inputTokens) => ({ object: 'response.input_tokens', input_tokens: inputTokens }),
     }),
   ];
 }

@@ -68,7 +68,7 @@ export interface CallerRequest {
 }
 
 /** A caller's body that nobody answers. */
-export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward'>;
+export type CountedRequest = Pick<CallerRequest, 'model' | 'neutral' | 'forward' | 'nativeOnly'>;
 
 export interface ForwardTarget {
   /** Upstream model id. */

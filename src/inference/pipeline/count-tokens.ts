@@ -42,6 +42,8 @@ export async function countTokens(services: Services, call: CountCall): Promise<
   const first = firstTarget(snapshot, call.principal, read.value.model);
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
+  // What is here is not all that would be read.
+  if (counted === null && read.value.nativeOnly !== undefined) return read.value.nativeOnly;
   return counted ?? countHere(services, snapshot, call, first);
 }
 
@@ -62,10 +64,12 @@ async function countThere(
   request: CountedRequest,
   target: Target,
 ): Promise<CountedTokens | null> {
-  // No other format has a count that takes the same body.
-  if (dialect !== 'anthropic-messages' || dialectFor(target, dialect) !== dialect) return null;
+  // A count takes the body of its own format alone.
+  if (dialectFor(target, dialect) !== dialect) return null;
   const connection = providers.get(target.provider)?.connection;
-  if (connection === undefined || connection.chatPath === null) return null;
+  if (connection === undefined) return null;
+  const address = encodeCountTokens(connection, dialect, callerHeaders);
+  if (address === null) return null;
   const { bytes } = request.forward({
     model: target.model,
     maxOutputTokens: null,
@@ -75,7 +79,6 @@ async function countThere(
     rename: {},
   });
   try {
-    const address = encodeCountTokens(connection, callerHeaders);
     const { status, body } = await postJson(transport, address, bytes, upstreamTimeoutMs);
     const tokens = status === 200 && isObject(body) ? body.input_tokens : null;
     return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;

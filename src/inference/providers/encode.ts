@@ -40,18 +40,29 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   };
 }
 
-/** Where the tokens of a Messages body are counted, should the service do that; with the first credential. */
+/**
+ * Where the tokens of a body are counted, should the service do that; with the first credential. Null: its format
+ * has no such place.
+ */
 export function encodeCountTokens(
   connection: ProviderConnection,
+  dialect: DialectId,
   callerHeaders: UpstreamCallFacts['callerHeaders'],
-): UpstreamAddress {
+): UpstreamAddress | null {
+  const path = countingPath(connection, dialect);
+  if (path === null) return null;
   const [credential] = connection.credentials.values();
   if (credential === undefined) throw new Error(`${connection.name} has no credential`);
   return {
     origin: connection.origin,
-    path: `${connection.chatPath}/count_tokens`,
+    path,
     headers: withCallerHeaders(connection, credential.whole, callerHeaders),
   };
+}
+
+function countingPath({ chatPath, responsesPath }: ProviderConnection, dialect: DialectId): string | null {
+  if (dialect === 'openai-responses') return responsesPath === null ? null : `${responsesPath}/input_tokens`;
+  return dialect === 'anthropic-messages' && chatPath !== null ? `${chatPath}/count_tokens` : null;
 }
 
 /** A GET below the base URL, such as the list of models; with the first credential. */

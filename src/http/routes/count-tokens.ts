@@ -1,0 +1,54 @@
+import type { CallerDialect } from '../../inference/dialects/dialect.ts';
+import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
+import { countTokens } from '../../inference/pipeline/count-tokens.ts';
+import type { Services } from '../../inference/pipeline/services.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { LimitHeaderForm } from '../../metering/admission.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+/** Where a request's input is counted and not answered, and in whose format. */
+export interface CountingPlace {
+  path: string;
+  endpoint: ConversationEndpoint;
+  dialect: CallerDialect;
+  limitForm: LimitHeaderForm;
+  answer(inputTokens: number): JsonObject;
+}
+
+/** A POST that tells the input tokens of a body. Free: Claude Code sends 25 at once. */
+export function countingRoute(services: Services, place: CountingPlace): Route {
+  const { path, endpoint, dialect, limitForm } = place;
+  return {
+    method: 'POST',
+    path,
+    auth: 'key',
+    quota: 'exempt',
+    limitForm,
+    validator: endpoint,
+    dialect,
+    handle: (exchange) => count(services, exchange, place),
+  };
+}
+
+async function count(services: Services, exchange: Exchange, { dialect, answer }: CountingPlace): Promise<void> {
+  const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  if (body === null) return;
+  const counted = Buffer.isBuffer(body)
+    ? await countTokens(services, {
+        dialect: dialect.id,
+        principal: exchange.principal!,
+        body,
+        callerHeaders: exchange.request.headers,
+      })
+    : body;
+  if (counted.kind !== 'counted') return writeFailure(exchange, counted, dialect, services.clock.wallMs());
+  const { by, inputTokens } = counted;
+  const headers =
+    by === null
+      ? ['x-culvert-token-count', 'estimated']
+      : ['x-culvert-provider', by.provider, 'x-culvert-model', encodeURI(by.model)];
+  writeJson(exchange, 200, answer(inputTokens), headers);
+}
