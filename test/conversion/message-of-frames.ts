@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createParser } from 'eventsource-parser';
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 
 /**
  * The whole message that a client puts together from a stream of Messages, written for tests alone and without a look
@@ -86,12 +86,14 @@ function addDelta(block: JsonObject, delta: JsonObject): string {
   }
 }
 
-/** What is no JSON, our whole answer gives as `_raw`. */
+/** What is no JSON object, our whole answer gives as `_raw`. */
 function inputOf(json: string): JsonObject {
   if (json === '') return {};
   try {
-    return JSON.parse(json) as JsonObject;
+    const value: unknown = JSON.parse(json);
+    if (isObject(value)) return value;
   } catch {
-    return { _raw: json };
+    // Told as it is.
   }
+  return { _raw: json };
 }
