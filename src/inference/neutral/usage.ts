@@ -13,6 +13,8 @@ export interface Usage {
   characters?: number;
   audioMs?: number;
   images?: number;
+  /** Searches billed: Cohere's reranking counts one for a query and 100 documents, and no tokens. */
+  searchUnits?: number;
 }
 
 /** Who says so: the upstream; our count of what passed; a reservation's estimate; work an abandoned attempt did. */

@@ -10,6 +10,7 @@ export const cohere = openAiLike({
   baseUrl: 'https://api.cohere.ai/compatibility/v1',
   envKey: 'COHERE_API_KEY',
   paths: { originModels: '/v1/models?page_size=1000' },
+  forwards: { rerank: { fromOrigin: '/v2/rerank' } },
   quirks: {
     omit: [
       'store',

@@ -1,4 +1,5 @@
 import type { DialectId } from '../dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
@@ -15,6 +16,8 @@ export interface ProviderConnection {
   chatPath: string | null;
   /** `basePath` + the path of the Responses format; null when it is not spoken. */
   responsesPath: string | null;
+  /** Paths of the endpoints that it serves in the one format they have. */
+  forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
@@ -92,6 +95,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     basePath: base.path,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
+    forwardPaths: forwardPathsOf(facts, base.path),
     dialects,
     apiVersion: facts.apiVersion,
     credentials,
@@ -113,6 +117,15 @@ function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly 
   }
   const spoken = dialects.filter((one) => one === dialect || (one === 'openai-responses' && Boolean(paths.responses)));
   return spoken.length > 0 ? spoken : [dialect];
+}
+
+function forwardPathsOf({ provider, baseUrl }: ConnectionFacts, basePath: string): Map<ForwardedEndpointId, string> {
+  const elsewhere = baseUrl !== null && baseUrl !== provider.baseUrl ? provider.forwardsElsewhere : {};
+  const paths = new Map<ForwardedEndpointId, string>();
+  for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
+    paths.set(endpoint as ForwardedEndpointId, typeof at === 'string' ? basePath + at : at.fromOrigin);
+  }
+  return paths;
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {

@@ -1,4 +1,5 @@
 import type { DialectId } from '../dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ProviderConnection } from './connection.ts';
 import { printable } from './header-safe.ts';
 
@@ -19,15 +20,17 @@ export interface UpstreamCallFacts {
   answer: 'whole' | 'stream';
   /** What the body is written in; absent: the provider's own. */
   dialect?: DialectId;
+  /** The endpoint of one format that is asked; absent: it is asked to chat. */
+  endpoint?: ForwardedEndpointId;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /**
- * Address and headers of one chat attempt. Nothing a caller sends can change where it goes: the path comes from the
+ * Address and headers of one attempt. Nothing a caller sends can change where it goes: the path comes from the
  * catalog, the origin from the configuration, and of the caller's headers only `callerHeaders` below pass.
- * Throws for a credential that the connection does not have, and for a provider that does not chat: both are
- * faults of ours, the configuration is checked before.
+ * Throws for a credential that the connection does not have, and for a provider that does not serve what is asked: both
+ * are faults of ours, the configuration is checked before.
  */
 export function encodeUpstream(connection: ProviderConnection, call: UpstreamCallFacts): UpstreamAddress {
   const credential = connection.credentials.get(call.credential);
@@ -73,6 +76,11 @@ export function encodeGet(connection: ProviderConnection, path: string): Upstrea
 }
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {
+  if (call.endpoint !== undefined) {
+    const path = connection.forwardPaths.get(call.endpoint);
+    if (path === undefined) throw new Error(`${connection.name} does not serve ${call.endpoint}`);
+    return path;
+  }
   if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
   return connection.chatPath ?? modelPath(connection, call);
 }

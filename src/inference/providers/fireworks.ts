@@ -6,5 +6,6 @@ export const fireworks = openAiLike({
   title: 'Fireworks AI',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
+  forwards: { completions: '/completions' },
   errors: [{ status: 412, code: /suspended|spending limit|billing/i, class: 'quota_exhausted' }],
 });

@@ -6,6 +6,7 @@ export const llamacpp = openAiLike({
   title: 'llama.cpp',
   baseUrl: 'http://127.0.0.1:8080/v1',
   local: true,
+  forwards: { completions: '/completions', rerank: '/rerank' },
   quirks: { nativeN: false },
   errors: [
     { status: 400, code: 'exceed_context_size_error', class: 'caller_fault' },

@@ -7,6 +7,7 @@ export const lmstudio = openAiLike({
   baseUrl: 'http://127.0.0.1:1234/v1',
   local: true,
   paths: { originModels: '/api/v0/models' },
+  forwards: { completions: '/completions' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false, logprobs: false, jsonObject: false },
   errors: [
     { status: 400, code: /failed to load model|no models? loaded|model .*not found/i, class: 'model_unavailable' },

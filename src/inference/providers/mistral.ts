@@ -9,6 +9,7 @@ export const mistral = openAiLike({
   title: 'Mistral',
   baseUrl: 'https://api.mistral.ai/v1',
   envKey: 'MISTRAL_API_KEY',
+  forwards: { moderations: '/moderations' },
   quirks: {
     omit: [
       'logprobs',

@@ -6,6 +6,7 @@ export const nvidia = openAiLike({
   title: 'NVIDIA NIM',
   baseUrl: 'https://integrate.api.nvidia.com/v1',
   envKey: 'NVIDIA_API_KEY',
+  forwards: { completions: '/completions' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   errors: [
     { status: 404, code: /function .*not found/i, class: 'model_unavailable' },

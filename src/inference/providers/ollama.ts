@@ -7,6 +7,7 @@ export const ollama = openAiLike({
   baseUrl: 'http://127.0.0.1:11434/v1',
   local: true,
   auth: 'bearer',
+  forwards: { completions: '/completions' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   errors: [{ status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' }],
 });

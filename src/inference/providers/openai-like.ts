@@ -1,4 +1,4 @@
-import type { ErrorRule, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
+import type { ErrorRule, ForwardPaths, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
 
 /** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
 export const openAiQuirks: ProviderQuirks = {
@@ -21,6 +21,8 @@ export interface OpenAiLikeFacts {
   local?: true;
   auth?: ProviderAuth;
   paths?: Partial<ProviderPaths>;
+  forwards?: ForwardPaths;
+  forwardsElsewhere?: ForwardPaths;
   headers?: Readonly<Record<string, string>>;
   /** Only where it differs from OpenAI. */
   quirks?: Partial<ProviderQuirks>;
@@ -41,6 +43,8 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     envKey: facts.envKey ?? null,
     local: facts.local ?? false,
     paths: { chat: '/chat/completions', responses: '/responses', models: '/models', ...facts.paths },
+    ...(facts.forwards === undefined ? {} : { forwards: facts.forwards }),
+    ...(facts.forwardsElsewhere === undefined ? {} : { forwardsElsewhere: facts.forwardsElsewhere }),
     headers: facts.headers ?? {},
     quirks: { ...openAiQuirks, ...facts.quirks },
     errors: facts.errors ?? [],

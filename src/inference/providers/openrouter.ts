@@ -9,6 +9,7 @@ export const openrouter = openAiLike({
   title: 'OpenRouter',
   baseUrl: 'https://openrouter.ai/api/v1',
   envKey: 'OPENROUTER_API_KEY',
+  forwards: { completions: '/completions', rerank: '/rerank' },
   quirks: { nativeN: false },
   errors: [
     { status: 403, code: /moderation|flagged|guardrail/i, class: 'caller_fault' },

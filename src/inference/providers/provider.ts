@@ -1,4 +1,5 @@
 import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
 /** An upstream service as data: what a catalog file states of it. No I/O, no logger, no class. */
@@ -23,6 +24,10 @@ export interface Provider {
   /** A server on the caller's own machine: no key needed, found by probes, 30 s `first_token` is too short. */
   local: boolean;
   paths: ProviderPaths;
+  /** Endpoints that it serves in the one format they have. */
+  forwards?: ForwardPaths;
+  /** What servers of this type at another address than the service's own are taken to serve too. */
+  forwardsElsewhere?: ForwardPaths;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   quirks: ProviderQuirks;
@@ -44,6 +49,9 @@ export interface ProviderPaths {
   /** From the origin, for a list that does not stand below the base URL; wins over `models`. */
   originModels?: string;
 }
+
+/** Where each stands: below the base URL, or from the origin. */
+export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, string | { fromOrigin: string }>>>;
 
 export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'none';
 

@@ -6,6 +6,7 @@ export const together = openAiLike({
   title: 'Together AI',
   baseUrl: 'https://api.together.ai/v1',
   envKey: 'TOGETHER_API_KEY',
+  forwards: { completions: '/completions', rerank: '/rerank' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   errors: [
     // Documented: 403 says that input and max_tokens together exceed the context.

@@ -6,5 +6,6 @@ export const vllm = openAiLike({
   title: 'vLLM',
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
+  forwards: { completions: '/completions', rerank: '/rerank' },
   errors: [{ status: 404, code: 'NotFoundError', class: 'model_unavailable' }],
 });

@@ -6,6 +6,7 @@ export const xai = openAiLike({
   title: 'xAI',
   baseUrl: 'https://api.x.ai/v1',
   envKey: 'XAI_API_KEY',
+  forwards: { completions: '/completions' },
   errors: [
     // A wrong key is a 400 here.
     { status: 400, code: /incorrect api key/i, class: 'bad_credential' },

@@ -90,7 +90,7 @@ export function toNeutral(body: ChatRequest): NeutralRequest {
 }
 
 /** The caller's `user` as ledger and log may keep it, or null. */
-export function userOf(body: ChatRequest): string | null {
+export function userOf(body: Pick<ChatRequest, 'user'>): string | null {
   if (!body.user) return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
   const clean = body.user.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');

@@ -1,0 +1,109 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import { neutralUsage } from '../openai-chat/token-usage.ts';
+import type { ForwardedEndpoint } from './endpoint.ts';
+import { faultOf, forwardedRequest, streamOf } from './read-fields.ts';
+import { errorInside, faultInList } from './read-whole.ts';
+
+/** OpenAI's older text completions: a prompt is continued. Base models and code infilling still live on it. */
+export const completions: ForwardedEndpoint = {
+  id: 'completions',
+  path: '/v1/completions',
+  readRequest(raw, body, scan) {
+    const wrong = faultOf(body, null);
+    if (wrong !== null) return { ok: false, failure: wrong };
+    const streamed = streamOf(body);
+    if ('kind' in streamed) return { ok: false, failure: streamed };
+    const value = forwardedRequest(raw, body, scan, {
+      ...streamed,
+      defaultModel: null,
+      inputTokensEstimate: estimatedTokens(raw.length),
+      maxOutputTokens: typeof body.max_tokens === 'number' ? body.max_tokens : null,
+      start: promptStart(body.prompt),
+    });
+    return { ok: true, value };
+  },
+  readInPassing,
+};
+
+const startCharsMax = 1_024;
+
+function promptStart(prompt: JsonValue | undefined): string {
+  const first = Array.isArray(prompt) ? prompt[0] : prompt;
+  return typeof first === 'string' ? first.slice(0, startCharsMax) : '';
+}
+
+const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
+const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
+const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
+
+function readInPassing(): PassingReader {
+  const seen = new SeenInPassing();
+  let state: 'open' | 'began' | 'failed' = 'open';
+
+  function fails(found: Fault): PassingVerdict {
+    state = 'failed';
+    return { content: false, fault: found, usageOnly: false };
+  }
+
+  return {
+    seen,
+    step({ data }) {
+      if (state === 'failed' || data === '') return nothing;
+      if (data === '[DONE]') {
+        if (state === 'open') return fails(fault('malformed', 'the stream ended without an answer'));
+        seen.terminal = true;
+        return nothing;
+      }
+      const chunk = parsed(data);
+      if (chunk === null) return nothing;
+      const error = errorInside(chunk);
+      if (error !== null) return fails(error);
+      seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
+      const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
+      if (choices.length === 0) return isObject(chunk.usage) ? usageChunk : nothing;
+      state = 'began';
+      const characters = charactersOf(choices);
+      seen.characters += characters;
+      return characters > 0 ? contentOnly : nothing;
+    },
+    whole(body) {
+      const wrong = faultInList(body, ['choices'], 1);
+      if (wrong !== null) return wrong;
+      const answer = body as JsonObject;
+      seen.usage = neutralUsage(answer.usage);
+      seen.characters = charactersOf(answer.choices as JsonValue[]);
+      return null;
+    },
+  };
+}
+
+class SeenInPassing implements PassingFacts {
+  usage: Usage | null = null;
+  terminal = false;
+  characters = 0;
+
+  get outputTokensSeen(): number {
+    return estimatedTokens(this.characters);
+  }
+}
+
+function charactersOf(choices: readonly JsonValue[]): number {
+  let characters = 0;
+  for (const choice of choices) {
+    if (isObject(choice) && typeof choice.text === 'string') characters += choice.text.length;
+  }
+  return characters;
+}
+
+function parsed(data: string): JsonObject | null {
+  try {
+    const chunk: unknown = JSON.parse(data);
+    return isObject(chunk) ? chunk : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,19 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonScan } from '../../../kernel/json-scan.ts';
+import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
+
+/** Endpoints that have one format, whoever serves them: bodies go on as they came, answers come back as they are. */
+export type ForwardedEndpointId = 'completions' | 'moderations' | 'rerank';
+
+/** One of them. Pure: no I/O, no clock. Its errors are chat completions'. */
+export interface ForwardedEndpoint {
+  id: ForwardedEndpointId;
+  /** Where callers find it, for messages to them. */
+  path: `/v1/${string}`;
+  /** Checks what routing and metering must know; all else is the upstream's to judge. */
+  readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<ForwardedRequest>;
+  readInPassing(): PassingReader;
+}
+
+/** A body that can go to targets serving the same endpoint, and to no other. */
+export type ForwardedRequest = Omit<CallerRequest, 'neutral' | 'nativeOnly' | 'echo' | 'wordFor'>;

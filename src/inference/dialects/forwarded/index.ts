@@ -1,0 +1,11 @@
+import { completions } from './completions.ts';
+import type { ForwardedEndpoint, ForwardedEndpointId } from './endpoint.ts';
+import { moderations } from './moderations.ts';
+import { rerank } from './rerank.ts';
+
+/** Every endpoint whose bodies are forwarded, by its name in costs and ledger. */
+export const forwardedEndpoints: Readonly<Record<ForwardedEndpointId, ForwardedEndpoint>> = {
+  completions,
+  moderations,
+  rerank,
+};

@@ -1,0 +1,44 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import { neutralUsage } from '../openai-chat/token-usage.ts';
+import type { ForwardedEndpoint } from './endpoint.ts';
+import { faultOf, forwardedRequest } from './read-fields.ts';
+import { faultInList, readWholeInPassing } from './read-whole.ts';
+
+/** What OpenAI takes when the body names none, and so what its clients may leave out. */
+const defaultModel = 'omni-moderation-latest';
+
+/** Whether texts or pictures are harmful, by categories. */
+export const moderations: ForwardedEndpoint = {
+  id: 'moderations',
+  path: '/v1/moderations',
+  readRequest(raw, body, scan) {
+    const wrong = faultOf(body, defaultModel);
+    if (wrong !== null) return { ok: false, failure: wrong };
+    const value = forwardedRequest(raw, body, scan, {
+      defaultModel,
+      inputTokensEstimate: estimatedTokens(Math.max(0, raw.length - pictureChars(body.input))),
+      maxOutputTokens: null,
+      stream: false,
+      includeUsage: false,
+      start: '',
+    });
+    return { ok: true, value };
+  },
+  readInPassing: () =>
+    readWholeInPassing(
+      (body) => faultInList(body, ['results'], 1),
+      ({ usage }) => neutralUsage(usage),
+    ),
+};
+
+/** Pictures are no text: their URLs may hold megabytes of base64. */
+function pictureChars(input: JsonValue | undefined): number {
+  if (!Array.isArray(input)) return 0;
+  let chars = 0;
+  for (const part of input) {
+    const url = isObject(part) && isObject(part.image_url) ? part.image_url.url : undefined;
+    if (typeof url === 'string') chars += url.length;
+  }
+  return chars;
+}

@@ -1,0 +1,87 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { JsonScan } from '../../../kernel/json-scan.ts';
+import type { RequestNeeds } from '../../neutral/request.ts';
+import { asFailure, complain } from '../openai-chat/complaint.ts';
+import { userOf } from '../openai-chat/decode-request.ts';
+import { prepareForTarget } from '../openai-chat/prepare-for-target.ts';
+import type { ForwardedRequest } from './endpoint.ts';
+
+/** What an endpoint says of its body beside what all have in common. */
+export interface ForwardedFacts {
+  /** Taken when the body names none; null = it must. */
+  defaultModel: string | null;
+  inputTokensEstimate: number;
+  maxOutputTokens: number | null;
+  stream: boolean;
+  includeUsage: boolean;
+  /** How the text begins that later requests will begin with too; '' when there is nothing of the kind. */
+  start: string;
+}
+
+/** The fault of the members that every such body has; null when there is none. */
+export function faultOf(body: JsonObject, defaultModel: string | null): Failure | null {
+  const { model, user } = body;
+  if (model === undefined || model === null) {
+    if (defaultModel === null) {
+      return asFailure(complain('model', undefined, 'the name of a model (GET /v1/models lists them)'));
+    }
+  } else if (typeof model !== 'string') return asFailure(complain('model', model, 'a string'));
+  if (typeof user === 'string' && user.length > userCharsMax) {
+    return asFailure(complain('user', user, `a string of at most ${userCharsMax} characters`));
+  }
+  return null;
+}
+
+const userCharsMax = 256;
+
+export function forwardedRequest(
+  raw: Buffer,
+  body: JsonObject,
+  scan: JsonScan,
+  facts: ForwardedFacts,
+): ForwardedRequest {
+  const { stream, inputTokensEstimate, maxOutputTokens } = facts;
+  return {
+    model: typeof body.model === 'string' ? body.model : facts.defaultModel!,
+    stream,
+    includeUsage: facts.includeUsage,
+    // Choices come in one answer, whatever their number.
+    n: 1,
+    seed: null,
+    needs: { ...noNeeds, stream, inputTokensEstimate, maxOutputTokens },
+    user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+    fallbackModels: [],
+    conversationStart: facts.start,
+    forward: (target) =>
+      prepareForTarget(raw, body, scan, {
+        ...target,
+        maxOutputTokens: maxOutputTokens === null ? null : target.maxOutputTokens,
+        // Quirks are told of chat; these bodies have other members.
+        omit: [],
+        rename: {},
+      }),
+  };
+}
+
+const noNeeds: Omit<RequestNeeds, 'stream' | 'inputTokensEstimate' | 'maxOutputTokens'> = {
+  vision: false,
+  audioIn: false,
+  tools: false,
+  logprobs: false,
+  jsonSchema: false,
+  reasoning: false,
+  n: 1,
+};
+
+/** `stream` and `stream_options`, where an endpoint has them; a Failure names the wrong one. */
+export function streamOf(body: JsonObject): { stream: boolean; includeUsage: boolean } | Failure {
+  const { stream, stream_options: options } = body;
+  if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
+    return asFailure(complain('stream', stream, 'true or false'));
+  }
+  if (options === undefined || options === null) return { stream: stream === true, includeUsage: false };
+  if (!isObject(options)) return asFailure(complain('stream_options', options, 'an object'));
+  if (stream !== true) return invalid('stream_options', "'stream_options' needs 'stream': true beside it.");
+  return { stream: true, includeUsage: options.include_usage === true };
+}
