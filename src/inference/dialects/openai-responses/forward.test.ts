@@ -54,9 +54,10 @@ test('thoughts of other vendors and of our own making are left out; the provider
   const input = [
     { type: 'reasoning', id: 'rs_cv_1_0', summary: [] },
     { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'culvert.s.anthropic-messages.x' },
+    { type: 'item_reference', id: 'rs_cv_1_1' },
     { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'gAAAA' },
   ];
   const { text, lost } = forwarded(JSON.stringify({ model: 'a', input }));
-  assert.deepEqual((JSON.parse(text) as JsonObject).input, [input[2]]);
+  assert.deepEqual((JSON.parse(text) as JsonObject).input, [input[3]]);
   assert.deepEqual(lost, ['input.reasoning']);
 });

@@ -42,6 +42,7 @@ function newValues(body: ResponsesRequest, target: ForwardTarget, losses: Loss[]
 }
 
 function isForeignThought(item: InputItem): boolean {
+  if (item.type === 'item_reference') return isOwnId(item.id) && String(item.id).startsWith('rs_');
   if (item.type !== 'reasoning') return false;
   return (
     isOwnId(item.id) || (typeof item.encrypted_content === 'string' && unpackThought(item.encrypted_content) !== null)

@@ -33,12 +33,14 @@ export function nativeOnly(body: ResponsesRequest): Failure | null {
   if (at < 0) return null;
   return invalid(
     `input[${at}]`,
-    `'input[${at}]' refers to an item that no provider of this model keeps: send the item itself.`,
+    `'input[${at}]' refers to an item that no provider of this model keeps: send the item itself, as clients do with "store": false.`,
   );
 }
 
+/** To a text or a call. A thought may be missing: nothing but what the model makes of its own history depends on it. */
 function isReference(item: InputItem): boolean {
-  return item.type === 'item_reference' || (!isGiven(item.type) && item.role === undefined);
+  const refers = item.type === 'item_reference' || (!isGiven(item.type) && item.role === undefined);
+  return refers && !(typeof item.id === 'string' && item.id.startsWith('rs_'));
 }
 
 function isGiven(value: unknown): boolean {
