@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { get } from 'node:http';
 import { type TestContext, test } from 'node:test';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { assertBalanced, assertPublished, assertPublishedWhole, eventsOf } from '../conversion/responses-frames.ts';
@@ -315,4 +316,48 @@ test('the zero-key simulator answers it, and says what it is', async (t) => {
   assert.equal(answer.headers.get('x-culvert-simulated'), 'true');
   const { output } = (await answer.json()) as { output: { content: { text: string }[] }[] };
   assert.match(output[0]!.content[0]!.text, /^\[simulated\]/);
+});
+
+test('an answer of 3 MB comes whole, though its last event repeats all of it', async (t) => {
+  const { gateway, upstream } = await open(t);
+  for (const model of ['native', 'claude']) {
+    const path = { native: '/v1/responses', claude: '/v1/messages' }[model]!;
+    upstream.script(path, ['size=3mb;chunks=50']);
+    // Without a limit Messages' own default would cut it.
+    const limit = model === 'claude' ? { max_output_tokens: 10_000_000 } : {};
+    const answer = await respond(gateway, { model, input: 'Hi', stream: true, ...limit });
+    const response = assertBalanced(await answer.text(), 'whole')!;
+    const [{ content }] = response.output as [{ content: { text: string }[] }];
+    assert.equal(content[0]!.text.length, 3 * 1024 * 1024, model);
+  }
+});
+
+test('a body above 1 MB, which is read in a worker, is answered alike: custom tools, echoed settings', async (t) => {
+  const { gateway } = await open(t);
+  const answer = await respond(gateway, {
+    model: 'chat',
+    input: [
+      { role: 'user', content: 'x'.repeat(1_200_000) },
+      { role: 'user', content: 'Please call apply_patch' },
+    ],
+    tools: [{ type: 'custom', name: 'apply_patch' }, { type: 'web_search' }],
+    metadata: { a: 'b' },
+    temperature: 0.5,
+  });
+  assert.equal(answer.headers.get('x-culvert-dropped'), 'tools.web_search');
+  const response = (await answer.json()) as { output: JsonObject[]; metadata: unknown; temperature: unknown };
+  assert.equal(response.output[0]!.type, 'custom_tool_call');
+  assert.deepEqual([response.metadata, response.temperature], [{ a: 'b' }, 0.5]);
+});
+
+test('a WebSocket is refused by 426, so that Codex falls back to POST at once', async (t) => {
+  const { gateway } = await open(t);
+  const answer = await new Promise<number>((resolve, reject) => {
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' };
+    get(`${gateway.url}/v1/responses`, { headers: upgrade }, (response) => resolve(response.statusCode!)).on(
+      'error',
+      reject,
+    );
+  });
+  assert.equal(answer, 426);
 });
