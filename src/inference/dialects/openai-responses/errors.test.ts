@@ -70,3 +70,15 @@ function assertFailed(frames: string): Record<string, unknown> {
   assert.equal(first.response.id, second.response.id);
   return second.response as Record<string, unknown>;
 }
+
+test('the field is told by its word here, whoever found the fault', () => {
+  const paramOf = (param: string) => {
+    const refused: Failure = { kind: 'upstream-refused', status: 400, message: 'x', provider: 'p', param };
+    return (openAiResponses.errorBody(refused, 'req_1', nowMs) as { error: { param: unknown } }).error.param;
+  };
+  assert.equal(paramOf('messages[2].content'), 'input');
+  assert.equal(paramOf('max_completion_tokens'), 'max_output_tokens');
+  assert.equal(paramOf('response_format'), 'text.format');
+  assert.equal(paramOf('tools[0].function.parameters'), 'tools[0].parameters');
+  assert.equal(paramOf('input[3].call_id'), 'input[3].call_id');
+});

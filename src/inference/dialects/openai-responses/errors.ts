@@ -1,6 +1,7 @@
 import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { StreamMark } from '../dialect.ts';
+import { callersWord } from './callers-word.ts';
 import { frameOf } from './encode-stream.ts';
 import { errorCode } from './error-code.ts';
 import { responseObject, saltOf } from './response-object.ts';
@@ -16,7 +17,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       message: facts.message,
       type: facts.type,
       code: errorCode(failure, facts),
-      param: facts.param,
+      // Others find faults by the words of chat: an upstream, or the filter of targets that are able.
+      param: facts.param === null ? null : callersWord(facts.param, () => []),
       request_id: requestId,
       ...quotaMembers(facts),
     },
