@@ -188,13 +188,13 @@ function textIn(argumentsJson: string): string {
 }
 
 function ended(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
-  const short = (spec.finish ?? answer.choices[0]!.finish) === 'length';
+  const reason = incompleteReason(spec.finish ?? answer.choices[0]!.finish);
   const response = responseOf(
     answer,
-    short ? 'incomplete' : 'completed',
+    reason === null ? 'completed' : 'incomplete',
     itemsOf(answer, prompt).map((item) => item.closed),
   );
-  if (short) response.incomplete_details = { reason: 'max_output_tokens' };
+  if (reason !== null) response.incomplete_details = { reason };
   response.usage = {
     input_tokens: answer.inputTokens,
     input_tokens_details: { cached_tokens: answer.cachedTokens, cache_write_tokens: 0 },
@@ -203,6 +203,12 @@ function ended(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
     total_tokens: answer.inputTokens + answer.outputTokens,
   };
   return response;
+}
+
+/** It has words only for answers that are not whole; `finish=…` gives them as written. */
+function incompleteReason(finish: string): string | null {
+  if (finish === 'length') return 'max_output_tokens';
+  return finish === 'stop' || finish === 'stop-sequence' || finish === 'tool-calls' ? null : finish;
 }
 
 function responseOf(answer: Answer, status: string, output: JsonObject[]): JsonObject {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { checks, type Place } from './dialect-matrix/checks.ts';
+import { type Ask, callerIds, upstreamIds } from './dialect-matrix/formats.ts';
+import { type Exchange, startRig, type Twin } from './dialect-matrix/rig.ts';
+import { allCells, type Cell, features, type Verdict, verdictOf } from './dialect-matrix/verdicts.ts';
+
+// Failing checks of a caller and a delivery: five errors, one midway, three cuts.
+const rig = await startRig(callerIds.length * 2 * 9);
+
+/** The gateway's own refusal, where the table has it. */
+class Refused extends Error {}
+
+async function check(cell: Cell): Promise<void> {
+  const verdict = verdictOf(cell);
+  if (verdict.kind === 'unsayable') return;
+  const dropped = new Set<string>();
+  const through = async (twin: Twin, ask: Ask, spec: string): Promise<Exchange> => {
+    const exchange = await rig.ask({ ...cell, twin }, ask, spec);
+    if (exchange.dropped !== null) dropped.add(exchange.dropped);
+    if (verdict.kind !== 'refused') return exchange;
+    assert.deepEqual([exchange.status, exchange.error?.message], [400, verdict.words]);
+    assert.equal(exchange.sent, null, 'nothing is sent that changes the result');
+    throw new Refused();
+  };
+  const place: Place = {
+    ...cell,
+    rig,
+    verdict,
+    ask: (ask, spec = 'ok') => through('healthy', ask, spec),
+    another() {
+      const twin = rig.fresh(cell.upstream);
+      return (ask, spec) => through(twin, ask, spec);
+    },
+  };
+  const end = checks[cell.feature](place);
+  if (verdict.kind === 'refused') return assert.rejects(end, Refused);
+  await end;
+  // What is not in the table is not lost.
+  assert.deepEqual([...dropped], verdict.kind === 'lost' ? [verdict.words] : []);
+}
+
+function titleOf(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case 'yes':
+      return 'as asked';
+    case 'refused':
+      return `400 ${verdict.words}`;
+    case 'lost':
+      return `${verdict.so} (x-culvert-dropped: ${verdict.words})`;
+    case 'differs':
+    case 'unsayable':
+      return verdict.so;
+  }
+}
+
+// One upstream is asked one thing at a time, for its script and its records; the four go beside each other.
+for (const upstream of upstreamIds) {
+  test(`callers of every format over ${upstream}`, { concurrency: 1 }, async (t) => {
+    for (const cell of allCells().filter((one) => one.upstream === upstream)) {
+      const { caller, delivery, feature } = cell;
+      await t.test(`${caller}, ${delivery}, ${features[feature]}: ${titleOf(verdictOf(cell))}`, () => check(cell));
+    }
+  });
+}

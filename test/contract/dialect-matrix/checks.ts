@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { Ask, CallerId, Seen, Tool } from './formats.ts';
+import type { Exchange, Rig } from './rig.ts';
+import { upstreamFormats } from './upstreams.ts';
+import type { Cell, FeatureId, Verdict } from './verdicts.ts';
+
+/** One cell while it is checked. */
+export interface Place extends Cell {
+  rig: Rig;
+  verdict: Verdict;
+  /** Asks over a provider that is well. */
+  ask(ask: Ask, spec?: string): Promise<Exchange>;
+  /** A provider that nobody else calls, for one that fails. */
+  another(): (ask: Ask, spec: string) => Promise<Exchange>;
+}
+
+type Check = (place: Place) => Promise<void>;
+
+/** Design §9 in the callers' own words. */
+const stopWords = {
+  'openai-chat': { stop: 'stop', length: 'length', string: 'stop', calls: 'tool_calls', filter: 'content_filter' },
+  'anthropic-messages': {
+    stop: 'end_turn',
+    length: 'max_tokens',
+    string: 'stop_sequence',
+    calls: 'tool_use',
+    filter: 'refusal',
+  },
+  'openai-responses': {
+    stop: 'completed',
+    length: 'incomplete: max_output_tokens',
+    string: 'completed',
+    calls: 'completed',
+    filter: 'incomplete: content_filter',
+  },
+} as const satisfies Record<CallerId, Record<string, string>>;
+
+const weather: Tool = {
+  name: 'get_weather',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 2 } },
+    required: ['city', 'days'],
+    additionalProperties: false,
+  },
+};
+const time: Tool = {
+  name: 'get_time',
+  parameters: { type: 'object', properties: { zone: { type: 'string', enum: ['UTC', 'CET'] } }, required: ['zone'] },
+};
+const place: JsonObject = {
+  type: 'object',
+  properties: { name: { type: 'string' }, people: { type: 'integer' } },
+  required: ['name', 'people'],
+  additionalProperties: false,
+};
+// One red pixel.
+const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+
+function seenIn({ seen, status, text, clean }: Exchange): Seen {
+  assert.deepEqual([status, clean], [200, true], text);
+  return seen!;
+}
+
+export const checks: Readonly<Record<FeatureId, Check>> = {
+  async text({ ask, caller }) {
+    const seen = seenIn(await ask({ say: 'Hello, Zoë — 你好' }));
+    assert.equal(seen.text, 'Mock answer to: Hello, Zoë — 你好');
+    assert.deepEqual([seen.order, seen.stop, seen.stopSequence], [['text'], stopWords[caller].stop, null]);
+  },
+
+  tools: ({ ask, caller }) => toolTurns(ask, caller, [weather]),
+  'parallel-tools': ({ ask, caller }) => toolTurns(ask, caller, [weather, time]),
+
+  async 'one-call'({ ask, verdict }) {
+    const { calls } = seenIn(
+      await ask({ say: 'call get_weather, call get_time', tools: [weather, time], oneCall: true }),
+    );
+    assert.equal(calls.length, verdict.kind === 'lost' ? 2 : 1);
+  },
+
+  async images({ ask, upstream }) {
+    const exchange = await ask({ say: 'What is this?', picture });
+    seenIn(exchange);
+    const arrived = String(upstreamFormats[upstream].pictureIn(exchange.sent!));
+    assert.equal(arrived.replace('data:image/png;base64,', ''), picture);
+  },
+
+  async thinking({ ask, caller }) {
+    const seen = seenIn(await ask({ say: 'Hello', think: true }));
+    assert.match(seen.thinking, /\w+ \w+/);
+    assert.deepEqual([seen.order, seen.text], [['thinking', 'text'], 'Mock answer to: Hello']);
+    assert.equal(seen.stop, stopWords[caller].stop);
+  },
+
+  async 'thinking-unasked'({ ask, verdict }) {
+    const seen = seenIn(await ask({ say: 'Hello' }, 'slow-reasoning=0ms'));
+    assert.equal(seen.text, 'Mock answer to: Hello');
+    assert.deepEqual(seen.order, verdict.kind === 'differs' ? ['thinking', 'text'] : ['text']);
+  },
+
+  async 'thinking-tools'({ ask }) {
+    const asked = { say: 'call get_weather', tools: [weather], think: true } as const;
+    const first = seenIn(await ask(asked));
+    assert.deepEqual(first.order, ['thinking', 'call']);
+    const results = first.calls.map(({ id }) => ({ id, text: '21 degrees' }));
+    const second = seenIn(await ask({ ...asked, answered: { turn: first.turn, results } }));
+    assert.deepEqual([second.order.at(-1), second.calls], ['text', []]);
+  },
+
+  async 'structured-output'({ ask, caller }) {
+    const seen = seenIn(await ask({ say: 'A place, please', schema: place }));
+    assert.deepEqual(JSON.parse(seen.text), { name: 'mock', people: 1 });
+    assert.deepEqual([seen.calls, seen.stop], [[], stopWords[caller].stop]);
+  },
+
+  async 'narrowed-schema'({ ask }) {
+    const bounded = { ...place, properties: { name: { type: 'string' }, people: { type: 'integer', minimum: 3 } } };
+    const seen = seenIn(await ask({ say: 'A place, please', schema: bounded }));
+    assert.equal(typeof (JSON.parse(seen.text) as { people: unknown }).people, 'number');
+  },
+
+  async 'stop-length'({ ask, caller }) {
+    const seen = seenIn(await ask({ say: 'Hello', maxTokens: 20 }, 'tokens=200'));
+    assert.match(seen.text, /^water flows /);
+    assert.equal(seen.stop, stopWords[caller].length);
+  },
+
+  async 'stop-string'({ ask, caller, verdict }) {
+    const seen = seenIn(await ask({ say: 'Hello', stop: ' to:' }));
+    assert.equal(seen.text, 'Mock answer');
+    const told = verdict.kind !== 'differs';
+    assert.equal(seen.stop, told ? stopWords[caller].string : stopWords[caller].stop);
+    assert.equal(seen.stopSequence, told && caller === 'anthropic-messages' ? ' to:' : null);
+  },
+
+  async 'stop-filter'({ ask, caller, upstream }) {
+    const seen = seenIn(await ask({ say: 'Hello' }, upstreamFormats[upstream].filtered));
+    assert.equal(seen.stop, stopWords[caller].filter);
+  },
+
+  usage: checkUsage,
+  errors: checkErrors,
+
+  async 'error-midway'({ another, delivery, caller }) {
+    const exchange = await another()({ say: 'Hello' }, 'error=1;code=server_error;message=The engine broke.');
+    assert.equal(exchange.clean, false, 'no clean end');
+    assert.equal(exchange.status, delivery === 'stream' ? 200 : 502);
+    assert.match(exchange.error!.message, /The engine broke\./);
+    noSecrets(exchange);
+    if (delivery === 'stream') assert.match(exchange.text, /Mock/, 'what came before it is there');
+    if (delivery === 'stream' && caller === 'openai-responses') assert.equal(exchange.error!.code, 'server_error');
+  },
+
+  async cut({ another, delivery }) {
+    for (const spec of ['cut', 'eof', 'fin=3events']) {
+      const exchange = await another()({ say: 'Hello' }, spec);
+      assert.equal(exchange.clean, false, `${spec}: no clean end`);
+      assert.ok(exchange.error, `${spec}: an error, in the format's own way`);
+      // Before the first content another attempt could have replaced it, so it is a plain error.
+      if (delivery === 'whole') assert.equal(exchange.status, 502);
+      noSecrets(exchange);
+    }
+  },
+};
+
+async function toolTurns(ask: Place['ask'], caller: CallerId, tools: readonly Tool[]): Promise<void> {
+  const say = tools.map(({ name }) => `call ${name}`).join(', ');
+  const { calls, stop, order, turn } = seenIn(await ask({ say, tools }));
+  assert.deepEqual(
+    calls.map((call) => [call.name, JSON.parse(call.argumentsJson)]),
+    [
+      ['get_weather', { city: 'mock', days: 2 }],
+      ['get_time', { zone: 'UTC' }],
+    ].slice(0, tools.length),
+  );
+  assert.deepEqual([order, stop], [tools.map(() => 'call'), stopWords[caller].calls]);
+  const ids = new Set(calls.map((call) => call.id));
+  assert.ok(ids.size === tools.length && [...ids].every((id) => /^[\w-]{1,64}$/.test(id)), [...ids].join());
+
+  const results = calls.map(({ id }, at) => ({ id, text: `Result number ${at + 1}` }));
+  const next = await ask({ say, tools, answered: { turn, results } });
+  const second = seenIn(next);
+  assert.deepEqual([second.order, second.calls, second.stop], [['text'], [], stopWords[caller].stop]);
+  const sent = JSON.stringify(next.sent);
+  const places = results.map((result) => sent.indexOf(result.text));
+  assert.ok(!places.includes(-1), 'results reach the upstream');
+  assert.deepEqual(
+    [...places].sort((a, b) => a - b),
+    places,
+    'in their order',
+  );
+}
+
+async function checkUsage({ rig, ask, caller, upstream, delivery }: Place): Promise<void> {
+  const spec = 'tokens=7;cached=3';
+  const exchange = await ask({ say: 'How much is this?', usage: true }, spec);
+  const seen = seenIn(exchange);
+  const path = exchange.sentTo.replace('streamGenerateContent?alt=sse', 'generateContent');
+  const whole = await fetch(rig.upstreams[upstream].url + path, {
+    method: 'POST',
+    headers: { 'x-mock': spec, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ ...exchange.sent, stream: false }),
+  });
+  const truth = upstreamFormats[upstream].usageIn((await whole.json()) as JsonObject);
+  assert.deepEqual([truth.cached, truth.output], [3, 7]);
+  assert.deepEqual(seen.usage, truth);
+
+  const id = exchange.headers.get('x-culvert-request-id');
+  const booked = (await (await rig.gateway.fetch(`/v1/requests/${id}`)).json()) as { usage: JsonObject };
+  const { input_tokens, output_tokens, cached_input_tokens, source } = booked.usage;
+  assert.deepEqual([input_tokens, cached_input_tokens, output_tokens, source], [truth.input, 3, 7, 'upstream']);
+
+  if (caller !== 'openai-chat' || delivery === 'whole') return;
+  const unasked = await ask({ say: 'How much is this?' }, spec);
+  assert.equal(seenIn(unasked).usage, null, 'nobody asked for it');
+}
+
+async function checkErrors({ another, caller, upstream }: Place): Promise<void> {
+  const ask = { say: 'Hello' };
+  const { overloaded, tooLong } = upstreamFormats[upstream];
+
+  const refused = await another()(ask, 'status=400;message=Nobody can answer that.');
+  assert.equal(refused.status, 400);
+  assert.match(refused.error!.message, /Nobody can answer that\./);
+  assert.equal(refused.error!.type, 'invalid_request_error');
+  assert.equal(refused.headers.get('x-should-retry'), 'false');
+
+  const long = await another()(ask, tooLong);
+  assert.equal(long.status, 400);
+  if (caller === 'anthropic-messages') assert.match(long.error!.message, /^prompt is too long/);
+  assert.equal(long.error!.code, caller === 'openai-responses' ? 'context_length_exceeded' : 400);
+
+  const busy = await another()(ask, overloaded);
+  assert.deepEqual([busy.status, busy.error!.type], [502, 'upstream_error']);
+  assert.equal(busy.headers.get('x-should-retry'), 'true');
+
+  // 429 is the plan's alone: the provider's means that nothing can be had there for a while.
+  const cooled = another();
+  const limited = await cooled(ask, 'status=429;retry-after=7');
+  const cooling = await cooled(ask, 'ok');
+  assert.equal(cooling.sent, null, 'the provider is left alone');
+  for (const { status, error, headers } of [limited, cooling]) {
+    assert.deepEqual([status, error!.type], [503, 'overloaded_error']);
+    assert.match(headers.get('retry-after')!, /^[67]$/);
+  }
+
+  const wrongKey = await another()(ask, 'echo-auth');
+  assert.deepEqual([wrongKey.status, wrongKey.error!.type], [502, 'upstream_error']);
+  for (const exchange of [refused, long, busy, limited, cooling, wrongKey]) noSecrets(exchange);
+}
+
+function noSecrets({ text }: Exchange): void {
+  assert.doesNotMatch(text, /upstream-secret|127\.0\.0\.1/);
+}

@@ -1,0 +1,89 @@
+import type { JsonObject } from '../../../src/kernel/json.ts';
+
+export const callerIds = ['openai-chat', 'anthropic-messages', 'openai-responses'] as const;
+export type CallerId = (typeof callerIds)[number];
+
+export const upstreamIds = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;
+export type UpstreamId = (typeof upstreamIds)[number];
+
+export const deliveries = ['whole', 'stream'] as const;
+export type Delivery = (typeof deliveries)[number];
+
+/** What a caller wants, whichever format it writes. */
+export interface Ask {
+  say: string;
+  /** A PNG, base64. */
+  picture?: string;
+  tools?: readonly Tool[];
+  /** At most one call an answer. */
+  oneCall?: true;
+  think?: true;
+  /** The answer must be JSON for this. */
+  schema?: JsonObject;
+  stop?: string;
+  maxTokens?: number;
+  /** Chat streams tell usage only then. */
+  usage?: true;
+  /** The turn that was answered, and what its calls gave: the conversation goes on. */
+  answered?: { turn: readonly JsonObject[]; results: readonly CallResult[] };
+}
+
+export interface Tool {
+  name: string;
+  parameters: JsonObject;
+}
+
+export interface CallResult {
+  id: string;
+  text: string;
+}
+
+/** What a caller reads out of an answer. */
+export interface Seen {
+  text: string;
+  thinking: string;
+  calls: { id: string; name: string; argumentsJson: string }[];
+  /** Kinds of parts in the order in which they came. */
+  order: ('thinking' | 'text' | 'call')[];
+  /** The format's own word. */
+  stop: string;
+  stopSequence: string | null;
+  /** `input` holds cached tokens too, whatever the format counts. */
+  usage: { input: number; cached: number; output: number } | null;
+  /** What a client adds to its history. */
+  turn: JsonObject[];
+}
+
+export interface SeenError {
+  message: string;
+  type: string | null;
+  code: string | number | null;
+}
+
+/** All that came over the wire for one request. */
+export interface Heard {
+  status: number;
+  headers: Headers;
+  /** Absent when the answer has no end. */
+  seen: Seen | null;
+  /** Of an error answer, or of a stream's last event. */
+  error: SeenError | null;
+  /** The format's own mark of a whole answer was there. */
+  clean: boolean;
+}
+
+/** A format as its clients write and read it: made from the published formats, not from our code. */
+export interface CallerFormat {
+  id: CallerId;
+  path: string;
+  body(model: string, ask: Ask, delivery: Delivery): JsonObject;
+  whole(body: JsonObject): Seen;
+  errorOf(body: JsonObject): SeenError;
+  /** Throws when the frames are not what the format promises. */
+  stream(events: readonly ServerEvent[]): Pick<Heard, 'seen' | 'error' | 'clean'>;
+}
+
+export interface ServerEvent {
+  event: string;
+  data: string;
+}

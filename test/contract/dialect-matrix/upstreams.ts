@@ -1,0 +1,108 @@
+import type { JsonObject } from '../../../src/kernel/json.ts';
+import type { UpstreamId } from './formats.ts';
+
+/** A provider format as the mock upstream speaks it: where its requests hold things, how its providers fail. */
+export interface UpstreamFormat {
+  id: UpstreamId;
+  /** Type of provider, base URL and dialect in the configuration. */
+  provider(url: string): Record<string, unknown>;
+  model: string;
+  /** A picture in the format's own place: `data:` URL or base64; null when there is none. */
+  pictureIn(body: JsonObject): unknown;
+  /** What the mock says for an answer that was held back. */
+  filtered: string;
+  /** What it says when it is overloaded. */
+  overloaded: string;
+  /** What it says of a conversation that is too long, in its own words. */
+  tooLong: string;
+  usageIn(answer: JsonObject): { input: number; cached: number; output: number };
+}
+
+export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
+  'openai-chat': {
+    id: 'openai-chat',
+    provider: (url) => ({ type: 'openai', base_url: `${url}/v1`, api_key: 'upstream-secret' }),
+    model: 'gpt-5.2',
+    pictureIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'image_url'), 'image_url', 'url'),
+    filtered: 'finish=content_filter',
+    overloaded: 'status=503',
+    tooLong: 'status=400;code=context_length_exceeded',
+    usageIn: (answer) => ({
+      input: number(answer, 'usage', 'prompt_tokens'),
+      cached: number(answer, 'usage', 'prompt_tokens_details', 'cached_tokens'),
+      output: number(answer, 'usage', 'completion_tokens'),
+    }),
+  },
+  'anthropic-messages': {
+    id: 'anthropic-messages',
+    provider: (url) => ({ type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' }),
+    model: 'claude-sonnet-4-5',
+    pictureIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'image'), 'source', 'data'),
+    filtered: 'finish=refusal',
+    overloaded: 'status=529',
+    tooLong: 'status=400;message=prompt is too long: 212000 tokens > 200000 maximum',
+    usageIn: (answer) => {
+      const cached = number(answer, 'usage', 'cache_read_input_tokens');
+      return {
+        input: number(answer, 'usage', 'input_tokens') + cached,
+        cached,
+        output: number(answer, 'usage', 'output_tokens'),
+      };
+    },
+  },
+  'openai-responses': {
+    id: 'openai-responses',
+    provider: (url) => ({
+      type: 'openai',
+      base_url: `${url}/v1`,
+      api_key: 'upstream-secret',
+      dialects: ['openai-responses'],
+    }),
+    model: 'gpt-5.2',
+    pictureIn: (body) => at(partOf(at(body, 'input', 0, 'content'), 'input_image'), 'image_url'),
+    filtered: 'finish=content_filter',
+    overloaded: 'status=503',
+    tooLong: 'status=400;code=context_length_exceeded',
+    usageIn: (answer) => ({
+      input: number(answer, 'usage', 'input_tokens'),
+      cached: number(answer, 'usage', 'input_tokens_details', 'cached_tokens'),
+      output: number(answer, 'usage', 'output_tokens'),
+    }),
+  },
+  gemini: {
+    id: 'gemini',
+    provider: (url) => ({ type: 'gemini', base_url: `${url}/v1beta`, api_key: 'upstream-secret' }),
+    model: 'gemini-3-flash',
+    pictureIn: (body) => {
+      const parts = at(body, 'contents', 0, 'parts') as { inlineData?: { data: string } }[];
+      return parts.find((part) => part.inlineData !== undefined)?.inlineData?.data ?? null;
+    },
+    filtered: 'finish=SAFETY',
+    overloaded: 'status=503',
+    tooLong:
+      'status=400;message=The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    usageIn: (answer) => ({
+      input: number(answer, 'usageMetadata', 'promptTokenCount'),
+      cached: number(answer, 'usageMetadata', 'cachedContentTokenCount'),
+      output:
+        number(answer, 'usageMetadata', 'candidatesTokenCount') + number(answer, 'usageMetadata', 'thoughtsTokenCount'),
+    }),
+  },
+};
+
+function partOf(content: unknown, type: string): unknown {
+  return (content as { type: string }[]).find((part) => part.type === type);
+}
+
+/** What stands at a path of members and indexes; undefined where it ends. */
+function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+  return path.reduce<unknown>(
+    (inside, step) => (inside as Record<string | number, unknown> | undefined)?.[step],
+    value,
+  );
+}
+
+function number(value: JsonObject, ...path: readonly string[]): number {
+  const found = at(value, ...path);
+  return typeof found === 'number' ? found : 0;
+}
