@@ -198,6 +198,12 @@ test('§6 a model that does not reason is not asked to, and this is said', async
   assert.equal('reasoning_effort' in (last().body as object), false);
 });
 
+test("§9 a field of Anthropic's that OpenAI refuses is left out, and this is said", async () => {
+  const response = await post({ ...hello, top_k: 5, metadata: { user_id: 'x'.repeat(65) } });
+  assert.equal(response.headers.get('x-culvert-dropped'), 'metadata.user_id, top_k');
+  assert.equal('top_k' in (last().body as object), false);
+});
+
 test('§6 too long: "prompt is too long: N tokens > M maximum", whoever says it', async () => {
   const words = /^prompt is too long: \d+ tokens > \d+ maximum$/;
   upstream.script('/v1/chat/completions', [

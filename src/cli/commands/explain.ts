@@ -1,4 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
+import type { DialectId } from '../../inference/dialects/dialect.ts';
+import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
 import { type ExplainedChat, type ExplainedTarget, explainChat } from '../../inference/pipeline/explain-chat.ts';
 import { createHealth } from '../../inference/routing/health.ts';
 import { systemClock } from '../../kernel/clock.ts';
@@ -13,6 +15,8 @@ import { plain, table } from '../table.ts';
 export interface ExplainFlags {
   config?: string;
   key?: string;
+  /** Where the body would be posted; chat when absent. */
+  endpoint?: string;
   json?: boolean;
 }
 
@@ -21,6 +25,7 @@ export interface ExplainFlags {
  * and cooldowns are those of a fresh start: a running server's are its own.
  */
 export async function explain(source: string, flags: ExplainFlags, parts: CliParts): Promise<number> {
+  const endpoint = endpointOf(flags.endpoint ?? 'chat');
   const config = readConfig(flags.config);
   const principal = await principalOf(config, flags.key, parts);
   const { snapshot, problems } = await parts.snapshotOf(config);
@@ -29,7 +34,8 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
     snapshot,
     principal,
     raw: readBody(source, config.server.body_limit),
-    dialect: 'openai-chat',
+    endpoint,
+    dialect: spokenAt[endpoint],
     wishes: { timeoutMs: null, fallback: 'allowed', session: null },
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
@@ -45,6 +51,17 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
   if (json) printJson(asJson(explained, sent));
   else print(described(explained));
   return sent ? 0 : 1;
+}
+
+const spokenAt = {
+  chat: 'openai-chat',
+  messages: 'anthropic-messages',
+  responses: 'openai-responses',
+} as const satisfies Record<ConversationEndpoint, DialectId>;
+
+function endpointOf(name: string): ConversationEndpoint {
+  if (Object.hasOwn(spokenAt, name)) return name as ConversationEndpoint;
+  throw new CommandFailed(`--endpoint must be one of ${Object.keys(spokenAt).join(', ')}.`);
 }
 
 function readBody(source: string, limitBytes: number): Buffer {

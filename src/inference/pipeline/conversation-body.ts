@@ -3,6 +3,8 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
@@ -63,13 +65,27 @@ export interface EncodedBody {
   streamed: boolean;
 }
 
+/** How a body is read: as a conversation in a dialect, or for an endpoint of one format. */
+export type BodyKind = DialectId | ForwardedEndpointId;
+
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
-export function readConversation(raw: Buffer, dialectId: DialectId): Result<ConversationBody> {
+export function readConversation(raw: Buffer, kind: BodyKind): Result<ConversationBody> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
-  const read = callerDialectOf(dialectId).readRequest(raw, parsed.value.body, parsed.value.scan);
+  const { body, scan } = parsed.value;
+  if (isForwarded(kind)) {
+    const read = forwardedEndpoints[kind].readRequest(raw, body, scan);
+    if (!read.ok) return read;
+    const request = read.value;
+    return { ok: true, value: { facts: factsOf(request), encode: (order) => forwarded(request, order), release() {} } };
+  }
+  const read = callerDialectOf(kind).readRequest(raw, body, scan);
   if (!read.ok) return read;
-  return { ok: true, value: bodyOf(read.value, dialectId) };
+  return { ok: true, value: bodyOf(read.value, kind) };
+}
+
+function isForwarded(kind: BodyKind): kind is ForwardedEndpointId {
+  return Object.hasOwn(forwardedEndpoints, kind);
 }
 
 /** A JSON object that every parser reads the same way; the failure is a 400. */
@@ -90,26 +106,19 @@ export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonSca
 }
 
 function bodyOf(request: CallerRequest, dialectId: DialectId): ConversationBody {
-  const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
   return {
-    facts: {
-      model,
-      stream,
-      includeUsage,
-      n,
-      seed,
-      user,
-      fallbackModels,
-      conversationStart,
-      needs,
-      ...(request.echo !== undefined && { echo: request.echo }),
-    },
+    facts: { ...factsOf(request), ...(request.echo !== undefined && { echo: request.echo }) },
     encode: (order) => (order.dialect === dialectId ? forwarded(request, order) : converted(request, order)),
     release() {},
   };
 }
 
-function forwarded(request: CallerRequest, order: EncodeOrder): Result<EncodedBody> {
+function factsOf(request: ForwardedRequest): ConversationFacts {
+  const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
+  return { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs };
+}
+
+function forwarded(request: ForwardedRequest, order: EncodeOrder): Result<EncodedBody> {
   const quirks = quirksOf(providerOf(order.provider)!, order.model);
   const { bytes, losses } = request.forward({
     model: order.model,
@@ -148,7 +157,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
     stream: order.stream,
-    omit: order.reasoning === 'refused' ? [...quirks.omit, ...reasoningFields] : quirks.omit,
+    omit: [...quirks.omit, ...(quirks.omitConverted ?? []), ...(order.reasoning === 'refused' ? reasoningFields : [])],
   });
   if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
   const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);

@@ -6,7 +6,7 @@ import { lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Health } from '../routing/health.ts';
 import type { Target } from '../routing/target.ts';
-import { candidatesOf, routeQueryOf } from './chat.ts';
+import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './chat.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareWith } from './prepare.ts';
 import { nothingFetched } from './request-media.ts';
@@ -17,7 +17,7 @@ import type { Snapshot } from './services.ts';
 export interface ExplainedChat {
   kind: 'explained';
   alias: string;
-  endpoint: 'chat';
+  endpoint: ConversationEndpoint;
   stream: boolean;
   /** Units of quota. */
   cost: number;
@@ -56,6 +56,8 @@ export interface ChatQuestion {
   snapshot: Snapshot;
   principal: Principal;
   raw: Buffer;
+  endpoint: ConversationEndpoint;
+  /** What callers speak at that endpoint. */
   dialect: DialectId;
   wishes: RoutingWishes;
   health: Health;
@@ -65,7 +67,7 @@ export interface ChatQuestion {
 
 /** What would happen to this body, by the code that would do it, without sending anything. */
 export async function explainChat(question: ChatQuestion): Promise<ExplainedChat | Failure> {
-  const { snapshot, principal, raw, dialect } = question;
+  const { snapshot, principal, raw, endpoint, dialect } = question;
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
   const body = read.value;
@@ -81,9 +83,9 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedChat
   return {
     kind: 'explained',
     alias: alias.id,
-    endpoint: 'chat',
+    endpoint,
     stream: facts.stream,
-    cost: costMilliOf(snapshot.config.costs, 'chat', alias.cost) / 1_000,
+    cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost) / 1_000,
     attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? facts.n : 1,

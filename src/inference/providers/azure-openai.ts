@@ -10,6 +10,7 @@ export const azureOpenAi = openAiLike({
   baseUrl: null,
   baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1/responses', '/openai/v1', '/openai'],
   auth: 'api-key',
+  quirks: { omitConverted: ['top_k'] },
   paths: { models: null, responses: '/openai/v1/responses' },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },

@@ -6,7 +6,12 @@ export const groq = openAiLike({
   title: 'Groq',
   baseUrl: 'https://api.groq.com/openai/v1',
   envKey: 'GROQ_API_KEY',
-  quirks: { omit: ['logprobs', 'top_logprobs', 'logit_bias'], nativeN: false, logprobs: false },
+  quirks: {
+    omitConverted: ['top_k'],
+    omit: ['logprobs', 'top_logprobs', 'logit_bias'],
+    nativeN: false,
+    logprobs: false,
+  },
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.
     { status: 498, class: 'rate_limited' },

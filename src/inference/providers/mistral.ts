@@ -11,6 +11,7 @@ export const mistral = openAiLike({
   envKey: 'MISTRAL_API_KEY',
   forwards: { moderations: '/moderations' },
   quirks: {
+    omitConverted: ['top_k'],
     omit: [
       'logprobs',
       'top_logprobs',

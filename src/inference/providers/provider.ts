@@ -59,6 +59,8 @@ export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key'
 export interface ProviderQuirks {
   /** Top-level request fields it answers 400 to: dropped and listed. */
   omit: readonly string[];
+  /** Fields that callers of other formats have and OpenAI's has not: left out and listed where it refuses them. */
+  omitConverted?: readonly string[];
   /** Request fields it spells otherwise, e.g. `max_completion_tokens` → `max_tokens`. */
   rename: Readonly<Record<string, string>>;
   /** Knows `stream_options.include_usage`. */
