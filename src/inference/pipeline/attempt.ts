@@ -14,7 +14,7 @@ import type { AnswerReader, Bytes } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { PassedStream, PassedWhole } from './pass-through.ts';
+import { PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
 import { recordAttempt } from './record-attempt.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
@@ -98,6 +98,7 @@ export class Attempt implements UpstreamObserver {
       model: target.model,
       answer: this.#body.streamed ? 'stream' : 'whole',
       dialect: this.#body.upstreamDialect.id,
+      ...(this.#body.forwarded !== undefined && { endpoint: this.#body.forwarded.id }),
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -273,6 +274,12 @@ export class Attempt implements UpstreamObserver {
     const dialect = body.upstreamDialect;
     // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
     const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
+    if (body.forwarded !== undefined) {
+      if (comesStreamed !== stream) return new UnlikeAnswer(stream);
+      return stream
+        ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide')
+        : new PassedWhole(body.forwarded);
+    }
     if (body.answer === 'pass-through' && comesStreamed === stream) {
       return stream ? new PassedStream(dialect, includeUsage ? 'show' : 'hide') : new PassedWhole(dialect);
     }

@@ -14,6 +14,14 @@ export function noneCapable(alias: string, candidates: readonly RouteCandidate[]
   return incapable(alias, [...unmet]);
 }
 
+/** None of its providers could be made ready: the operator's to mend, not the caller's. */
+export function noneUsable(alias: string): Failure {
+  const message = `No provider of the model '${alias}' can be used as it is configured; 'culvert check' says why.`;
+  return { kind: 'no-target', model: alias, retryAfterMs: unusableRetryMs, message };
+}
+
+const unusableRetryMs = 60_000;
+
 /** `unmet` as routing words it, such as `vision`. */
 export function incapable(alias: string, unmet: readonly string[]): Failure {
   return {

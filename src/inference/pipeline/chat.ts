@@ -1,26 +1,19 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
-import type { Delivery } from '../../metering/charge.ts';
-import { costMilliOf } from '../../metering/cost.ts';
 import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
 import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
-import { createRoute } from '../routing/create-route.ts';
-import type { RouteCandidate, RouteQuery, RouteRecord } from '../routing/route.ts';
+import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
-import type { Caller } from './caller.ts';
-import { noneCapable } from './capability.ts';
+import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
 import { callerDialectOf } from './dialect-table.ts';
-import { type Job, type JobProgress, newProgress } from './job.ts';
+import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
-import { createRequestMedia } from './request-media.ts';
-import type { RoutingWishes } from './routing-wishes.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
@@ -29,23 +22,10 @@ const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } a
 
 export type ConversationEndpoint = keyof typeof idPrefixes;
 
-/** One conversation request, its caller known and admitted, its body received. */
-export interface ChatCall {
-  requestId: string;
-  clientRequestId: string | null;
+/** One conversation request. */
+export interface ChatCall extends ModelCall {
   endpoint: ConversationEndpoint;
   dialect: DialectId;
-  principal: Principal;
-  admitted: Admitted;
-  body: Buffer;
-  caller: Caller;
-  callerHeaders: Job['callerHeaders'];
-  wishes: RoutingWishes;
-  /** Of `Idempotency-Key`; a stream is run whatever it says. */
-  idempotencyKey: string | null;
-  /** Wall-clock and monotonic ms of arrival. */
-  atMs: number;
-  startedMs: number;
 }
 
 /**
@@ -56,18 +36,7 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
   const reading = services.conversations.read(call.body, call.dialect);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
-  const body = read.value;
-  const { idempotencyKey: key, caller, endpoint, requestId } = call;
-  try {
-    if (key === null || body.facts.stream) await runRead(services, call, body);
-    else {
-      const { tenant } = call.principal;
-      const keyed = { key, tenant, endpoint, requestId, body: call.body, caller, headers: call.admitted.headers };
-      await services.idempotency.once(keyed, (patient) => runRead(services, { ...call, caller: patient }, body));
-    }
-  } finally {
-    body.release();
-  }
+  await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
 }
 
 /** From the model on. */
@@ -83,30 +52,24 @@ async function runRead(services: Services, call: ChatCall, body: ConversationBod
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return refuse(incapable);
 
-  const claim: Claim = {
-    requestId: call.requestId,
-    principal: call.principal,
-    admitted: call.admitted,
-    endpoint: call.endpoint,
-    alias: alias.id,
-    tier: charged.tier,
-    costMilli: costMilliOf(snapshot.config.costs, call.endpoint, charged.cost),
-    inputTokensEstimate: facts.needs.inputTokensEstimate,
-    atMs: call.atMs,
-  };
+  const claim = claimOf(call, snapshot, alias, charged, facts);
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
   const dialect = callerDialectOf(call.dialect);
   const head = headOf(call, alias, facts);
   const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
-  const job = jobOf(services, snapshot, call, body, alias, candidates, reserved, sink);
+  const query = routeQueryOf(call, facts, alias, candidates);
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
+    prepare: (media) => prepareWith(body, snapshot.providers, null, call.dialect, media),
+    sink,
+  });
   try {
     if (facts.stream) call.caller.expectStream(costHeaders(job));
     if (facts.n === 1) await runAttempts(services, job);
     else await runChoices(services, job, body, { dialect, head });
   } finally {
-    settle(services, call, claim, reserved, job);
+    settleCall(services, call, claim, reserved, job);
   }
 }
 
@@ -118,11 +81,7 @@ export function candidatesOf(
   principal: Principal,
 ): readonly RouteCandidate[] | Failure {
   const own = alias.candidates.filter(({ target }) => providerChats(snapshot, target.provider));
-  if (alias.candidates.length === 0) {
-    // Its providers are configured, and none could be made ready: the operator's to mend, not the caller's.
-    const message = `No provider of the model '${alias.id}' can be used as it is configured; 'culvert check' says why.`;
-    return { kind: 'no-target', model: alias.id, retryAfterMs: unusableRetryMs, message };
-  }
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
   if (own.length === 0) {
     return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
   }
@@ -154,8 +113,6 @@ function chargedAlias(
   return chargedAs([alias, ...further], plans().plan(principal.plan));
 }
 
-const unusableRetryMs = 60_000;
-
 function providerChats(snapshot: Snapshot, provider: string): boolean {
   const connection = snapshot.providers.get(provider)?.connection;
   return connection !== undefined && chats(connection);
@@ -168,61 +125,6 @@ function headOf(call: ChatCall, alias: Alias, { includeUsage, echo }: Conversati
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,
     ...(echo !== undefined && { echo }),
-  };
-}
-
-function jobOf(
-  services: Services,
-  snapshot: Snapshot,
-  call: ChatCall,
-  body: ConversationBody,
-  alias: Alias,
-  candidates: readonly RouteCandidate[],
-  reserved: Reservation,
-  sink: Job['sink'],
-): Job {
-  const { facts } = body;
-  const { wishes } = call;
-  const query = routeQueryOf(call, facts, alias, candidates);
-  const routeFor = (asked: RouteQuery) => {
-    const { health, retryBudget, random, clock } = services;
-    return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
-  };
-  const progress = newProgress();
-  const deadlineMs = call.startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const media = createRequestMedia(services.media, {
-    leftMs: () => deadlineMs - services.clock.monotonicMs(),
-    // Several choices share the caller, and what tells them of its leaving.
-    onGone: (giveUp) => (facts.n === 1 ? call.caller.onGone(giveUp) : undefined),
-  });
-  return {
-    requestId: call.requestId,
-    alias: alias.id,
-    user: facts.user,
-    caller: call.caller,
-    newRoute: () => routeFor(query),
-    candidates,
-    routeOver: (targets, n, attemptsMax) =>
-      routeFor({
-        ...query,
-        targets,
-        needs: { ...facts.needs, n },
-        attemptsMax: Math.min(attemptsMax, alias.attempts),
-      }),
-    lastResort: null,
-    stream: facts.stream,
-    includeUsage: facts.includeUsage,
-    inputTokensEstimate: facts.needs.inputTokensEstimate,
-    deadlineMs,
-    headers: reserved.headers,
-    costMilli: reserved.costMilli,
-    callerHeaders: call.callerHeaders,
-    providers: snapshot.providers,
-    prepare: prepareWith(body, snapshot.providers, null, call.dialect, media),
-    media,
-    sink,
-    progress,
-    attemptsMade: () => progress.attempts.length,
   };
 }
 
@@ -242,42 +144,4 @@ export function routeQueryOf(
     fallback: call.wishes.fallback,
     callerDialect: call.dialect,
   };
-}
-
-/** Exactly once for every reservation, whatever way the request ended. */
-function settle(services: Services, call: ChatCall, claim: Claim, reserved: Reservation, job: Job): void {
-  const { progress, caller } = job;
-  const aborted = caller.gone && progress.delivered !== 'whole';
-  const target = progress.answeredBy?.target ?? null;
-  const event = services.settlement.settle(reserved, {
-    claim,
-    clientRequestId: call.clientRequestId,
-    delivery: deliveryOf(progress, aborted),
-    status: aborted && !caller.committed ? 499 : progress.status,
-    class: aborted ? 'aborted' : progress.class,
-    stream: job.stream,
-    aborted,
-    ms: services.clock.monotonicMs() - call.startedMs,
-    firstTokenMs: progress.firstTokenMs,
-    target: target?.id ?? null,
-    price: target?.price ?? null,
-    usage: progress.usage,
-    usageSource: progress.usageSource,
-    user: job.user,
-    route: {
-      alias: job.alias,
-      verdicts: progress.verdicts,
-      attempts: progress.attempts,
-      losses: progress.losses,
-      passThrough: progress.passThrough,
-      ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
-    } satisfies RouteRecord,
-  });
-  if (event !== null) services.finished(event);
-}
-
-function deliveryOf(progress: JobProgress, aborted: boolean): Delivery {
-  if (progress.delivered === 'whole') return 'whole';
-  if (progress.delivered === 'partial') return 'part';
-  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
 }

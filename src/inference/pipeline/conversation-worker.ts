@@ -1,10 +1,9 @@
 import { parentPort } from 'node:worker_threads';
-import type { DialectId } from '../dialects/dialect.ts';
-import { type ConversationBody, type EncodeOrder, readConversation } from './conversation-body.ts';
+import { type BodyKind, type ConversationBody, type EncodeOrder, readConversation } from './conversation-body.ts';
 
 /** What the worker is asked; every message is answered once, with the same `id`, except `release`. */
 export type WorkerOrder =
-  | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; dialect: DialectId }
+  | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
   | { id: number; kind: 'encode'; body: number; order: EncodeOrder }
   | { kind: 'release'; body: number };
 
@@ -17,7 +16,7 @@ parentPort!.on('message', (message: WorkerOrder) => {
   }
   const { id } = message;
   try {
-    if (message.kind === 'read') return read(id, message.raw, message.dialect);
+    if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
     const encoded = bodies.get(message.body)!.encode(message.order);
     if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
     if (!encoded.ok || 'mediaWanted' in encoded.value) return parentPort!.postMessage({ id, result: encoded });
@@ -29,8 +28,8 @@ parentPort!.on('message', (message: WorkerOrder) => {
   }
 });
 
-function read(id: number, raw: Uint8Array<ArrayBuffer>, dialect: DialectId): void {
-  const result = readConversation(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
+function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
+  const result = readConversation(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
   if (!result.ok) return parentPort!.postMessage({ id, result });
   bodies.set(id, result.value);
   parentPort!.postMessage({ id, result: { ok: true, value: result.value.facts } });

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { Result } from '../dialects/dialect.ts';
 import type {
+  BodyKind,
   ConversationBody,
   ConversationFacts,
   EncodedBody,
@@ -77,7 +78,7 @@ export function createConversationWorkers(): ConversationReader {
   }
 
   return {
-    async read(raw, dialect): Promise<Result<ConversationBody>> {
+    async read(raw, kind): Promise<Result<ConversationBody>> {
       if (bodies >= bodiesMax) {
         return {
           ok: false,
@@ -90,7 +91,7 @@ export function createConversationWorkers(): ConversationReader {
       try {
         const facts = await ask<Result<ConversationFacts>>((id) => {
           bodyId = id;
-          return readOrder(id, raw, dialect);
+          return readOrder(id, raw, kind);
         });
         if (!facts.ok) {
           released();
@@ -134,9 +135,9 @@ export function createConversationWorkers(): ConversationReader {
   }
 }
 
-function readOrder(id: number, raw: Buffer, dialect: DialectId): { message: WorkerOrder; transfer: ArrayBuffer[] } {
+function readOrder(id: number, raw: Buffer, bodyKind: BodyKind): { message: WorkerOrder; transfer: ArrayBuffer[] } {
   // Moved, not copied, where the memory is the body's alone.
   const alone = raw.byteOffset === 0 && raw.buffer.byteLength === raw.length;
   const own = alone ? new Uint8Array(raw.buffer as ArrayBuffer) : new Uint8Array(raw);
-  return { message: { id, kind: 'read', raw: own, dialect }, transfer: [own.buffer] };
+  return { message: { id, kind: 'read', raw: own, bodyKind }, transfer: [own.buffer] };
 }

@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import type { ForwardedEndpoint } from '../dialects/forwarded/endpoint.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
@@ -13,7 +14,10 @@ import type { Services } from './services.ts';
 
 /** What one attempt sends, and who reads its answer. */
 export interface PreparedBody extends EncodedBody {
+  /** What its errors come in, and its answer where it is no `forwarded` one. */
   upstreamDialect: UpstreamDialect;
+  /** The endpoint of one format that is asked: its answer is read in passing and never converted. */
+  forwarded?: ForwardedEndpoint;
 }
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */

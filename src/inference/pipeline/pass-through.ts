@@ -5,6 +5,9 @@ import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
 
+/** What is known of a format whose answers are forwarded. */
+type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'>;
+
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
 export class PassedStream implements AnswerReader {
   contentEvents = 0;
@@ -17,7 +20,7 @@ export class PassedStream implements AnswerReader {
   /** Whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
 
-  constructor(dialect: UpstreamDialect, usageChunk: 'show' | 'hide') {
+  constructor(dialect: ReadInPassing, usageChunk: 'show' | 'hide') {
     this.#reader = dialect.readInPassing();
     this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#usageChunk = usageChunk;
@@ -92,7 +95,7 @@ export class PassedWhole implements AnswerReader {
   readonly #reader: PassingReader;
   readonly #body: WholeBody = new WholeBody();
 
-  constructor(dialect: UpstreamDialect) {
+  constructor(dialect: ReadInPassing) {
     this.#reader = dialect.readInPassing();
   }
 
@@ -120,6 +123,28 @@ export class PassedWhole implements AnswerReader {
   }
 }
 
+/** A stream where a whole answer was asked, or the other way round, and nobody to convert it. */
+export class UnlikeAnswer implements AnswerReader {
+  readonly contentEvents = 0;
+  readonly malformedLines = 0;
+  readonly done = false;
+  readonly usage = null;
+  readonly outputTokensSeen = 0;
+  readonly fault: Fault;
+
+  constructor(streamAsked: boolean) {
+    this.fault = fault('malformed', streamAsked ? 'answered whole, not as a stream' : 'answered as a stream');
+  }
+
+  push(): null {
+    return null;
+  }
+
+  finish(): null {
+    return null;
+  }
+}
+
 /** A body gathered whole, up to `upstreamBodyBytesMax`. */
 export class WholeBody {
   readonly #chunks: Buffer[] = [];
@@ -137,7 +162,7 @@ export class WholeBody {
   }
 }
 
-export function eventBytesMaxOf(dialect: UpstreamDialect): number {
+export function eventBytesMaxOf(dialect: Pick<UpstreamDialect, 'eventBytesMax'>): number {
   return dialect.eventBytesMax ?? upstreamEventBytesMax;
 }
 

@@ -48,6 +48,11 @@ function usageOf(
   served: boolean,
   outcome: Fault | null,
 ): { usage: Usage | null; usageSource: UsageSource } {
+  // Searches are all that some rerankers tell: the tokens are ours to count.
+  if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
+    const usage = { ...reader.usage, inputTokens: job.inputTokensEstimate };
+    return { usage, usageSource: served ? 'counted' : 'abandoned' };
+  }
   if (reader?.usage != null) return { usage: reader.usage, usageSource: served ? 'upstream' : 'abandoned' };
   if (served) {
     return {

@@ -67,7 +67,7 @@ export function createHealth(options: { clock: Clock }): Health {
     let view = views.get(target);
     if (view === undefined) {
       view = target.credentials.map((credential) => ({
-        state: stateOf(target.id, credential.id),
+        state: stateOf(target.healthId ?? target.id, credential.id),
         credential,
         weight: credential.weight,
         key: hashText(credential.id),

@@ -4,6 +4,8 @@ import type { DialectId } from '../dialects/dialect.ts';
 export interface Target {
   /** `provider/model`: names it in breakers, ledger and explanations. */
   id: string;
+  /** What its health is kept under, where that is not `id`: an endpoint whose failures say nothing of the others. */
+  healthId?: string;
   provider: string;
   /** Upstream model id. */
   model: string;

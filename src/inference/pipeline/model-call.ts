@@ -1,0 +1,163 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
+import type { Delivery } from '../../metering/charge.ts';
+import { costMilliOf, type Endpoint } from '../../metering/cost.ts';
+import { createRoute } from '../routing/create-route.ts';
+import type { RouteQuery, RouteRecord } from '../routing/route.ts';
+import type { Caller } from './caller.ts';
+import type { ChargedAs } from './charged-as.ts';
+import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { type Job, type JobProgress, newProgress } from './job.ts';
+import type { Alias } from './model-table.ts';
+import { createRequestMedia, type RequestMedia } from './request-media.ts';
+import type { RoutingWishes } from './routing-wishes.ts';
+import type { Services, Snapshot } from './services.ts';
+
+/** One request that a model answers, its caller known and admitted, its body received. */
+export interface ModelCall {
+  requestId: string;
+  clientRequestId: string | null;
+  endpoint: Endpoint;
+  principal: Principal;
+  admitted: Admitted;
+  body: Buffer;
+  caller: Caller;
+  callerHeaders: Job['callerHeaders'];
+  wishes: RoutingWishes;
+  /** Of `Idempotency-Key`; a stream is run whatever it says. */
+  idempotencyKey: string | null;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/** Runs a call whose body has been read, under its Idempotency-Key if it has one, and releases the body at its end. */
+export async function runKeyed<C extends ModelCall>(
+  services: Services,
+  call: C,
+  body: ConversationBody,
+  run: (call: C, body: ConversationBody) => Promise<void>,
+): Promise<void> {
+  const { idempotencyKey: key, caller, endpoint, requestId } = call;
+  try {
+    if (key === null || body.facts.stream) await run(call, body);
+    else {
+      const { tenant } = call.principal;
+      const keyed = { key, tenant, endpoint, requestId, body: call.body, caller, headers: call.admitted.headers };
+      await services.idempotency.once(keyed, (patient) => run({ ...call, caller: patient }, body));
+    }
+  } finally {
+    body.release();
+  }
+}
+
+export function claimOf(
+  call: ModelCall,
+  { config }: Snapshot,
+  alias: Alias,
+  charged: ChargedAs,
+  { needs }: ConversationFacts,
+): Claim {
+  return {
+    requestId: call.requestId,
+    principal: call.principal,
+    admitted: call.admitted,
+    endpoint: call.endpoint,
+    alias: alias.id,
+    tier: charged.tier,
+    costMilli: costMilliOf(config.costs, call.endpoint, charged.cost),
+    inputTokensEstimate: needs.inputTokensEstimate,
+    atMs: call.atMs,
+  };
+}
+
+/** What a reserved call runs on. `how` is what its endpoint decides: what attempts send, where converted answers go. */
+export function jobOf(
+  services: Services,
+  snapshot: Snapshot,
+  call: ModelCall,
+  facts: ConversationFacts,
+  alias: Alias,
+  query: RouteQuery,
+  reserved: Reservation,
+  how: { prepare(media: RequestMedia): Job['prepare']; sink: Job['sink'] },
+): Job {
+  const routeFor = (asked: RouteQuery) => {
+    const { health, retryBudget, random, clock } = services;
+    return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
+  };
+  const progress = newProgress();
+  const deadlineMs = call.startedMs + Math.min(alias.totalMs, call.wishes.timeoutMs ?? Number.POSITIVE_INFINITY);
+  const media = createRequestMedia(services.media, {
+    leftMs: () => deadlineMs - services.clock.monotonicMs(),
+    // Several choices share the caller, and what tells them of its leaving.
+    onGone: (giveUp) => (facts.n === 1 ? call.caller.onGone(giveUp) : undefined),
+  });
+  return {
+    requestId: call.requestId,
+    alias: alias.id,
+    user: facts.user,
+    caller: call.caller,
+    newRoute: () => routeFor(query),
+    candidates: query.targets,
+    routeOver: (targets, n, attemptsMax) =>
+      routeFor({
+        ...query,
+        targets,
+        needs: { ...facts.needs, n },
+        attemptsMax: Math.min(attemptsMax, alias.attempts),
+      }),
+    lastResort: null,
+    stream: facts.stream,
+    includeUsage: facts.includeUsage,
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    deadlineMs,
+    headers: reserved.headers,
+    costMilli: reserved.costMilli,
+    callerHeaders: call.callerHeaders,
+    providers: snapshot.providers,
+    prepare: how.prepare(media),
+    media,
+    sink: how.sink,
+    progress,
+    attemptsMade: () => progress.attempts.length,
+  };
+}
+
+/** Exactly once for every reservation, whatever way the request ended. */
+export function settleCall(services: Services, call: ModelCall, claim: Claim, reserved: Reservation, job: Job): void {
+  const { progress, caller } = job;
+  const aborted = caller.gone && progress.delivered !== 'whole';
+  const target = progress.answeredBy?.target ?? null;
+  const event = services.settlement.settle(reserved, {
+    claim,
+    clientRequestId: call.clientRequestId,
+    delivery: deliveryOf(progress, aborted),
+    status: aborted && !caller.committed ? 499 : progress.status,
+    class: aborted ? 'aborted' : progress.class,
+    stream: job.stream,
+    aborted,
+    ms: services.clock.monotonicMs() - call.startedMs,
+    firstTokenMs: progress.firstTokenMs,
+    target: target?.id ?? null,
+    price: target?.price ?? null,
+    usage: progress.usage,
+    usageSource: progress.usageSource,
+    user: job.user,
+    route: {
+      alias: job.alias,
+      verdicts: progress.verdicts,
+      attempts: progress.attempts,
+      losses: progress.losses,
+      passThrough: progress.passThrough,
+      ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
+    } satisfies RouteRecord,
+  });
+  if (event !== null) services.finished(event);
+}
+
+function deliveryOf(progress: JobProgress, aborted: boolean): Delivery {
+  if (progress.delivered === 'whole') return 'whole';
+  if (progress.delivered === 'partial') return 'part';
+  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
+}
