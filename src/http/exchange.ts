@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../auth/principal.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 
@@ -38,7 +39,7 @@ export interface Route {
   /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
   /** Which schema checks its body (`admin`: the operation's own); `none` for routes without one. */
-  validator: ConversationEndpoint | 'admin' | 'none';
+  validator: ConversationEndpoint | ForwardedEndpointId | 'admin' | 'none';
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   handle(exchange: Exchange): Promise<void> | void;
