@@ -77,3 +77,32 @@ test('explain says where a body would go, how, at what loss and cost, without se
   assert.equal(forbidden.said.error.code, 403);
   assert.deepEqual(upstream.requests(), []);
 });
+
+test('explain takes the bodies of other endpoints, each in its own format', async (t) => {
+  const cwd = temporaryFolder(t);
+  const provider = (type: string) => ({ type, base_url: 'http://127.0.0.1:9/v1', api_key: 'k' });
+  writeFileSync(
+    join(cwd, 'culvert.yaml'),
+    stringify({
+      providers: { claude: provider('anthropic'), oai: provider('openai') },
+      models: { smart: { targets: ['claude/claude-x', 'oai/gpt-x'] } },
+      costs: { chat: 1, messages: 3 },
+    }),
+  );
+  const body = { model: 'smart', max_tokens: 9, top_k: 5, messages: [{ role: 'user', content: 'Hello' }] };
+  const explain = (endpoint: string) =>
+    runCommand(['explain', '-', '--endpoint', endpoint, '--json'], { cwd, input: JSON.stringify(body) });
+  const { code, stdout } = await explain('messages');
+  assert.equal(code, 0);
+  const said = JSON.parse(stdout) as Explained & { endpoint: string };
+  assert.deepEqual([said.endpoint, said.cost], ['messages', 3]);
+  const sent = Object.fromEntries(said.candidates.map(({ target, sent }) => [target, sent]));
+  assert.deepEqual(sent['claude/claude-x'] && [sent['claude/claude-x'].answer, sent['claude/claude-x'].dropped], [
+    'pass-through',
+    null,
+  ]);
+  assert.deepEqual(sent['oai/gpt-x'] && [sent['oai/gpt-x'].answer, sent['oai/gpt-x'].dropped], ['converted', 'top_k']);
+  const wrong = await explain('embeddings');
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /chat, messages, responses/);
+});
