@@ -5,8 +5,9 @@ import type { CountOrder } from './token-count-worker.ts';
 
 /** The tokenizer's tables take 80 MB: they are let go after this. */
 const idleMs = 60_000;
-/** Claude Code asks for 25 at once; beyond this a caller gets an estimate. */
+/** Claude Code asks for 25 at once, of 30 KB each; beyond either bound a caller gets no count. */
 const waitingMax = 256;
+const waitingBytesMax = 64 * 1024 * 1024;
 /** From the first of those that wait: the tables take a second to load on a busy machine. */
 const answerTimeoutMs = 5_000;
 
@@ -18,6 +19,7 @@ export interface TokenCounter {
 }
 
 interface Waiting {
+  bytes: number;
   resolve(result: Result<Counted> | null): void;
   timer: NodeJS.Timeout;
 }
@@ -26,6 +28,7 @@ export function createTokenCounter(): TokenCounter {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
   let idle: NodeJS.Timeout | null = null;
+  let waitingBytes = 0;
   let lastId = 0;
 
   function running(): Worker {
@@ -46,6 +49,7 @@ export function createTokenCounter(): TokenCounter {
     const order = waiting.get(id);
     if (order === undefined) return;
     waiting.delete(id);
+    waitingBytes -= order.bytes;
     clearTimeout(order.timer);
     order.resolve(result);
     if (waiting.size > 0) return;
@@ -63,13 +67,14 @@ export function createTokenCounter(): TokenCounter {
 
   return {
     async count(raw, dialect) {
-      if (waiting.size >= waitingMax) return null;
+      if (waiting.size >= waitingMax || waitingBytes + raw.length > waitingBytesMax) return null;
       if (idle !== null) clearTimeout(idle);
       const id = ++lastId;
       return new Promise((resolve) => {
         const timer = setTimeout(letGo, answerTimeoutMs);
         timer.unref();
-        waiting.set(id, { resolve, timer });
+        waitingBytes += raw.length;
+        waiting.set(id, { resolve, timer, bytes: raw.length });
         const own = new Uint8Array(raw);
         running().postMessage({ id, raw: own, dialect } satisfies CountOrder, [own.buffer]);
       });
