@@ -1,12 +1,16 @@
 import { chatSpeech } from './speak-chat.ts';
+import { completionsSpeech } from './speak-completions.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { messagesSpeech } from './speak-messages.ts';
+import { moderationsSpeech } from './speak-moderations.ts';
+import { cohereRerankSpeech, rerankSpeech } from './speak-rerank.ts';
 import { responsesSpeech } from './speak-responses.ts';
 import type { Speech } from './speech.ts';
 
 export type EndpointKind = 'chat' | 'messages' | 'responses' | 'count-tokens' | 'models' | 'model' | 'unknown';
 
 export interface Endpoint {
+  /** `chat`: a prompt is read and answered, whatever comes of it. */
   kind: EndpointKind;
   /** The dialect of its answers and errors. */
   speech: Speech;
@@ -18,6 +22,10 @@ export interface Endpoint {
 const chat: Endpoint = { kind: 'chat', speech: chatSpeech, method: 'POST', pathModel: null };
 const messages: Endpoint = { kind: 'messages', speech: messagesSpeech, method: 'POST', pathModel: null };
 const responses: Endpoint = { kind: 'responses', speech: responsesSpeech, method: 'POST', pathModel: null };
+const completions: Endpoint = { kind: 'chat', speech: completionsSpeech, method: 'POST', pathModel: null };
+const moderations: Endpoint = { kind: 'chat', speech: moderationsSpeech, method: 'POST', pathModel: null };
+const rerank: Endpoint = { kind: 'chat', speech: rerankSpeech, method: 'POST', pathModel: null };
+const cohereRerank: Endpoint = { kind: 'chat', speech: cohereRerankSpeech, method: 'POST', pathModel: null };
 const inputTokens: Endpoint = { kind: 'count-tokens', speech: responsesSpeech, method: 'POST', pathModel: null };
 const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, method: 'POST', pathModel: null };
 
@@ -36,6 +44,10 @@ export function endpointOf(path: string, version: ApiVersion): Endpoint {
   if (path.endsWith('/messages/count_tokens')) return countTokens;
   if (path.endsWith('/responses')) return responses;
   if (path.endsWith('/responses/input_tokens')) return inputTokens;
+  if (path.endsWith('/completions')) return completions;
+  if (path.endsWith('/moderations')) return moderations;
+  if (path.endsWith('/v2/rerank')) return cohereRerank;
+  if (path.endsWith('/rerank')) return rerank;
   const speech = speechOf[version];
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);

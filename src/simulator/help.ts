@@ -20,7 +20,8 @@ export function mockHelp(): string {
   const lines = faultHelp.map((fault) => `  ${fault.example.padEnd(width)}${fault.help}`);
   return `culvert mock: an upstream that answers, or fails, as it is told.
 
-It speaks POST …/chat/completions, POST …/messages, POST …/messages/count_tokens and GET …/models under any base path.
+It speaks POST …/chat/completions, POST …/messages, POST …/messages/count_tokens, POST …/responses,
+POST …/completions, POST …/moderations, POST …/rerank and GET …/models under any base path.
 
 Ask for faults, several parted by ';' (percent-encode a ';' in a value as %3B):
   in a header            x-mock: status=503;retry-after=2

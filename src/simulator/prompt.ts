@@ -22,6 +22,10 @@ export interface Prompt {
   reasoning: 'shown' | 'none';
   /** How many alternatives to tell per token; null when log probabilities were not asked. */
   topLogprobs: number | null;
+  /** Texts that are judged one by one, of moderations and rerank; the best `top`, with their text if `itemsShown`. */
+  items?: readonly string[];
+  top?: number;
+  itemsShown?: boolean;
 }
 
 export interface Tool {
