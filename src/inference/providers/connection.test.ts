@@ -4,7 +4,7 @@ import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
 import { catalog, providerOf, providersInEnvironment } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
-import { encodeGet, encodeUpstream } from './encode.ts';
+import { encodeCountTokens, encodeGet, encodeUpstream } from './encode.ts';
 import { gemini } from './gemini.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
@@ -64,6 +64,21 @@ test('a chat call goes to the documented address with the credential that was pi
     'text/event-stream',
   );
   assert.equal(headersOf(encodeGet(connection, '/v1/models').headers)['content-type'], undefined);
+});
+
+test('OpenAI speaks Responses as well; at an address of its own only what the configuration says', () => {
+  const dialectsOf = (facts: Parameters<typeof connect>[0]) => connect(facts).dialects;
+  assert.deepEqual(dialectsOf({}), ['openai-chat', 'openai-responses']);
+  assert.deepEqual(dialectsOf({ baseUrl: 'http://eu.example/v1' }), ['openai-chat']);
+  assert.deepEqual(dialectsOf({ baseUrl: 'http://eu.example/v1', dialects: ['openai-responses'] }), [
+    'openai-responses',
+  ]);
+  assert.deepEqual(dialectsOf({ provider: anthropic, dialects: ['openai-responses'] }), ['anthropic-messages']);
+  const connection = connect({ baseUrl: 'http://eu.example/v1', dialects: ['openai-chat', 'openai-responses'] });
+  assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-responses' }).path, '/v1/responses');
+  assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-chat' }).path, '/v1/chat/completions');
+  assert.equal(encodeCountTokens(connection, 'openai-responses', {})?.path, '/v1/responses/input_tokens');
+  assert.equal(encodeCountTokens(connection, 'openai-chat', {}), null);
 });
 
 test('the header list is shared between requests, not rebuilt', () => {

@@ -48,6 +48,10 @@ const reasoning: Check = (value) =>
       optional(value, 'summary', oneOf('auto', 'concise', 'detailed', 'none')))
     : complain('', value, "an object with 'effort' or 'summary'");
 
+/** An answer in the background goes on, and costs, when nobody is connected; and there is nowhere to fetch it from. */
+const background: Check = (value) =>
+  value === false ? null : complain('', value, "false, and 'stream': true for an answer that takes long");
+
 const metadataMembersMax = 16;
 const metadataValue = stringOf(0, 512);
 const metadata: Check = (value) => {
@@ -85,7 +89,7 @@ const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['include', arrayOf(string, 0, 64, 'strings')],
   ['metadata', metadata],
   ['store', boolean],
-  ['background', boolean],
+  ['background', background],
   ['previous_response_id', stringOf(1, 512)],
   ['service_tier', string],
   ['prompt_cache_key', string],

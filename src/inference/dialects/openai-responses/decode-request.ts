@@ -32,10 +32,11 @@ const understood: ReadonlySet<string> = new Set([
   'user',
   // Ignored: nothing is kept here whatever it says.
   'store',
-  // Native only (native-only.ts); where these are null or false nothing is asked.
+  // Native only (native-only.ts).
   'previous_response_id',
   'conversation',
   'prompt',
+  // False, or the check would not have passed it.
   'background',
 ]);
 

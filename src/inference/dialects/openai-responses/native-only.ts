@@ -22,9 +22,6 @@ export function nativeOnly(body: ResponsesRequest): Failure | null {
   if (isGiven(body.prompt)) {
     return invalid('prompt', "No provider of this model keeps prompts: send the text itself as 'input'.");
   }
-  if (body.background === true) {
-    return invalid('background', "No provider of this model answers in the background: leave 'background' out.");
-  }
   const choice = body.tool_choice;
   if (isObject(choice) && choice.type !== 'function' && choice.type !== 'custom' && choice.type !== 'allowed_tools') {
     return invalid('tool_choice', "The tool that 'tool_choice' demands is not run by any provider of this model.");
