@@ -12,6 +12,9 @@ export type Presented = { kind: 'none' } | { kind: 'foreign' } | { kind: 'two' }
 /** Longer values are not keys of ours; not hashing them bounds the work before authentication. */
 const keyLengthMax = 256;
 
+/** Those that hold nothing but a key. */
+const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
+
 /** Stands for credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';
 
@@ -20,15 +23,14 @@ const foreign: Presented = { kind: 'foreign' };
 const two: Presented = { kind: 'two' };
 
 /**
- * The candidate among `authorization: Bearer`, `x-api-key` and `api-key`. A value that neither begins with `sk-cv-`
+ * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins with `sk-cv-`
  * nor hashes to `adminHash` is not a candidate: clients send vendors' keys along. Two different candidates are no key.
  */
 export function presentedKey(headers: KeyHeaders, adminHash: string | null): Presented {
   let found: string | null = null;
   let sawForeign = false;
-  for (let at = 0; at < 3; at += 1) {
-    const value =
-      at === 0 ? bearer(headers.authorization) : single(at === 1 ? headers['x-api-key'] : headers['api-key']);
+  for (let at = 0; at <= keyHeaders.length; at += 1) {
+    const value = at === 0 ? bearer(headers.authorization) : single(headers[keyHeaders[at - 1]!]);
     if (value === null || value === found) continue;
     const ours =
       value.length <= keyLengthMax &&

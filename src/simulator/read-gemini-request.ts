@@ -107,10 +107,21 @@ function toolsOf(tools: JsonValue | undefined): Tool[] {
     if (!Array.isArray(declared)) return [];
     return declared.flatMap((one) => {
       if (!isObject(one) || typeof one.name !== 'string') return [];
-      const schema = isObject(one.parametersJsonSchema) ? one.parametersJsonSchema : one.parameters;
+      const schema = isObject(one.parametersJsonSchema) ? one.parametersJsonSchema : inSmallLetters(one.parameters);
       return [{ name: one.name, schema: isObject(schema) ? schema : {} }];
     });
   });
+}
+
+/** Google's own schemas write types in capitals. */
+function inSmallLetters(schema: JsonValue | undefined): JsonValue | undefined {
+  if (Array.isArray(schema)) return schema.map((one) => inSmallLetters(one) ?? null);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) =>
+      key === 'type' && typeof value === 'string' ? [key, value.toLowerCase()] : [key, inSmallLetters(value)],
+    ),
+  );
 }
 
 function choiceOf(toolConfig: JsonValue | undefined): Prompt['toolChoice'] {
@@ -124,6 +135,6 @@ function choiceOf(toolConfig: JsonValue | undefined): Prompt['toolChoice'] {
 
 function formatOf(config: JsonObject): Prompt['format'] {
   if (config.responseMimeType !== 'application/json') return 'text';
-  const schema = config.responseJsonSchema ?? config.responseSchema;
+  const schema = config.responseJsonSchema ?? inSmallLetters(config.responseSchema);
   return isObject(schema) ? { schema } : 'json';
 }

@@ -3,8 +3,9 @@ import { type ConversationEndpoint, runChat } from '../../inference/pipeline/cha
 import { readIdempotencyKey } from '../../inference/pipeline/idempotency.ts';
 import { readWishes } from '../../inference/pipeline/routing-wishes.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
-import type { Route } from '../exchange.ts';
+import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { ResponseCaller } from '../write-stream.ts';
 
@@ -14,12 +15,14 @@ export interface ConversationPlace {
   endpoint: ConversationEndpoint;
   dialect: CallerDialect;
   limitForm: LimitHeaderForm;
+  /** What of the request's meaning stands outside its body, put into it. */
+  readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure;
 }
 
 /** A POST that any model answers, whatever its provider speaks. */
 export function conversationRoute(
   services: Services,
-  { path, endpoint, dialect, limitForm }: ConversationPlace,
+  { path, endpoint, dialect, limitForm, readBody }: ConversationPlace,
 ): Route {
   return {
     method: 'POST',
@@ -37,8 +40,9 @@ export function conversationRoute(
       const idempotencyKey = readIdempotencyKey(exchange.request.headers);
       if (idempotencyKey !== null && typeof idempotencyKey === 'object')
         return caller.refuse(idempotencyKey, admitted.headers);
-      const body = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
-      if (body === null) return;
+      const received = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+      if (received === null) return;
+      const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
       if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
       await runChat(services, {
         requestId: exchange.requestId,

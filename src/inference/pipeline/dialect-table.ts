@@ -9,6 +9,7 @@ const callerDialects: Partial<Record<DialectId, CallerDialect>> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
   'openai-responses': openAiResponses,
+  gemini,
 };
 
 const upstreamDialects: Partial<Record<DialectId, UpstreamDialect>> = {

@@ -1,16 +1,27 @@
-import type { UpstreamDialect } from '../dialect.ts';
+import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
+import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
+import { encodeStream } from './encode-stream.ts';
+import { errorBody, errorFrame } from './error-body.ts';
 import { readError } from './errors.ts';
+import { fold } from './fold.ts';
 import { readInPassing } from './read-in-passing.ts';
+import { readRequest } from './read-request.ts';
 
-/** Google's Gemini API (`generateContent`), as its provider speaks it. */
-export const gemini: UpstreamDialect = {
+/** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
+export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
+  decodeRequest,
+  readRequest,
   encodeRequest,
   withOperatorFields,
   mediaByUrl: 'fetch',
+  encodeStream,
+  fold,
+  errorBody,
+  errorFrame,
   decodeStream,
   decodeWhole,
   readInPassing,

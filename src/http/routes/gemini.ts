@@ -1,0 +1,39 @@
+import { gemini } from '../../inference/dialects/gemini/index.ts';
+import { withPathMembers } from '../../inference/dialects/gemini/path-members.ts';
+import type { Services } from '../../inference/pipeline/services.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { conversationRoute } from './conversation.ts';
+
+/**
+ * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
+ * over any provider. It counts and costs as a chat completion does.
+ */
+export function geminiRoutes(services: Services): Route[] {
+  return versions.map((version) =>
+    conversationRoute(services, {
+      path: `/${version}/models/*`,
+      endpoint: 'chat',
+      dialect: gemini,
+      limitForm: 'openai',
+      readBody: withMethodOfPath,
+    }),
+  );
+}
+
+/** Google's SDKs take the first up to their version 2, the other from 3 on. */
+const versions = ['v1beta', 'v1'] as const;
+
+function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
+  const called = /^(.+):([A-Za-z]+)$/s.exec(exchange.params['*'] ?? '');
+  const [, model, method] = called ?? [];
+  if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
+    const message = 'Of models there are {model}:generateContent and {model}:streamGenerateContent?alt=sse.';
+    return { kind: 'not-found', message };
+  }
+  const stream = method === 'streamGenerateContent';
+  if (stream && new URLSearchParams(exchange.search).get('alt') !== 'sse') {
+    return invalid('alt', "A stream is given as server-sent events alone: add '?alt=sse'.");
+  }
+  return withPathMembers(body, model, stream);
+}

@@ -1,0 +1,145 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { AnswerHead } from '../dialect.ts';
+import { sealSignature } from './seal-signature.ts';
+import { vendor } from './wire.ts';
+
+/** What a caller of this format gets to see of the events, part by part. */
+export interface PartSink {
+  part(choice: number, part: JsonObject): void;
+  /** Once: every choice's reason, in order, and the usage. */
+  end(reasons: readonly (readonly [choice: number, word: string])[], usage: JsonObject): void;
+}
+
+export interface AnswerIdentity {
+  responseId: string;
+  modelVersion: string;
+}
+
+const finishWords = {
+  stop: 'STOP',
+  'stop-sequence': 'STOP',
+  // It has no word for calls.
+  'tool-calls': 'STOP',
+  pause: 'STOP',
+  length: 'MAX_TOKENS',
+  'context-full': 'MAX_TOKENS',
+  'content-filter': 'SAFETY',
+} as const satisfies Record<FinishReason, string>;
+
+interface OpenCall {
+  id: string;
+  name: string;
+  argumentsJson: string;
+  proof: JsonObject;
+}
+
+/** Google gives a call whole, so its pieces wait for its end. */
+export function createAnswerParts(
+  head: AnswerHead,
+  sink: PartSink,
+): { add(event: NeutralEvent): void; identity: AnswerIdentity } {
+  const thoughts = head.echo?.thoughts === 'shown' ? 'shown' : 'hidden';
+  const identity: AnswerIdentity = { responseId: head.fallbackId, modelVersion: head.model };
+  const open = new Map<number, OpenCall>();
+  const reasons = new Map<number, FinishReason>();
+  let usage: Usage | null = null;
+
+  function closeCall(choice: number): void {
+    const call = open.get(choice);
+    if (call === undefined) return;
+    open.delete(choice);
+    const { id, name, proof } = call;
+    sink.part(choice, { functionCall: { id, name, args: argumentsOf(call.argumentsJson) }, ...proof });
+  }
+
+  function say(choice: number, part: JsonObject): void {
+    closeCall(choice);
+    sink.part(choice, part);
+  }
+
+  function proofOf(signature: string | undefined, signer: string | undefined): JsonObject {
+    if (signature === undefined || signer === undefined) return {};
+    return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
+  }
+
+  function add(event: NeutralEvent): void {
+    switch (event.type) {
+      case 'start':
+        identity.responseId = event.id ?? identity.responseId;
+        identity.modelVersion = event.model ?? identity.modelVersion;
+        return;
+      case 'text-delta':
+      case 'refusal-delta':
+        if (event.text !== '') say(event.choice, { text: event.text });
+        return;
+      case 'reasoning-delta':
+        if (event.text !== '' && thoughts === 'shown') say(event.choice, { text: event.text, thought: true });
+        return;
+      case 'reasoning-signature':
+        if (thoughts === 'shown') {
+          say(event.choice, { text: '', thought: true, ...proofOf(event.signature, event.vendor) });
+        }
+        return;
+      case 'tool-call-start':
+        closeCall(event.choice);
+        open.set(event.choice, {
+          id: event.id,
+          name: event.name,
+          argumentsJson: '',
+          proof: proofOf(event.signature, event.vendor),
+        });
+        return;
+      case 'tool-call-delta': {
+        const call = open.get(event.choice);
+        if (call !== undefined) call.argumentsJson += event.argumentsJson;
+        return;
+      }
+      case 'usage':
+        usage = event.usage;
+        return;
+      case 'finish':
+        closeCall(event.choice);
+        reasons.set(event.choice, event.reason);
+        return;
+      case 'end': {
+        if (reasons.size === 0) reasons.set(0, 'stop');
+        const words = [...reasons].sort(([a], [b]) => a - b);
+        sink.end(
+          words.map(([choice, reason]) => [choice, finishWords[reason]] as const),
+          wireUsage(usage),
+        );
+        return;
+      }
+      default:
+        return;
+    }
+  }
+  return { add, identity };
+}
+
+/** What a model wrote is not always an object: then it goes as `{"_raw": text}`, never as an error. */
+function argumentsOf(json: string): JsonObject {
+  if (json.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(json);
+    if (isObject(value)) return value;
+  } catch {
+    // Below.
+  }
+  return { _raw: json };
+}
+
+function wireUsage(usage: Usage | null): JsonObject {
+  const { inputTokens = 0, outputTokens = 0, cachedInputTokens, reasoningTokens } = usage ?? {};
+  const wire: JsonObject = {
+    promptTokenCount: inputTokens,
+    // Thoughts are counted apart here, inside output everywhere else.
+    candidatesTokenCount: Math.max(0, outputTokens - (reasoningTokens ?? 0)),
+    totalTokenCount: inputTokens + outputTokens,
+  };
+  if (reasoningTokens !== undefined) wire.thoughtsTokenCount = reasoningTokens;
+  if (cachedInputTokens !== undefined && cachedInputTokens > 0) wire.cachedContentTokenCount = cachedInputTokens;
+  return wire;
+}

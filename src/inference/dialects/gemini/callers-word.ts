@@ -1,0 +1,25 @@
+/** OpenAI's names of fields, by which encoders tell what they lost or refused, in the words of Google's callers. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'generationConfig.maxOutputTokens'],
+  ['temperature', 'generationConfig.temperature'],
+  ['top_p', 'generationConfig.topP'],
+  ['top_k', 'generationConfig.topK'],
+  ['seed', 'generationConfig.seed'],
+  ['stop', 'generationConfig.stopSequences'],
+  ['n', 'generationConfig.candidateCount'],
+  ['logprobs', 'generationConfig.responseLogprobs'],
+  ['presence_penalty', 'generationConfig.presencePenalty'],
+  ['frequency_penalty', 'generationConfig.frequencyPenalty'],
+  ['reasoning_effort', 'generationConfig.thinkingConfig'],
+  ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
+  ['thinking', 'generationConfig.thinkingConfig'],
+  ['tool_choice', 'toolConfig'],
+  ['parallel_tool_calls', 'toolConfig'],
+]);
+
+export function callersWord(field: string): string {
+  const word = words.get(field);
+  if (word !== undefined) return word;
+  if (field.startsWith('response_format')) return 'generationConfig.responseSchema';
+  return field.replace(/^messages\b/, 'contents').replace(/\.content\[(\d+)\]/, '.parts[$1]');
+}

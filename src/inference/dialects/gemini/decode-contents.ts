@@ -1,0 +1,105 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { unsealSignature } from './seal-signature.ts';
+import { noSignature, stringOr, vendor } from './wire.ts';
+
+/** Checked contents in the neutral form. Calls without an id get one, and their responses find them by name and order. */
+export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[] {
+  /** Ids of calls that wait for their response, by name. */
+  const open = new Map<string, string[]>();
+  let made = 0;
+
+  function callId(call: JsonObject, name: string): string {
+    const id = stringOr(call.id, '') || `call_${made}`;
+    made += 1;
+    open.set(name, [...(open.get(name) ?? []), id]);
+    return id;
+  }
+
+  function answeredId(response: JsonObject, name: string): string {
+    const waiting = open.get(name) ?? [];
+    const id = stringOr(response.id, '') || waiting[0] || '';
+    open.set(
+      name,
+      waiting.filter((one) => one !== id),
+    );
+    return id;
+  }
+
+  function decodePart(part: JsonObject): NeutralPart[] {
+    const proof = proofOf(stringOr(part.thoughtSignature, ''));
+    if (isObject(part.functionCall)) {
+      const name = stringOr(part.functionCall.name, '');
+      const args = isObject(part.functionCall.args) ? JSON.stringify(part.functionCall.args) : '{}';
+      return [{ type: 'tool-call', id: callId(part.functionCall, name), name, argumentsJson: args, ...proof }];
+    }
+    if (isObject(part.functionResponse)) {
+      const name = stringOr(part.functionResponse.name, '');
+      return [toolResult(part.functionResponse, answeredId(part.functionResponse, name))];
+    }
+    if (typeof part.text === 'string') {
+      if (part.thought === true) return [{ type: 'reasoning', text: part.text, vendor, ...proof }];
+      const text: NeutralPart[] = part.text === '' ? [] : [{ type: 'text', text: part.text }];
+      // Off a thought, a proof stands for one that was not shown.
+      return proof.signature === undefined ? text : [{ type: 'reasoning', text: '', vendor, ...proof }, ...text];
+    }
+    if (isObject(part.inlineData)) return [media(part.inlineData)];
+    if (isObject(part.fileData)) return [file(part.fileData)];
+    return [{ type: 'vendor', vendor, block: part }];
+  }
+
+  return contents.map((content): NeutralMessage => {
+    const parts = (content.parts as JsonObject[]).flatMap(decodePart);
+    return { role: content.role === 'model' ? 'assistant' : 'user', parts };
+  });
+}
+
+export function decodeSystem(system: JsonObject | undefined): NeutralMessage[] {
+  const parts = (system?.parts as JsonObject[] | undefined) ?? [];
+  const texts = parts.flatMap((part): NeutralPart[] =>
+    typeof part.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [],
+  );
+  return texts.length === 0 ? [] : [{ role: 'system', parts: texts }];
+}
+
+function proofOf(text: string): { signature?: string; vendor?: string } {
+  if (text === '' || text === noSignature) return {};
+  return unsealSignature(text) ?? { signature: text, vendor };
+}
+
+function toolResult(response: JsonObject, callId: string): NeutralPart {
+  const { output, error, ...others } = isObject(response.response) ? response.response : {};
+  const alone = Object.keys(others).length === 0;
+  const isError = alone && error !== undefined && output === undefined;
+  const said = isError ? error : alone && output !== undefined ? output : response.response;
+  const text = typeof said === 'string' ? said : JSON.stringify(said ?? {});
+  const nested = Array.isArray(response.parts) ? response.parts : [];
+  const pictures = nested.flatMap((part) =>
+    isObject(part) && isObject(part.inlineData) ? [media(part.inlineData)] : [],
+  );
+  return { type: 'tool-result', callId, parts: [{ type: 'text', text }, ...pictures], isError };
+}
+
+function media(blob: JsonObject): NeutralPart {
+  const mediaType = stringOr(blob.mimeType, '').toLowerCase();
+  // Google's clients also write base64 with - and _.
+  const base64 = stringOr(blob.data, '').replaceAll('-', '+').replaceAll('_', '/');
+  if (mediaType.startsWith('audio/')) return { type: 'audio', format: audioFormat(mediaType), base64 };
+  const source: MediaSource = { kind: 'base64', mediaType, base64 };
+  return mediaType.startsWith('image/') ? { type: 'image', source } : { type: 'document', source };
+}
+
+function audioFormat(mediaType: string): string {
+  const format = mediaType.slice('audio/'.length);
+  return format === 'mpeg' ? 'mp3' : format === 'x-wav' ? 'wav' : format;
+}
+
+function file(data: JsonObject): NeutralPart {
+  const uri = stringOr(data.fileUri, '');
+  const source: MediaSource = uri.startsWith('https://generativelanguage.googleapis.com/')
+    ? { kind: 'file-id', fileId: uri }
+    : /^https?:/.test(uri)
+      ? { kind: 'url', url: uri }
+      : { kind: 'file-id', fileId: uri };
+  return stringOr(data.mimeType, '').startsWith('image/') ? { type: 'image', source } : { type: 'document', source };
+}

@@ -1,0 +1,22 @@
+/** As `withPathMembers` writes them. */
+const written = /^\{"model":"(?:[^"\\]|\\.)*","stream":(?:true|false),?/;
+const writtenCharsMax = 4_096;
+
+/**
+ * A body with what Google has in the path as its first members, so that it can be read as any other is. What is no
+ * object goes as it came, to be refused by whoever parses it.
+ */
+export function withPathMembers(raw: Buffer, model: string, stream: boolean): Buffer {
+  const brace = /^\s*\{/.exec(raw.subarray(0, 64).toString('latin1'));
+  if (brace === null) return raw;
+  const rest = raw.subarray(brace[0].length);
+  const empty = /^\s*\}/.test(rest.subarray(0, 64).toString('latin1'));
+  const members = `{"model":${JSON.stringify(model.toWellFormed())},"stream":${stream}${empty ? '' : ','}`;
+  return Buffer.concat([Buffer.from(members), rest]);
+}
+
+/** The caller's own bytes again; null when they do not begin as written here. */
+export function withoutPathMembers(raw: Buffer): Buffer | null {
+  const members = written.exec(raw.subarray(0, writtenCharsMax).toString('latin1'));
+  return members === null ? null : Buffer.concat([Buffer.from('{'), raw.subarray(members[0].length)]);
+}

@@ -1,0 +1,102 @@
+import { invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { CallerRequest, Result } from '../dialect.ts';
+import { callersWord } from './callers-word.ts';
+import { checkRequest } from './check-request.ts';
+import { toNeutral } from './decode-request.ts';
+import { forwardBody } from './forward-body.ts';
+import { stringOr } from './wire.ts';
+
+/**
+ * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. `model` and
+ * `stream` stand in it by the route's doing (`withPathMembers`).
+ */
+export function readRequest(raw: Buffer, body: JsonObject): Result<CallerRequest> {
+  const checked = checkRequest(body);
+  if (!checked.ok) return checked;
+  const config = isObject(body.generationConfig) ? body.generationConfig : {};
+  const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
+  const serverTool = firstServerTool(body.tools);
+  return {
+    ok: true,
+    value: {
+      model: stringOr(body.model, ''),
+      stream: body.stream === true,
+      includeUsage: true,
+      n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
+      seed: typeof config.seed === 'number' ? config.seed : null,
+      needs: needsOf(body, config, raw.length),
+      user: null,
+      fallbackModels: [],
+      conversationStart: conversationStart(body),
+      echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
+      wordFor: callersWord,
+      ...(serverTool !== null && {
+        nativeOnly: invalid(
+          serverTool,
+          `'${serverTool}' is run by Google alone, and no such target of this model is left.`,
+        ),
+      }),
+      neutral: () => toNeutral(body),
+      forward: (target) => forwardBody(raw, body, target),
+    },
+  };
+}
+
+/** Search, code execution…: what Google runs itself. */
+function firstServerTool(tools: JsonValue | undefined): string | null {
+  if (!Array.isArray(tools)) return null;
+  for (const [i, tool] of tools.entries()) {
+    const name = isObject(tool) ? Object.keys(tool).find((key) => key !== 'functionDeclarations') : undefined;
+    if (name !== undefined) return `tools[${i}].${name}`;
+  }
+  return null;
+}
+
+function needsOf(body: JsonObject, config: JsonObject, bodyBytes: number): RequestNeeds {
+  const needs: RequestNeeds = {
+    vision: false,
+    audioIn: false,
+    tools:
+      Array.isArray(body.tools) &&
+      body.tools.some((tool) => isObject(tool) && Array.isArray(tool.functionDeclarations)),
+    logprobs: config.responseLogprobs === true,
+    jsonSchema: config.responseSchema !== undefined || config.responseJsonSchema !== undefined,
+    reasoning: isObject(config.thinkingConfig) && config.thinkingConfig.thinkingBudget !== 0,
+    n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
+    stream: body.stream === true,
+    inputTokensEstimate: 0,
+    maxOutputTokens: typeof config.maxOutputTokens === 'number' ? config.maxOutputTokens : null,
+  };
+  let mediaBytes = 0;
+  for (const part of partsOf(body)) {
+    const blob = isObject(part.inlineData) ? part.inlineData : isObject(part.fileData) ? part.fileData : null;
+    if (blob === null) continue;
+    mediaBytes += stringOr(blob.data, '').length;
+    const mediaType = stringOr(blob.mimeType, '');
+    if (mediaType.startsWith('image/')) needs.vision = true;
+    else if (mediaType.startsWith('audio/')) needs.audioIn = true;
+  }
+  needs.inputTokensEstimate = estimatedTokens(Math.max(0, bodyBytes - mediaBytes));
+  return needs;
+}
+
+function* partsOf(body: JsonObject): Generator<JsonObject> {
+  for (const content of body.contents as JsonObject[]) yield* content.parts as JsonObject[];
+}
+
+const startCharsMax = 1_024;
+
+/** The instructions and the contents up to the first of the user, which every later turn of the conversation repeats. */
+function conversationStart(body: JsonObject): string {
+  let start = '';
+  const system = isObject(body.systemInstruction) ? (body.systemInstruction.parts as JsonObject[]) : [];
+  for (const part of system) start += stringOr(part.text, '').slice(0, startCharsMax);
+  for (const { role, parts } of body.contents as JsonObject[]) {
+    for (const part of parts as JsonObject[]) start += stringOr(part.text, '').slice(0, startCharsMax);
+    if (role !== 'model' || start.length >= startCharsMax) break;
+  }
+  return start.slice(0, startCharsMax);
+}

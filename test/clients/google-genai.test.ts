@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { after, type TestContext, test } from 'node:test';
+import { ApiError, type Content, type FunctionDeclaration, GoogleGenAI, ThinkingLevel, Type } from '@google/genai';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Google's own SDK at /v1beta, over a provider of each dialect; over Google's own the bytes pass through. */
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const models = { chat: 'openai/mock/ok', claude: 'claude/claude-sonnet-4-5', google: 'google/gemini-3-pro' };
+const gateway = await startGateway(
+  { after: after as TestContext['after'] },
+  {
+    providers: {
+      openai: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a', dialects: ['openai-chat'] },
+      claude: { type: 'anthropic', base_url: `${upstream.url}/v1`, api_key: 'b' },
+      google: { type: 'gemini', base_url: upstream.url, api_key: 'c' },
+    },
+    models: {
+      ...Object.fromEntries(Object.entries(models).map(([alias, target]) => [alias, { targets: [target] }])),
+      'mock/*': { targets: ['openai/mock/*'] },
+    },
+  },
+);
+const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } });
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+const functionDeclarations: FunctionDeclaration[] = [
+  { name: 'get_weather', description: 'W.', parametersJsonSchema: schema },
+  { name: 'get_time', parameters: { type: Type.OBJECT, properties: { city: { type: Type.STRING, nullable: true } } } },
+];
+const lastBody = () => upstream.requests().at(-1)!.body as Record<string, unknown>;
+
+for (const model of Object.keys(models)) {
+  test(`${model}: a whole answer with instructions, thoughts and usage`, async () => {
+    const answer = await google.models.generateContent({
+      model,
+      contents: 'hello there',
+      config: {
+        systemInstruction: 'Be brief.',
+        maxOutputTokens: 4_000,
+        thinkingConfig: { includeThoughts: true, thinkingLevel: ThinkingLevel.LOW },
+      },
+    });
+    assert.match(answer.text ?? '', /hello there/);
+    assert.equal(answer.candidates![0]!.finishReason, 'STOP');
+    const usage = answer.usageMetadata!;
+    const { promptTokenCount = 0, candidatesTokenCount = 0, thoughtsTokenCount = 0 } = usage;
+    assert.ok(promptTokenCount > 0 && candidatesTokenCount > 0);
+    assert.equal(usage.totalTokenCount, promptTokenCount + candidatesTokenCount + thoughtsTokenCount);
+    assert.ok(answer.responseId && answer.modelVersion);
+    if (model !== 'chat') assert.ok(answer.candidates![0]!.content!.parts!.some((part) => part.thought));
+  });
+
+  test(`${model}: a stream says the same as the whole answer`, async () => {
+    const request = { model, contents: 'count to three' };
+    const stream = await google.models.generateContentStream(request);
+    let text = '';
+    let chunks = 0;
+    let reason: string | undefined;
+    for await (const chunk of stream) {
+      chunks += 1;
+      text += chunk.text ?? '';
+      reason = chunk.candidates?.[0]?.finishReason ?? reason;
+    }
+    assert.ok(chunks > 1);
+    assert.equal(reason, 'STOP');
+    assert.equal(text, (await google.models.generateContent(request)).text);
+  });
+
+  for (const form of ['whole', 'streamed'] as const) {
+    test(`AC-06 AC-16 ${model}: parallel calls go round, ${form}`, async () => {
+      const config = {
+        tools: [{ functionDeclarations }],
+        maxOutputTokens: 4_000,
+        ...(model === 'claude' && { thinkingConfig: { includeThoughts: true, thinkingBudget: 2_000 } }),
+      };
+      const ask = async (contents: Content[]): Promise<Content> => {
+        if (form === 'whole') {
+          return (await google.models.generateContent({ model, contents, config })).candidates![0]!.content!;
+        }
+        const parts = [];
+        for await (const chunk of await google.models.generateContentStream({ model, contents, config })) {
+          parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
+        }
+        return { role: 'model', parts };
+      };
+      const question: Content = { role: 'user', parts: [{ text: 'call get_weather and call get_time' }] };
+      const first = await ask([question]);
+      const calls = first.parts!.flatMap((part) => part.functionCall ?? []);
+      assert.deepEqual(
+        calls.map(({ name }) => name),
+        ['get_weather', 'get_time'],
+      );
+      assert.ok(calls.every(({ id, args }) => id !== undefined && typeof args === 'object'));
+      const responses = calls.map(({ id, name }) => ({
+        functionResponse: { id: id!, name: name!, response: { output: '21' } },
+      }));
+      const second = await ask([question, first, { role: 'user', parts: responses }]);
+      assert.ok(second.parts!.some((part) => part.text));
+      if (model === 'claude') {
+        // The signed thought stands before the calls again, as Anthropic demands.
+        const [, turn] = lastBody().messages as { content: { type: string; signature?: string }[] }[];
+        assert.deepEqual([turn!.content[0]!.type, turn!.content[0]!.signature], ['thinking', 'c2ltdWxhdGVk']);
+      }
+    });
+  }
+}
+
+test('structured output by Google’s schema reaches another dialect as JSON Schema', async () => {
+  const answer = await google.models.generateContent({
+    model: 'chat',
+    contents: 'Where?',
+    config: {
+      responseMimeType: 'application/json',
+      responseSchema: {
+        type: Type.OBJECT,
+        properties: { city: { type: Type.STRING }, n: { type: Type.INTEGER, nullable: true } },
+        required: ['city'],
+      },
+    },
+  });
+  assert.equal(typeof JSON.parse(answer.text!).city, 'string');
+  assert.deepEqual(lastBody().response_format, {
+    type: 'json_schema',
+    json_schema: {
+      name: 'response',
+      schema: {
+        type: 'object',
+        properties: { city: { type: 'string' }, n: { type: ['integer', 'null'] } },
+        required: ['city'],
+      },
+    },
+  });
+});
+
+test('a picture goes along, and several candidates come back', async () => {
+  const answer = await google.models.generateContent({
+    model: 'chat',
+    contents: [
+      { role: 'user', parts: [{ text: 'What?' }, { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgo=' } }] },
+    ],
+    config: { candidateCount: 2 },
+  });
+  assert.equal(answer.candidates!.length, 2);
+  const [message] = lastBody().messages as { content: { image_url?: { url: string } }[] }[];
+  assert.equal(message!.content[1]!.image_url!.url, 'data:image/png;base64,iVBORw0KGgo=');
+});
+
+test('over Google’s own format the bytes pass, unknown fields and all', async () => {
+  const raw = '{ "contents": [{"parts":[{"text":"hi é"}]}] , "labels": {"a": 1.0}, "newThing": [1e2] }';
+  const response = await gateway.fetch('/v1beta/models/google:generateContent', {
+    method: 'POST',
+    body: raw,
+    headers: { 'content-type': 'application/json' },
+  });
+  assert.equal(response.status, 200);
+  const sent = upstream.requests().at(-1)!;
+  assert.equal(sent.path, '/v1beta/models/gemini-3-pro:generateContent');
+  assert.deepEqual(sent.body, JSON.parse(raw));
+  assert.equal(Number(sent.headers['content-length']), Buffer.byteLength(raw));
+});
+
+test('what only Google runs is refused for others, naming it', async () => {
+  const search = google.models.generateContent({
+    model: 'chat',
+    contents: 'x',
+    config: { tools: [{ googleSearch: {} }] },
+  });
+  await assert.rejects(search, refusedWith(400, /tools\[0\]\.googleSearch/));
+});
+
+const refusedWith = (status: number, message: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ApiError, String(error));
+  assert.equal(error.status, status);
+  assert.match(error.message, message);
+  return true;
+};
+
+test('errors are Google’s, with the message and the status', async () => {
+  const stranger = new GoogleGenAI({ apiKey: 'AIza-not-ours', httpOptions: { baseUrl: gateway.url } });
+  await assert.rejects(
+    stranger.models.generateContent({ model: 'chat', contents: 'x' }),
+    refusedWith(401, /UNAUTHENTICATED/),
+  );
+  await assert.rejects(
+    google.models.generateContent({ model: 'nope', contents: 'x' }),
+    refusedWith(404, /nope.*NOT_FOUND/s),
+  );
+  const hot = google.models.generateContent({ model: 'chat', contents: 'x', config: { temperature: 9 } });
+  await assert.rejects(hot, refusedWith(400, /generationConfig\.temperature/));
+  const failing = google.models.generateContent({ model: 'mock/status=503', contents: 'x' });
+  await assert.rejects(failing, refusedWith(502, /UNAVAILABLE/));
+});
+
+test('a stream that is cut ends in an error, never with a finishReason', async () => {
+  for (const fault of ['eof', 'error=2']) {
+    const response = await gateway.fetch(`/v1beta/models/mock/${fault}:streamGenerateContent?alt=sse`, {
+      json: { contents: [{ parts: [{ text: 'say a few words' }] }] },
+    });
+    const text = await response.text();
+    assert.match(text, /"error":\{"code":502/, fault);
+    assert.doesNotMatch(text, /finishReason/, fault);
+  }
+});
+
+test('bad paths and bodies are 400 or 404, never 500', async () => {
+  const contents = [{ parts: [{ text: 'x' }] }];
+  for (const [path, json, status] of [
+    ['chat:countThings', { contents }, 404],
+    ['chat', { contents }, 404],
+    ['chat:streamGenerateContent', { contents }, 400],
+    ['chat:generateContent', {}, 400],
+    ['chat:generateContent', { contents: [] }, 400],
+    ['chat:generateContent', { contents, model: 'other' }, 400],
+    ['chat:generateContent', { contents: [{ parts: [{ functionResponse: { name: 'f', response: {} } }] }] }, 400],
+    ['chat:generateContent', [1], 400],
+  ] as const) {
+    const response = await gateway.fetch(`/v1beta/models/${path}`, { json });
+    assert.equal(response.status, status, `${path} ${JSON.stringify(json)}: ${await response.text()}`);
+  }
+});
