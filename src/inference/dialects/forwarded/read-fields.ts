@@ -2,8 +2,9 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
-import { asFailure, complain } from '../openai-chat/complaint.ts';
+import { asFailure, complain, within } from '../openai-chat/complaint.ts';
 import { userOf } from '../openai-chat/decode-request.ts';
+import { stringOf } from '../openai-chat/field-rules.ts';
 import { prepareForTarget } from '../openai-chat/prepare-for-target.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 
@@ -26,7 +27,10 @@ export function faultOf(body: JsonObject, defaultModel: string | null): Failure 
     if (defaultModel === null) {
       return asFailure(complain('model', undefined, 'the name of a model (GET /v1/models lists them)'));
     }
-  } else if (typeof model !== 'string') return asFailure(complain('model', model, 'a string'));
+  } else {
+    const wrong = modelName(model);
+    if (wrong !== null) return asFailure(within('model', wrong));
+  }
   if (typeof user === 'string' && user.length > userCharsMax) {
     return asFailure(complain('user', user, `a string of at most ${userCharsMax} characters`));
   }
@@ -34,6 +38,7 @@ export function faultOf(body: JsonObject, defaultModel: string | null): Failure 
 }
 
 const userCharsMax = 256;
+const modelName = stringOf(1, 256);
 
 export function forwardedRequest(
   raw: Buffer,
