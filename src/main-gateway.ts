@@ -6,6 +6,7 @@ import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
 import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
+import { forwardedRoutes } from './http/routes/forwarded.ts';
 import { geminiRoutes } from './http/routes/gemini.ts';
 import { messagesRoutes } from './http/routes/messages.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
@@ -203,6 +204,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     chatRoute(services),
     ...messagesRoutes(services),
     ...responsesRoutes(services),
+    ...forwardedRoutes(services),
     ...geminiRoutes(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),
