@@ -45,7 +45,7 @@ export const chatCaller: CallerFormat = {
     }
     if (ask.stop) body.stop = ask.stop;
     if (ask.maxTokens) body.max_tokens = ask.maxTokens;
-    return body;
+    return { ...body, ...ask.beside };
   },
   whole(body) {
     const completion = body as unknown as Completion;
@@ -61,16 +61,24 @@ export const chatCaller: CallerFormat = {
 };
 
 function messagesOf(ask: Ask): JsonObject[] {
-  const content =
-    ask.picture === undefined
-      ? ask.say
-      : [
-          { type: 'text', text: ask.say },
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${ask.picture}` } },
-        ];
+  const { picture, document } = ask;
+  const parts: JsonObject[] = [{ type: 'text', text: ask.say }];
+  if (picture !== undefined) {
+    const url = picture.startsWith('http') ? picture : `data:image/png;base64,${picture}`;
+    parts.push({ type: 'image_url', image_url: { url } });
+  }
+  if (document !== undefined) {
+    const file = { filename: 'paper.pdf', file_data: `data:application/pdf;base64,${document}` };
+    parts.push({ type: 'file', file });
+  }
   const results =
     ask.answered?.results.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text })) ?? [];
-  return [{ role: 'user', content }, ...(ask.answered?.turn ?? []), ...results];
+  return [
+    ...(ask.system === undefined ? [] : [{ role: 'system', content: ask.system }]),
+    { role: 'user', content: parts.length > 1 ? parts : ask.say },
+    ...(ask.answered?.turn ?? []),
+    ...results,
+  ];
 }
 
 function seenOf(message: Message, finish: string | null, usage: Usage | null): Seen {
@@ -125,7 +133,7 @@ function readStream(events: readonly ServerEvent[]): ReturnType<CallerFormat['st
     }
     assert.equal(chunk.object, 'chat.completion.chunk');
     if (chunk.usage) usage = chunk.usage;
-    const choice = chunk.choices[0];
+    const choice = chunk.choices.find(({ index }) => index === 0);
     if (choice === undefined) continue;
     const { delta = {} } = choice;
     if (message.role === undefined) assert.equal(delta.role, 'assistant', 'the first chunk has the role');

@@ -33,7 +33,8 @@ export const messagesCaller: CallerFormat = {
     if (ask.think) body.thinking = { type: 'enabled', budget_tokens: 1_024 };
     if (ask.schema) body.output_config = { format: { type: 'json_schema', schema: ask.schema } };
     if (ask.stop) body.stop_sequences = [ask.stop];
-    return body;
+    if (ask.system) body.system = ask.system;
+    return { ...body, ...ask.beside };
   },
   whole: (body) => seenOf(body as unknown as Message),
   errorOf(body) {
@@ -46,12 +47,18 @@ export const messagesCaller: CallerFormat = {
 };
 
 function messagesOf(ask: Ask): JsonObject[] {
-  const content = [
-    ...(ask.picture === undefined
-      ? []
-      : [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: ask.picture } }]),
-    { type: 'text', text: ask.say },
-  ];
+  const { picture, document } = ask;
+  const content: JsonObject[] = [];
+  if (picture !== undefined) {
+    const source = picture.startsWith('http')
+      ? { type: 'url', url: picture }
+      : { type: 'base64', media_type: 'image/png', data: picture };
+    content.push({ type: 'image', source });
+  }
+  if (document !== undefined) {
+    content.push({ type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: document } });
+  }
+  content.push({ type: 'text', text: ask.say });
   const results = ask.answered?.results.map(({ id, text }) => ({
     type: 'tool_result',
     tool_use_id: id,

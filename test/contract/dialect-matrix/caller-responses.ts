@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../src/kernel/json.ts';
-import type { Ask, CallerFormat, ServerEvent } from './formats.ts';
+import type { Ask, CallerFormat, Seen, ServerEvent } from './formats.ts';
 
 type Item =
   | { type: 'message'; role: string; content: { type: string; text: string; refusal?: string }[] }
   | { type: 'reasoning'; summary: { text: string }[]; content?: { text: string }[] | null }
-  | { type: 'function_call'; call_id: string; name: string; arguments: string };
+  | { type: 'function_call'; call_id: string; name: string; arguments: string }
+  | { type: 'custom_tool_call'; call_id: string; name: string; input: string };
 interface Usage {
   input_tokens: number;
   input_tokens_details: { cached_tokens: number };
@@ -34,7 +35,8 @@ export const responsesCaller: CallerFormat = {
     if (ask.think) body.include = ['reasoning.encrypted_content'];
     if (ask.schema) body.text = { format: { type: 'json_schema', name: 'place', strict: true, schema: ask.schema } };
     if (ask.maxTokens) body.max_output_tokens = ask.maxTokens;
-    return body;
+    if (ask.system) body.instructions = ask.system;
+    return { ...body, ...ask.beside };
   },
   whole(body) {
     const answer = body as unknown as Answer;
@@ -46,9 +48,7 @@ export const responsesCaller: CallerFormat = {
         .map((item) => (item.type === 'message' ? item.content.map((part) => part.text).join('') : ''))
         .join(''),
       thinking: output.map(thoughtOf).join(''),
-      calls: output.flatMap((item) =>
-        item.type === 'function_call' ? [{ id: item.call_id, name: item.name, argumentsJson: item.arguments }] : [],
-      ),
+      calls: output.flatMap(callsOf),
       order: output.flatMap((item) => {
         assert.ok(item.type in kinds, `unexpected item ${item.type}`);
         // An item may hold nothing but what the provider wants back.
@@ -72,7 +72,12 @@ export const responsesCaller: CallerFormat = {
   stream: readStream,
 };
 
-const kinds = { message: 'text', reasoning: 'thinking', function_call: 'call' } as const;
+const kinds = { message: 'text', reasoning: 'thinking', function_call: 'call', custom_tool_call: 'call' } as const;
+
+function callsOf(item: Item): Seen['calls'] {
+  if (item.type === 'custom_tool_call') return [{ id: item.call_id, name: item.name, argumentsJson: item.input }];
+  return item.type === 'function_call' ? [{ id: item.call_id, name: item.name, argumentsJson: item.arguments }] : [];
+}
 
 function thoughtOf(item: Item): string {
   if (item.type !== 'reasoning') return '';
@@ -80,15 +85,25 @@ function thoughtOf(item: Item): string {
 }
 
 function inputOf(ask: Ask): JsonObject[] {
+  const { picture, document, answered } = ask;
   const content: JsonObject[] = [{ type: 'input_text', text: ask.say }];
-  if (ask.picture !== undefined) {
-    content.push({ type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${ask.picture}` });
+  if (picture !== undefined) {
+    const url = picture.startsWith('http') ? picture : `data:image/png;base64,${picture}`;
+    content.push({ type: 'input_image', detail: 'auto', image_url: url });
   }
-  const results =
-    ask.answered?.results.map(({ id, text }) => ({ type: 'function_call_output', call_id: id, output: text })) ?? [];
-  return [{ type: 'message', role: 'user', content }, ...(ask.answered?.turn ?? []), ...results];
+  if (document !== undefined) {
+    const fileData = `data:application/pdf;base64,${document}`;
+    content.push({ type: 'input_file', filename: 'paper.pdf', file_data: fileData });
+  }
+  const { turn = [], results = [] } = answered ?? {};
+  const outputs = results.map(({ id, text }) => {
+    const call = turn.find((item) => item.call_id === id);
+    return { type: `${String(call?.type)}_output`, call_id: id, output: text };
+  });
+  return [{ type: 'message', role: 'user', content }, ...turn, ...outputs];
 }
 
+const callDeltas = ['response.function_call_arguments.delta', 'response.custom_tool_call_input.delta'];
 const terminals = ['response.completed', 'response.incomplete', 'response.failed'];
 
 function readStream(events: readonly ServerEvent[]): ReturnType<CallerFormat['stream']> {
@@ -108,7 +123,7 @@ function readStream(events: readonly ServerEvent[]): ReturnType<CallerFormat['st
     } else if (event === 'response.output_item.done') items[frame.output_index as number] = frame.item as JsonObject;
     else if (event === 'response.output_text.delta') text += frame.delta as string;
     else if (/^response\.reasoning(_summary)?_text\.delta$/.test(event)) thinking += frame.delta as string;
-    else if (event === 'response.function_call_arguments.delta') callArguments += frame.delta as string;
+    else if (callDeltas.includes(event)) callArguments += frame.delta as string;
     if (!terminals.includes(event) && event !== 'error') continue;
     assert.equal(at, events.length - 1, `nothing follows ${event}`);
     const response = frame.response as unknown as Answer & JsonObject;

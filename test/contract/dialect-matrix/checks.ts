@@ -1,40 +1,12 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '../../../src/kernel/json.ts';
-import type { Ask, CallerId, Seen, Tool } from './formats.ts';
-import type { Exchange, Rig } from './rig.ts';
+import type { FeatureId } from './features.ts';
+import { fieldChecks } from './field-checks.ts';
+import type { CallerId, Tool } from './formats.ts';
+import { type Check, noSecrets, type Place, seenIn } from './place.ts';
+import { picture } from './rig.ts';
+import { stopWords } from './stop-words.ts';
 import { upstreamFormats } from './upstreams.ts';
-import type { Cell, FeatureId, Verdict } from './verdicts.ts';
-
-/** One cell while it is checked. */
-export interface Place extends Cell {
-  rig: Rig;
-  verdict: Verdict;
-  /** Asks over a provider that is well. */
-  ask(ask: Ask, spec?: string): Promise<Exchange>;
-  /** A provider that nobody else calls, for one that fails. */
-  another(): (ask: Ask, spec: string) => Promise<Exchange>;
-}
-
-type Check = (place: Place) => Promise<void>;
-
-/** Design §9 in the callers' own words. */
-const stopWords = {
-  'openai-chat': { stop: 'stop', length: 'length', string: 'stop', calls: 'tool_calls', filter: 'content_filter' },
-  'anthropic-messages': {
-    stop: 'end_turn',
-    length: 'max_tokens',
-    string: 'stop_sequence',
-    calls: 'tool_use',
-    filter: 'refusal',
-  },
-  'openai-responses': {
-    stop: 'completed',
-    length: 'incomplete: max_output_tokens',
-    string: 'completed',
-    calls: 'completed',
-    filter: 'incomplete: content_filter',
-  },
-} as const satisfies Record<CallerId, Record<string, string>>;
 
 const weather: Tool = {
   name: 'get_weather',
@@ -55,19 +27,18 @@ const place: JsonObject = {
   required: ['name', 'people'],
   additionalProperties: false,
 };
-// One red pixel.
-const picture = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
-
-function seenIn({ seen, status, text, clean }: Exchange): Seen {
-  assert.deepEqual([status, clean], [200, true], text);
-  return seen!;
-}
 
 export const checks: Readonly<Record<FeatureId, Check>> = {
   async text({ ask, caller }) {
     const seen = seenIn(await ask({ say: 'Hello, Zoë — 你好' }));
     assert.equal(seen.text, 'Mock answer to: Hello, Zoë — 你好');
     assert.deepEqual([seen.order, seen.stop, seen.stopSequence], [['text'], stopWords[caller].stop, null]);
+  },
+
+  async system({ ask, upstream }) {
+    const exchange = await ask({ system: 'Answer in one word.', say: 'Hello' });
+    assert.equal(seenIn(exchange).text, 'Mock answer to: Hello');
+    assert.match(JSON.stringify(upstreamFormats[upstream].systemIn(exchange.sent!)), /Answer in one word\./);
   },
 
   tools: ({ ask, caller }) => toolTurns(ask, caller, [weather]),
@@ -85,6 +56,20 @@ export const checks: Readonly<Record<FeatureId, Check>> = {
     seenIn(exchange);
     const arrived = String(upstreamFormats[upstream].pictureIn(exchange.sent!));
     assert.equal(arrived.replace('data:image/png;base64,', ''), picture);
+  },
+
+  async 'images-by-url'({ ask, rig, upstream, verdict }) {
+    const exchange = await ask({ say: 'What is this?', picture: rig.pictureUrl });
+    seenIn(exchange);
+    const arrived = upstreamFormats[upstream].pictureIn(exchange.sent!);
+    assert.equal(arrived, verdict.kind === 'differs' ? picture : rig.pictureUrl);
+  },
+
+  async documents({ ask, upstream }) {
+    const exchange = await ask({ say: 'What is this?', document: 'JVBERi0xLjQK' });
+    seenIn(exchange);
+    const arrived = String(upstreamFormats[upstream].documentIn(exchange.sent!));
+    assert.equal(arrived.replace('data:application/pdf;base64,', ''), 'JVBERi0xLjQK');
   },
 
   async thinking({ ask, caller }) {
@@ -140,6 +125,7 @@ export const checks: Readonly<Record<FeatureId, Check>> = {
     assert.equal(seen.stop, stopWords[caller].filter);
   },
 
+  ...fieldChecks,
   usage: checkUsage,
   errors: checkErrors,
 
@@ -249,8 +235,4 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   const wrongKey = await another()(ask, 'echo-auth');
   assert.deepEqual([wrongKey.status, wrongKey.error!.type], [502, 'upstream_error']);
   for (const exchange of [refused, long, busy, limited, cooling, wrongKey]) noSecrets(exchange);
-}
-
-function noSecrets({ text }: Exchange): void {
-  assert.doesNotMatch(text, /upstream-secret|127\.0\.0\.1/);
 }

@@ -12,8 +12,11 @@ export type Delivery = (typeof deliveries)[number];
 /** What a caller wants, whichever format it writes. */
 export interface Ask {
   say: string;
-  /** A PNG, base64. */
+  system?: string;
+  /** A PNG: base64, or a URL. */
   picture?: string;
+  /** A PDF, base64. */
+  document?: string;
   tools?: readonly Tool[];
   /** At most one call an answer. */
   oneCall?: true;
@@ -24,6 +27,8 @@ export interface Ask {
   maxTokens?: number;
   /** Chat streams tell usage only then. */
   usage?: true;
+  /** Members of the body that this format alone has. */
+  beside?: JsonObject;
   /** The turn that was answered, and what its calls gave: the conversation goes on. */
   answered?: { turn: readonly JsonObject[]; results: readonly CallResult[] };
 }

@@ -1,5 +1,8 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { after, type TestContext } from 'node:test';
 import type { JsonObject } from '../../../src/kernel/json.ts';
+import { cert, key, trustLoopbackCertificate } from '../../loopback-certificate.ts';
 import { startGateway, type TestGateway } from '../../start-gateway.ts';
 import { startUpstream, type Upstream } from '../../start-upstream.ts';
 import { chatCaller } from './caller-chat.ts';
@@ -15,16 +18,13 @@ import {
   upstreamIds,
 } from './formats.ts';
 import { serverEvents } from './server-events.ts';
-import { upstreamFormats } from './upstreams.ts';
+import { aliasOf, type Twin, upstreamFormats } from './upstreams.ts';
 
 export const callerFormats: Readonly<Record<CallerId, CallerFormat>> = {
   'openai-chat': chatCaller,
   'anthropic-messages': messagesCaller,
   'openai-responses': responsesCaller,
 };
-
-/** Which of a provider's twins is called: failures of one close no way to the others. */
-export type Twin = number | 'healthy';
 
 export interface Exchange extends Heard {
   /** What reached the upstream; null when nothing did. */
@@ -40,6 +40,8 @@ export interface Exchange extends Heard {
 export interface Rig {
   gateway: TestGateway;
   upstreams: Readonly<Record<UpstreamId, Upstream>>;
+  /** Where `picture` is to be had. */
+  pictureUrl: string;
   /** A twin that nobody has called. */
   fresh(upstream: UpstreamId): Twin;
   ask(way: Way, ask: Ask, spec: string): Promise<Exchange>;
@@ -60,12 +62,17 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
   const models: Record<string, unknown> = {};
   for (const id of upstreamIds) {
     const { provider, model } = upstreamFormats[id];
-    for (const twin of ['healthy', ...Array(twinsPerUpstream).keys()]) {
-      providers[`${id}-${twin}`] = provider(upstreams[id].url);
-      models[`${id}-${twin}`] = { targets: [{ provider: `${id}-${twin}`, model }], attempts: 1 };
+    for (const twin of ['well', ...Array(twinsPerUpstream).keys()] as const) {
+      const alias = aliasOf(id, twin);
+      providers[alias] = provider(upstreams[id].url);
+      models[alias] = { targets: [{ provider: alias, model }], attempts: 1 };
     }
   }
-  const gateway = await startGateway({ after: after as TestContext['after'] }, { providers, models });
+  const pictures = await servePicture();
+  const gateway = await startGateway(
+    { after: after as TestContext['after'] },
+    { providers, models, fetch: { allow_private: [pictures.host] } },
+  );
   after(() => Promise.all(upstreamIds.map((id) => upstreams[id].close())));
   await gateway.modelsKnown;
 
@@ -73,6 +80,7 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
   return {
     gateway,
     upstreams,
+    pictureUrl: `https://${pictures.host}/red.png`,
     fresh(upstream) {
       const next = used.get(upstream) ?? 0;
       if (next >= twinsPerUpstream) throw new Error(`more failures over ${upstream} than twins of it`);
@@ -84,7 +92,7 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
       mock.clear();
       mock.script('*', [spec]);
       const format = callerFormats[caller];
-      const json = format.body(`${upstream}-${twin}`, ask, delivery);
+      const json = format.body(aliasOf(upstream, twin), ask, delivery);
       const response = await gateway.fetch(format.path, { json });
       const text = await response.text();
       const request = mock.requests().at(-1);
@@ -97,6 +105,24 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
       };
     },
   };
+}
+
+// One red pixel.
+export const picture =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==';
+
+async function servePicture(): Promise<{ host: string }> {
+  trustLoopbackCertificate();
+  const server = createServer({ key, cert }, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'image/png' });
+    response.end(Buffer.from(picture, 'base64'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 function heard(format: CallerFormat, response: Response, text: string): Heard {

@@ -1,14 +1,25 @@
 import type { JsonObject } from '../../../src/kernel/json.ts';
 import type { UpstreamId } from './formats.ts';
 
+/** Which of a format's providers is called: failures of one close no way to the others. */
+export type Twin = number | 'well';
+
+export function aliasOf(upstream: UpstreamId, twin: Twin): string {
+  return `${upstream}-${twin}`;
+}
+
 /** A provider format as the mock upstream speaks it: where its requests hold things, how its providers fail. */
 export interface UpstreamFormat {
   id: UpstreamId;
   /** Type of provider, base URL and dialect in the configuration. */
   provider(url: string): Record<string, unknown>;
   model: string;
-  /** A picture in the format's own place: `data:` URL or base64; null when there is none. */
+  /** A picture in the format's own place: a URL or base64. */
   pictureIn(body: JsonObject): unknown;
+  /** The same for a PDF. */
+  documentIn(body: JsonObject): unknown;
+  /** What stands where it takes its instructions. */
+  systemIn(body: JsonObject): unknown;
   /** What the mock says for an answer that was held back. */
   filtered: string;
   /** What it says when it is overloaded. */
@@ -24,6 +35,8 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     provider: (url) => ({ type: 'openai', base_url: `${url}/v1`, api_key: 'upstream-secret' }),
     model: 'gpt-5.2',
     pictureIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'image_url'), 'image_url', 'url'),
+    documentIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'file'), 'file', 'file_data'),
+    systemIn: (body) => (body.messages as JsonObject[]).filter(instructs),
     filtered: 'finish=content_filter',
     overloaded: 'status=503',
     tooLong: 'status=400;code=context_length_exceeded',
@@ -37,7 +50,12 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     id: 'anthropic-messages',
     provider: (url) => ({ type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' }),
     model: 'claude-sonnet-4-5',
-    pictureIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'image'), 'source', 'data'),
+    pictureIn: (body) => {
+      const { data, url } = at(partOf(at(body, 'messages', 0, 'content'), 'image'), 'source') as JsonObject;
+      return data ?? url;
+    },
+    documentIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'document'), 'source', 'data'),
+    systemIn: (body) => body.system,
     filtered: 'finish=refusal',
     overloaded: 'status=529',
     tooLong: 'status=400;message=prompt is too long: 212000 tokens > 200000 maximum',
@@ -60,6 +78,8 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     }),
     model: 'gpt-5.2',
     pictureIn: (body) => at(partOf(at(body, 'input', 0, 'content'), 'input_image'), 'image_url'),
+    documentIn: (body) => at(partOf(at(body, 'input', 0, 'content'), 'input_file'), 'file_data'),
+    systemIn: (body) => [body.instructions, ...(body.input as JsonObject[]).filter(instructs)],
     filtered: 'finish=content_filter',
     overloaded: 'status=503',
     tooLong: 'status=400;code=context_length_exceeded',
@@ -73,10 +93,9 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     id: 'gemini',
     provider: (url) => ({ type: 'gemini', base_url: `${url}/v1beta`, api_key: 'upstream-secret' }),
     model: 'gemini-3-flash',
-    pictureIn: (body) => {
-      const parts = at(body, 'contents', 0, 'parts') as { inlineData?: { data: string } }[];
-      return parts.find((part) => part.inlineData !== undefined)?.inlineData?.data ?? null;
-    },
+    pictureIn: (body) => inlineData(body, 'image/png'),
+    documentIn: (body) => inlineData(body, 'application/pdf'),
+    systemIn: (body) => body.systemInstruction,
     filtered: 'finish=SAFETY',
     overloaded: 'status=503',
     tooLong:
@@ -89,6 +108,15 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     }),
   },
 };
+
+function instructs({ role }: JsonObject): boolean {
+  return role === 'system' || role === 'developer';
+}
+
+function inlineData(body: JsonObject, mimeType: string): unknown {
+  const parts = at(body, 'contents', 0, 'parts') as { inlineData?: { mimeType: string; data: string } }[];
+  return parts.find((part) => part.inlineData?.mimeType === mimeType)?.inlineData?.data;
+}
 
 function partOf(content: unknown, type: string): unknown {
   return (content as { type: string }[]).find((part) => part.type === type);

@@ -1,40 +1,18 @@
+import type { FeatureId } from './features.ts';
+import { features } from './features.ts';
 import { type CallerId, callerIds, type Delivery, deliveries, type UpstreamId, upstreamIds } from './formats.ts';
 
-/** What the table of docs/dialects.md has a line for. */
-export const features = {
-  text: 'text',
-  tools: 'a tool call and its result',
-  'parallel-tools': 'parallel tool calls',
-  'one-call': 'at most one call an answer',
-  images: 'images',
-  thinking: 'thinking shown when asked',
-  'thinking-unasked': 'thinking aloud that nobody asked for',
-  'thinking-tools': 'thinking beside tools, over turns',
-  'structured-output': 'structured output (JSON Schema)',
-  'narrowed-schema': 'structured output with bounds (`minimum`)',
-  'stop-length': 'stop: token limit',
-  'stop-string': 'stop: a stop string',
-  'stop-filter': 'stop: held back by the provider',
-  usage: 'usage, cached tokens too',
-  errors: 'errors of the provider',
-  'error-midway': 'an error within the answer',
-  cut: 'an answer that is cut',
-} as const;
+import { aliasOf } from './upstreams.ts';
 
-export type FeatureId = keyof typeof features;
-export const featureIds = Object.keys(features) as FeatureId[];
-
-/** What a caller gets in one cell; `words` are the gateway's own. */
+/** What a caller gets in one cell. */
 export type Verdict =
   | { kind: 'yes' }
   /** 400 with these words. */
   | { kind: 'refused'; words: string }
-  /** Answered, with these words in `x-culvert-dropped`, and `so` is what is otherwise. */
+  /** Answered, with these words in `x-culvert-dropped`; `so` is what that means. */
   | { kind: 'lost'; words: string; so: string }
-  /** Answered, and the provider's format tells less. */
-  | { kind: 'differs'; so: string }
-  /** The caller's format cannot ask for it. */
-  | { kind: 'unsayable'; so: string };
+  /** Answered, in another way than over the caller's own format. */
+  | { kind: 'differs'; so: string };
 
 export interface Cell {
   caller: CallerId;
@@ -43,114 +21,101 @@ export interface Cell {
   delivery: Delivery;
 }
 
-interface Exception {
-  caller?: CallerId;
-  notCaller?: CallerId;
-  upstream?: UpstreamId;
-  notUpstream?: UpstreamId;
-  feature: FeatureId;
-  delivery?: Delivery;
-  verdict: Verdict;
-}
+const refused = (words: string): Verdict => ({ kind: 'refused', words });
+const lost = (words: string, so: string): Verdict => ({ kind: 'lost', words, so });
+const incapable = (upstream: UpstreamId, need: string): Verdict =>
+  refused(
+    `No target of model '${aliasOf(upstream, 'well')}' can do what this request asks (${need}). Use another model or leave that out.`,
+  );
+const differs = (so: string): Verdict => ({ kind: 'differs', so });
 
-/** Every cell that is no plain yes; the first that fits counts. */
+const chat = 'openai-chat';
+const messages = 'anthropic-messages';
+const responses = 'openai-responses';
+
+/** Feature, callers, upstreams and what is so: every cell that is no plain yes. The first that fits counts. */
+type Exception = readonly [FeatureId, CallerId | 'any', UpstreamId | 'any', Verdict];
+
 const exceptions: readonly Exception[] = [
-  {
-    caller: 'anthropic-messages',
-    upstream: 'gemini',
-    feature: 'one-call',
-    verdict: { kind: 'lost', words: 'tool_choice.disable_parallel_tool_use', so: 'several calls may come' },
-  },
-  {
-    upstream: 'gemini',
-    feature: 'one-call',
-    verdict: { kind: 'lost', words: 'parallel_tool_calls', so: 'several calls may come' },
-  },
-  {
-    caller: 'anthropic-messages',
-    upstream: 'anthropic-messages',
-    feature: 'thinking-unasked',
-    verdict: {
-      kind: 'differs',
-      so: 'shown: the answer is passed on as it is (Anthropic itself thinks only when asked)',
-    },
-  },
-  {
-    notCaller: 'anthropic-messages',
-    feature: 'thinking-unasked',
-    verdict: { kind: 'differs', so: 'shown: the format has a place of its own for it, and its clients expect it' },
-  },
-  ...(['thinking', 'thinking-tools'] as const).map((feature) => ({
-    caller: 'anthropic-messages' as const,
-    notUpstream: 'anthropic-messages' as const,
-    feature,
-    verdict: {
-      kind: 'lost' as const,
-      words: 'thinking.budget_tokens',
-      so: 'the budget becomes the nearest effort',
-    },
-  })),
-  {
-    caller: 'openai-chat',
-    upstream: 'anthropic-messages',
-    feature: 'thinking-tools',
-    verdict: {
-      kind: 'lost',
-      words: 'reasoning_effort',
-      so: "the turn after a tool's result is answered without thinking: Anthropic wants its signed thoughts back, and chat completions have no place for them",
-    },
-  },
-  {
-    caller: 'anthropic-messages',
-    upstream: 'anthropic-messages',
-    feature: 'narrowed-schema',
-    verdict: { kind: 'unsayable', so: 'Anthropic refuses bounds in its own format' },
-  },
-  ...(['openai-chat', 'openai-responses'] as const).map((caller) => ({
-    caller,
-    upstream: 'anthropic-messages' as const,
-    feature: 'narrowed-schema' as const,
-    verdict: {
-      kind: 'lost' as const,
-      words: caller === 'openai-chat' ? 'response_format.json_schema.schema' : 'text.format.schema',
-      so: 'the bounds are left out of the schema: Anthropic refuses them',
-    },
-  })),
-  {
-    caller: 'openai-responses',
-    feature: 'stop-string',
-    verdict: { kind: 'unsayable', so: 'Responses has no stop strings' },
-  },
-  {
-    upstream: 'openai-responses',
-    feature: 'stop-string',
-    verdict: { kind: 'refused', words: 'The provider of this model knows no stop strings.' },
-  },
-  ...(['openai-chat', 'gemini'] as const).map((upstream) => ({
-    caller: 'anthropic-messages' as const,
-    upstream,
-    feature: 'stop-string' as const,
-    verdict: { kind: 'differs' as const, so: '`end_turn`: the provider does not tell that a stop string ended it' },
-  })),
+  ['one-call', messages, 'gemini', lost('tool_choice.disable_parallel_tool_use', 'several calls may come')],
+  ['one-call', 'any', 'gemini', lost('parallel_tool_calls', 'several calls may come')],
+
+  ['images-by-url', 'any', 'gemini', differs('fetched here, and sent inline')],
+
+  ['thinking', messages, messages, { kind: 'yes' }],
+  ['thinking', messages, 'any', lost('thinking.budget_tokens', 'the budget becomes the nearest effort')],
+  ['thinking-tools', messages, messages, { kind: 'yes' }],
+  ['thinking-tools', messages, 'any', lost('thinking.budget_tokens', 'the budget becomes the nearest effort')],
+  [
+    'thinking-tools',
+    chat,
+    messages,
+    lost(
+      'reasoning_effort',
+      "the turn after a tool's result goes without thinking: Anthropic wants its signed thoughts back, for which chat completions have no place",
+    ),
+  ],
+  [
+    'thinking-unasked',
+    messages,
+    messages,
+    differs('shown: the bytes pass as they are (Anthropic thinks only when asked)'),
+  ],
+  ['thinking-unasked', messages, 'any', { kind: 'yes' }],
+  ['thinking-unasked', 'any', 'any', differs('shown, in the place that the format has for it')],
+
+  [
+    'narrowed-schema',
+    chat,
+    messages,
+    lost('response_format.json_schema.schema', 'without the bounds, which Anthropic refuses'),
+  ],
+  ['narrowed-schema', responses, messages, lost('text.format.schema', 'without the bounds, which Anthropic refuses')],
+
+  ['end-user', messages, 'gemini', lost('metadata.user_id', 'the provider has no place for it; the ledger has it')],
+  ['end-user', 'any', 'gemini', lost('user', 'the provider has no place for it; the ledger has it')],
+
+  ['logprobs', 'any', messages, incapable(messages, 'logprobs')],
+  ['logprobs', 'any', 'gemini', incapable('gemini', 'logprobs')],
+  ['seed', chat, messages, lost('seed', 'not sent')],
+  ['seed', chat, responses, lost('seed', 'not sent')],
+  ['audio', chat, messages, refused('Audio input is not supported by the provider of this model.')],
+  ['audio', chat, responses, refused("'messages[0].content' holds audio, which no provider of this model takes.")],
+
+  ['cache-marks', messages, messages, { kind: 'yes' }],
+  ['cache-marks', messages, 'any', lost('cache_control', 'not sent')],
+  ['server-tools', messages, messages, { kind: 'yes' }],
+  ['server-tools', messages, 'any', lost('tools.web_search_20250305', 'not sent')],
+
+  ['kept-history', responses, responses, { kind: 'yes' }],
+  [
+    'kept-history',
+    responses,
+    'any',
+    refused(
+      "No provider of this model keeps responses: resend the whole conversation in 'input' in place of 'previous_response_id'.",
+    ),
+  ],
+
+  ['stop-string', 'any', responses, refused('The provider of this model knows no stop strings.')],
+  ['stop-string', messages, chat, differs('`end_turn`: the provider does not tell that a stop string ended it')],
+  ['stop-string', messages, 'gemini', differs('`end_turn`: the provider does not tell that a stop string ended it')],
 ];
 
-export function verdictOf(cell: Cell): Verdict {
+export function verdictOf({ feature, caller, upstream }: Cell): Verdict {
   const found = exceptions.find(
-    (one) =>
-      one.feature === cell.feature &&
-      (one.caller ?? cell.caller) === cell.caller &&
-      one.notCaller !== cell.caller &&
-      one.notUpstream !== cell.upstream &&
-      (one.upstream ?? cell.upstream) === cell.upstream &&
-      (one.delivery ?? cell.delivery) === cell.delivery,
+    ([of, by, over]) => of === feature && (by === 'any' || by === caller) && (over === 'any' || over === upstream),
   );
-  return found?.verdict ?? { kind: 'yes' };
+  return found?.[3] ?? { kind: 'yes' };
 }
 
+/** Every cell that can be asked for. */
 export function allCells(): Cell[] {
-  return callerIds.flatMap((caller) =>
-    upstreamIds.flatMap((upstream) =>
-      featureIds.flatMap((feature) => deliveries.map((delivery) => ({ caller, upstream, feature, delivery }))),
-    ),
+  return features.flatMap(({ id, callers }) =>
+    callerIds
+      .filter((caller) => callers.includes(caller))
+      .flatMap((caller) =>
+        upstreamIds.flatMap((upstream) => deliveries.map((delivery) => ({ caller, upstream, feature: id, delivery }))),
+      ),
   );
 }

@@ -1,0 +1,58 @@
+import { type CallerId, callerIds } from './formats.ts';
+
+/** What every format can ask for. */
+const common = {
+  text: 'text',
+  system: 'instructions (system prompt)',
+  tools: 'a tool call and its result',
+  'parallel-tools': 'parallel tool calls',
+  'one-call': 'at most one call an answer',
+  images: 'images, inline',
+  'images-by-url': 'images by URL',
+  documents: 'documents (PDF), inline',
+  thinking: 'thinking, asked for',
+  'thinking-unasked': 'thinking aloud, not asked for',
+  'thinking-tools': 'thinking and tools, over turns',
+  'structured-output': 'structured output (JSON Schema)',
+  'stop-length': 'stop: token limit',
+  'stop-filter': 'stop: held back by the provider',
+  'end-user': 'the end user (`user`, `metadata.user_id`)',
+  usage: 'usage, cached tokens too',
+  errors: 'errors of the provider',
+  'error-midway': 'an error within the answer',
+  cut: 'an answer that is cut',
+} as const;
+
+/** What some formats cannot say: which can. */
+const beyond = {
+  'stop-string': { title: 'stop: a stop string', callers: ['openai-chat', 'anthropic-messages'] },
+  'narrowed-schema': {
+    title: 'structured output with bounds (`minimum`)',
+    callers: ['openai-chat', 'openai-responses'],
+  },
+  'several-choices': { title: 'several choices (`n`)', callers: ['openai-chat'] },
+  logprobs: { title: 'log probabilities', callers: ['openai-chat', 'openai-responses'] },
+  seed: { title: '`seed`', callers: ['openai-chat'] },
+  audio: { title: 'audio as input', callers: ['openai-chat'] },
+  'cache-marks': { title: '`cache_control`', callers: ['anthropic-messages'] },
+  'server-tools': { title: "Anthropic's own tools (`web_search_20250305`)", callers: ['anthropic-messages'] },
+  'custom-tools': { title: '`custom` tools', callers: ['openai-responses'] },
+  'kept-history': { title: '`previous_response_id`', callers: ['openai-responses'] },
+} as const satisfies Record<string, { title: string; callers: readonly CallerId[] }>;
+
+export type CommonId = keyof typeof common;
+export type BeyondId = keyof typeof beyond;
+export type FeatureId = CommonId | BeyondId;
+
+export interface Feature {
+  id: FeatureId;
+  title: string;
+  /** Whose format can ask for it. */
+  callers: readonly CallerId[];
+}
+
+/** The lines of the table in docs/dialects.md. */
+export const features: readonly Feature[] = [
+  ...Object.entries(common).map(([id, title]) => ({ id: id as CommonId, title, callers: callerIds })),
+  ...Object.entries(beyond).map(([id, feature]) => ({ id: id as BeyondId, ...feature })),
+];

@@ -1,0 +1,113 @@
+import { features } from './features.ts';
+import { type CallerId, callerIds, type Delivery, deliveries, upstreamIds } from './formats.ts';
+import { stopWords } from './stop-words.ts';
+import { type Cell, type Verdict, verdictOf } from './verdicts.ts';
+
+/** The text of docs/dialects.md, made from what test/contract/dialect-matrix.test.ts asks of a running gateway. */
+export function dialectsReference(): string {
+  return [
+    '# Any format over any provider',
+    '',
+    '<!-- Generated from test/contract/dialect-matrix by scripts/write-dialects-docs.mjs; do not edit. -->',
+    '',
+    'Callers speak `openai-chat` (`POST /v1/chat/completions`), `anthropic-messages` (`POST /v1/messages`) or',
+    '`openai-responses` (`POST /v1/responses`); providers speak one of these or `gemini`. Which type of provider speaks',
+    'what is in [providers.md](providers.md). Where both sides speak the same format, bytes pass unchanged.',
+    ...(callersSpeakGemini() ? [] : ["Google's own format (`/v1beta/models/…`) is not served to callers."]),
+    '',
+    'Each cell below is asked of a running gateway by a test, for whole answers and for streams; a cell that says nothing',
+    'of them holds for both. `yes` means: all that was asked reached the provider, all that it answered reached the caller',
+    'in the place that the format has for it, and nothing was left out. Every other cell has a note with the exact words:',
+    '',
+    '- **400**: refused before anything is sent, because leaving it out would change the answer. With several targets,',
+    '  one that can do it is taken instead.',
+    '- **dropped**: answered without it; the response header `x-culvert-dropped` has these words.',
+    '- **otherwise**: answered, but not as over a provider of the same format.',
+    '',
+    ...callerIds.flatMap(callerSection),
+    '## How answers end',
+    '',
+    '| the model | `openai-chat` `finish_reason` | `anthropic-messages` `stop_reason` | `openai-responses` `status` |',
+    '|---|---|---|---|',
+    ...endings.map(([title, reason]) => row([title, ...callerIds.map((caller) => code(stopWords[caller][reason]))])),
+    '| failed, or was cut, within a stream | `data: {"error":…}`, and no `[DONE]` | `event: error`, and no `message_stop` | `response.failed` |',
+    '',
+    'A failure before the first content is an error answer: 400 with the words of a provider that found fault with the',
+    'request, 502 when it failed, 503 with `Retry-After` when it is rate-limited; never its 429, which would look like the',
+    "plan's. A conversation that is too long is `prompt is too long: …` in `anthropic-messages`, and",
+    '`code: context_length_exceeded` in `openai-responses`.',
+    '',
+    'Usage is counted as the format counts: `input_tokens` of `anthropic-messages` leaves cached tokens out, the others',
+    'hold them. Chat streams have it only with `stream_options.include_usage`.',
+    '',
+  ].join('\n');
+}
+
+const endings = [
+  ['was done', 'stop'],
+  ['reached the token limit', 'length'],
+  ['came to a stop string', 'string'],
+  ['calls tools', 'calls'],
+  ['was held back by its provider', 'filter'],
+] as const;
+
+function callersSpeakGemini(): boolean {
+  return (callerIds as readonly string[]).includes('gemini');
+}
+
+function callerSection(caller: CallerId): string[] {
+  const notes: string[] = [];
+  const rows = features.map(({ id, title, callers }) => {
+    if (!callers.includes(caller)) return null;
+    const cells = upstreamIds.map((upstream) => {
+      const [whole, stream] = deliveries.map((delivery) => mark({ caller, upstream, feature: id, delivery }, notes));
+      return whole === stream ? whole! : `whole: ${whole}; stream: ${stream}`;
+    });
+    return row([title, ...cells]);
+  });
+  const unasked = features.filter(({ callers }) => !callers.includes(caller)).map(({ title }) => title);
+  return [
+    `## Callers of \`${caller}\``,
+    '',
+    row(['over providers of', ...upstreamIds.map(code)]),
+    `|${'---|'.repeat(upstreamIds.length + 1)}`,
+    ...rows.filter((line) => line !== null),
+    '',
+    ...notes.map((note, at) => `${at + 1}. ${note}`),
+    '',
+    `This format cannot ask for: ${unasked.join(', ')}.`,
+    '',
+  ];
+}
+
+/** What stands in a cell; a note is written once. */
+function mark(cell: Cell & { delivery: Delivery }, notes: string[]): string {
+  const verdict = verdictOf(cell);
+  const note = noteOf(verdict);
+  if (note === null) return 'yes';
+  if (!notes.includes(note)) notes.push(note);
+  return `${shortly[verdict.kind]} [${notes.indexOf(note) + 1}]`;
+}
+
+const shortly = { yes: 'yes', refused: '400', lost: 'dropped', differs: 'otherwise' } as const;
+
+function noteOf(verdict: Verdict): string | null {
+  switch (verdict.kind) {
+    case 'yes':
+      return null;
+    case 'refused':
+      return `400 \`${verdict.words}\``;
+    case 'lost':
+      return `\`x-culvert-dropped: ${verdict.words}\`: ${verdict.so}.`;
+    case 'differs':
+      return `Otherwise: ${verdict.so}.`;
+  }
+}
+
+function row(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
+}
