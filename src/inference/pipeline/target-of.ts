@@ -20,6 +20,9 @@ export function targetOf(
   const { provider } = connection;
   const facts = modelFacts(source.model);
   const price = source.price;
+  const { nativeN, ...others } = quirksOf(provider, source.model);
+  // Of the formats, chat completions alone have a place for several choices.
+  const quirks = { ...others, nativeN: nativeN && connection.dialects.includes('openai-chat') };
   return {
     id: `${source.provider}/${source.model}`,
     provider: source.provider,
@@ -29,7 +32,7 @@ export function targetOf(
     dialect: connection.dialects[0] ?? provider.dialect,
     alsoSpeaks: connection.dialects.slice(1),
     credentials: credentialsOf(connection.credentials.keys(), config),
-    capabilities: capabilitiesOf(quirksOf(provider, source.model), facts, alias?.capabilities, source.capabilities),
+    capabilities: capabilitiesOf(quirks, facts, alias?.capabilities, source.capabilities),
     timeouts: timeoutsOf(provider, source.timeouts, alias?.timeouts, config.timeouts),
     contextWindow:
       source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
