@@ -220,3 +220,41 @@ test('what the path says goes into the body and comes out again', () => {
     assert.equal(withPathMembers(Buffer.from(raw), 'm', false).toString(), raw);
   }
 });
+
+test('members spelled with underscores, as Google’s examples write them, are read; what callers name is left', () => {
+  const schema = { type: 'OBJECT', properties: { max_tokens: { type: 'INTEGER' } } };
+  const neutral = decodeRequest({
+    system_instruction: { parts: [{ text: 's' }] },
+    contents: [
+      { parts: [{ inline_data: { mime_type: 'image/png', data: 'AA==' } }] },
+      { role: 'model', parts: [{ function_call: { name: 'do_it', args: { my_arg: 1 } }, thought_signature: 'c2ln' }] },
+      { parts: [{ function_response: { name: 'do_it', response: { out_put: 1 } } }] },
+    ],
+    tools: [{ function_declarations: [{ name: 'do_it', parameters: schema }] }],
+    tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['do_it'] } },
+    generation_config: { max_output_tokens: 5, top_p: 0.5, thinking_config: { thinking_budget: 9 } },
+  });
+  assert.ok(neutral.ok);
+  const { messages, tools, toolChoice, maxOutputTokens, topP, reasoning, extensions } = neutral.value;
+  assert.equal(messages.length, 4);
+  assert.equal(messages[1]!.parts[0]!.type, 'image');
+  const [call] = messages[2]!.parts;
+  assert.ok(call?.type === 'tool-call' && call.argumentsJson === '{"my_arg":1}' && call.signature === 'c2ln');
+  assert.deepEqual(tools![0]!.parameters, { type: 'object', properties: { max_tokens: { type: 'integer' } } });
+  assert.deepEqual(toolChoice, { type: 'tool', name: 'do_it' });
+  assert.deepEqual(
+    { maxOutputTokens, topP, reasoning },
+    { maxOutputTokens: 5, topP: 0.5, reasoning: { budgetTokens: 9 } },
+  );
+  assert.equal(extensions, undefined);
+});
+
+test('what only another dialect’s caller says is listed, and what Google alone knows comes back to it', () => {
+  const neutral = decodeRequest({ contents: [{ parts: [{ text: 'x' }] }], newThing: 1, safetySettings: [] });
+  assert.ok(neutral.ok);
+  assert.deepEqual(neutral.value.extensions, { gemini: { newThing: 1 } });
+  const encoded = encodeRequest(neutral.value, target);
+  assert.ok(encoded.ok);
+  assert.equal(encoded.value.body.newThing, 1);
+  assert.deepEqual(encoded.value.losses, [{ field: 'safetySettings', why: 'unsupported' }]);
+});

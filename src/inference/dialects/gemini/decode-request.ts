@@ -7,13 +7,14 @@ import type {
   NeutralToolChoice,
 } from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
+import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
 import { jsonSchemaOf } from './open-api-schema.ts';
 import { stringOr, vendor } from './wire.ts';
 
 export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
-  const checked = checkRequest(body);
+  const checked = checkRequest(inCamelCase(body));
   return checked.ok ? { ok: true, value: toNeutral(checked.value) } : checked;
 }
 

@@ -4,6 +4,7 @@ import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
 import { callersWord } from './callers-word.ts';
+import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
 import { toNeutral } from './decode-request.ts';
 import { forwardBody } from './forward-body.ts';
@@ -13,9 +14,10 @@ import { stringOr } from './wire.ts';
  * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. `model` and
  * `stream` stand in it by the route's doing (`withPathMembers`).
  */
-export function readRequest(raw: Buffer, body: JsonObject): Result<CallerRequest> {
-  const checked = checkRequest(body);
+export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
+  const checked = checkRequest(inCamelCase(written));
   if (!checked.ok) return checked;
+  const body = checked.value;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
   const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
   const serverTool = firstServerTool(body.tools);
