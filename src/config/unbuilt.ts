@@ -36,14 +36,12 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('server.upload_limit', 'part 5 (audio and images)'),
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
   refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
-  warn('providers.*.type', 'part 4 (embeddings)', (value) => value === 'jina'),
   {
     path: ['providers', '*'],
     action: 'warn',
     reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     when: saysAnotherDialect,
   },
-  warn('models.*.type', 'part 3 (rerank)', (value) => value === 'rerank'),
   warn('models.*.type', 'part 4 (embeddings)', (value) => value === 'embedding'),
   warn(
     'models.*.type',

@@ -1,13 +1,10 @@
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import { type ConversationEndpoint, runChat } from '../../inference/pipeline/chat.ts';
-import { readIdempotencyKey } from '../../inference/pipeline/idempotency.ts';
-import { readWishes } from '../../inference/pipeline/routing-wishes.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { readJsonBody } from '../read-body.ts';
-import { ResponseCaller } from '../write-stream.ts';
+import { receiveModelCall } from '../receive-model-call.ts';
 
 /** Where a conversation is held, and in whose format. */
 export interface ConversationPlace {
@@ -33,32 +30,8 @@ export function conversationRoute(
     validator: endpoint,
     dialect,
     async handle(exchange) {
-      const caller = new ResponseCaller(exchange, services.clock);
-      const admitted = exchange.admitted!;
-      const wishes = readWishes(exchange.request.headers);
-      if ('kind' in wishes) return caller.refuse(wishes, admitted.headers);
-      const idempotencyKey = readIdempotencyKey(exchange.request.headers);
-      if (idempotencyKey !== null && typeof idempotencyKey === 'object')
-        return caller.refuse(idempotencyKey, admitted.headers);
-      const received = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
-      if (received === null) return;
-      const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
-      if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
-      await runChat(services, {
-        requestId: exchange.requestId,
-        clientRequestId: exchange.clientRequestId,
-        endpoint,
-        dialect: dialect.id,
-        principal: exchange.principal!,
-        admitted,
-        body,
-        caller,
-        callerHeaders: exchange.request.headers,
-        wishes,
-        idempotencyKey,
-        atMs: exchange.atMs,
-        startedMs: exchange.startedMs,
-      });
+      const call = await receiveModelCall(services, exchange, readBody);
+      if (call !== null) await runChat(services, { ...call, endpoint, dialect: dialect.id });
     },
   };
 }

@@ -10,10 +10,11 @@ export function providersReference(): string {
     '',
     'Each is a `type:` under `providers:` in `culvert.yaml`. The environment variable configures it when there is no file.',
     'Fields that a service refuses are left out and listed in the response header `x-culvert-dropped`; fields that it',
-    'spells otherwise are translated. Models are discovered from its list unless the last column says otherwise.',
+    'spells otherwise are translated. Models are discovered from its list unless their column says otherwise. Bodies of',
+    'the endpoints that a service also serves (`/v1/completions`, `/v1/moderations`, `/v1/rerank`) go to it as they came.',
     '',
-    '| type | service | base URL | key | environment | speaks | models |',
-    '|---|---|---|---|---|---|---|',
+    '| type | service | base URL | key | environment | speaks | also serves | models |',
+    '|---|---|---|---|---|---|---|---|',
     ...catalog.map(addressRow),
     '',
     '## What each takes',
@@ -31,8 +32,7 @@ export function providersReference(): string {
 }
 
 function addressRow(provider: Provider): string {
-  const speaks =
-    provider.paths.chat === null ? 'embeddings, rerank' : [provider.dialect, ...(provider.speaksToo ?? [])].join(', ');
+  const speaks = provider.paths.chat === null ? '–' : [provider.dialect, ...(provider.speaksToo ?? [])].join(', ');
   return row([
     code(provider.id),
     provider.title,
@@ -40,7 +40,15 @@ function addressRow(provider: Provider): string {
     provider.local ? 'not needed' : authWords[provider.auth],
     provider.envKey === null ? '–' : code(provider.envKey),
     speaks,
+    alsoServes(provider),
     provider.paths.models === null && provider.paths.originModels === undefined ? 'name them yourself' : 'discovered',
+  ]);
+}
+
+function alsoServes({ forwards = {}, forwardsElsewhere = {} }: Provider): string {
+  return list([
+    ...Object.keys(forwards),
+    ...Object.keys(forwardsElsewhere).map((name) => `${name} (at a base URL of yours)`),
   ]);
 }
 
