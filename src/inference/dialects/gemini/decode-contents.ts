@@ -5,24 +5,26 @@ import { noSignature, stringOr, vendor } from './wire.ts';
 
 /** Checked contents in the neutral form. Calls without an id get one, and their responses find them by name and order. */
 export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[] {
-  /** Ids of calls that wait for their response, by name. */
-  const open = new Map<string, string[]>();
-  let made = 0;
+  /** Ids of calls by name, in order; `next` is the first that may still wait for its response. */
+  const made = new Map<string, { ids: string[]; next: number }>();
+  const answered = new Set<string>();
+  let count = 0;
 
   function callId(call: JsonObject, name: string): string {
-    const id = stringOr(call.id, '') || `call_${made}`;
-    made += 1;
-    open.set(name, [...(open.get(name) ?? []), id]);
+    const id = stringOr(call.id, '') || `call_${count}`;
+    count += 1;
+    const known = made.get(name);
+    if (known === undefined) made.set(name, { ids: [id], next: 0 });
+    else known.ids.push(id);
     return id;
   }
 
   function answeredId(response: JsonObject, name: string): string {
-    const waiting = open.get(name) ?? [];
-    const id = stringOr(response.id, '') || waiting[0] || '';
-    open.set(
-      name,
-      waiting.filter((one) => one !== id),
-    );
+    const said = stringOr(response.id, '');
+    const known = made.get(name);
+    if (said === '' && known !== undefined) while (answered.has(known.ids[known.next] ?? '')) known.next += 1;
+    const id = said || (known?.ids[known.next] ?? '');
+    answered.add(id);
     return id;
   }
 

@@ -46,9 +46,10 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
     // Results may come in several messages, or beside text in one: those that follow a call belong together.
     const results: Results = new Map();
     const said: Part[] = [];
+    const asked = new Set(open.map(({ id }) => id));
     for (; i < messages.length && messages[i]!.role !== 'assistant'; i++) {
-      collectResults(messages[i]!, i, open, results, encoding);
-      said.push(...partsOf(messages[i]!, i, encoding).parts);
+      collectResults(messages[i]!, i, asked, results, encoding);
+      for (const part of partsOf(messages[i]!, i, encoding).parts) said.push(part);
     }
     answer(contents, open, results, encoding);
     open = [];
@@ -65,14 +66,14 @@ function answer(contents: Content[], open: readonly OpenCall[], results: Results
 function collectResults(
   message: NeutralMessage,
   index: number,
-  open: readonly OpenCall[],
+  asked: ReadonlySet<string>,
   results: Results,
   encoding: Encoding,
 ): void {
   for (const part of message.parts) {
     if (part.type !== 'tool-result') continue;
     const path = `messages[${index}]`;
-    if (open.some((call) => call.id === part.callId)) results.set(part.callId, { result: part, path });
+    if (asked.has(part.callId)) results.set(part.callId, { result: part, path });
     else refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
   }
 }
@@ -123,8 +124,9 @@ function pathOf(part: NeutralPart, message: number, content: number, call: numbe
 function append(contents: Content[], role: Content['role'], parts: Part[]): void {
   if (parts.length === 0) return;
   const last = contents.at(-1);
-  if (last?.role === role) last.parts.push(...parts);
-  else contents.push({ role, parts });
+  if (last?.role !== role) contents.push({ role, parts });
+  // Not by spreading: a hundred thousand arguments are more than the stack holds.
+  else for (const part of parts) last.parts.push(part);
 }
 
 function repaired(system: Part[], contents: Content[], encoding: Encoding): EncodedContents {

@@ -15,7 +15,7 @@ import { type GenerateContentBody, type GenerationConfig, vendor } from './wire.
  * format that cannot be had). Safety settings are left at Google's default.
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
-  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], failure: null };
+  const encoding: Encoding = { rules: rulesOf(target.model), losses: [], told: new Set(), failure: null };
   refuseUnsupported(request, encoding);
   const { system, contents } = encodeContents(request.messages, encoding);
   const tools = encodeTools(request, encoding);

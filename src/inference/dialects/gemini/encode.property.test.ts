@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
+import { decodeRequest } from './decode-request.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import type { Content, Part } from './wire.ts';
 
@@ -190,6 +191,35 @@ function checkContents(body: JsonObject, asked: readonly NeutralMessage[], lost:
     }
   });
 }
+
+test('S21 a hundred thousand parts, calls and losses cost time in proportion, and no stack', () => {
+  const many = 100_000;
+  const calls = Array.from(
+    { length: many },
+    (_, i): NeutralPart => ({ type: 'tool-call', id: `c${i}`, name: 'f', argumentsJson: '!' }),
+  );
+  const results = Array.from({ length: many }, (_, i): NeutralMessage => {
+    const parts: NeutralPart[] = [{ type: 'text', text: 'r' }];
+    return { role: 'tool', parts: [{ type: 'tool-result', callId: `c${i}`, parts, isError: false }] };
+  });
+  const texts = Array.from({ length: many }, (): NeutralPart => ({ type: 'text', text: 't' }));
+  const conversation: NeutralMessage[] = [
+    { role: 'user', parts: texts },
+    { role: 'assistant', parts: [...texts, ...calls] },
+    ...results,
+    { role: 'user', parts: texts },
+    { role: 'assistant', parts: texts },
+    { role: 'assistant', parts: texts },
+  ];
+  const begun = performance.now();
+  const asked = { model: 'alias', stream: true, includeUsage: false, messages: conversation };
+  const encoded = encodeRequest(asked, { model: 'gemini-3-pro', maxOutputTokens: null, stream: true, omit: [] });
+  assert.ok(encoded.ok);
+  assert.equal(encoded.value.losses.length, many + 1);
+  const back = decodeRequest({ contents: encoded.value.body.contents! });
+  assert.ok(back.ok);
+  assert.ok(performance.now() - begun < 5_000);
+});
 
 test("the operator's generationConfig joins the caller's", () => {
   const body = { contents: [], generationConfig: { temperature: 1, topP: 0.5 } };

@@ -6,12 +6,16 @@ import type { ModelRules } from './model-rules.ts';
 export interface Encoding {
   readonly rules: ModelRules;
   readonly losses: Loss[];
+  /** What `losses` holds: a body may lose something in each of its many thousand parts. */
+  readonly told: Set<string>;
   failure: Failure | null;
 }
 
 /** The same loss of the same field is told once. */
 export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
-  if (encoding.losses.some((loss) => loss.field === field && loss.why === why)) return;
+  const told = `${why} ${field}`;
+  if (encoding.told.has(told)) return;
+  encoding.told.add(told);
   encoding.losses.push({ field, why });
 }
 
