@@ -31,7 +31,8 @@ export function isFailure(result: Principal | Failure): result is Failure {
 
 const missing: Failure = {
   kind: 'unauthenticated',
-  message: "No API key was sent. Send one as 'Authorization: Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
+  message:
+    "No API key was sent. Send one as 'Authorization: Bearer sk-cv-…', or in x-api-key, api-key or x-goog-api-key.",
 };
 // One body for unknown, revoked and malformed keys: an answer must not tell which it was.
 const invalid: Failure = { kind: 'unauthenticated', message: 'The API key is not valid.' };

@@ -45,7 +45,11 @@ function documentOf({ admin, routes }: OpenApiParts): Json {
     others[path] = { ...others[path], [route.method.toLowerCase()]: described(route, path) };
   }
   const schemes = components.securitySchemes as Json;
-  const apiKey = { type: 'http', scheme: 'bearer', description: 'A key, `sk-cv-…`; x-api-key, api-key and x-goog-api-key do as well.' };
+  const apiKey = {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A key, `sk-cv-…`; x-api-key, api-key and x-goog-api-key do as well.',
+  };
   return {
     ...rest,
     paths: { ...others, ...paths },
