@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import { PassedStream } from './pass-through.ts';
+
+const frame = (json: object) => `data: ${JSON.stringify(json)}\n\n`;
+const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) => frame({ choices: [{ index: 0, text }] }));
+const usage = frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
+const shown = `: hello\n\n${pieces.join('')}`;
+const done = 'data: [DONE]\n\n';
+const stream = Buffer.from(shown + usage + done);
+
+function pass(chunks: readonly Buffer[], usageChunk: 'show' | 'hide') {
+  const passed = new PassedStream(forwardedEndpoints.completions, usageChunk);
+  // What a step gives is a view of bytes that the next one may move.
+  const text = (bytes: Buffer | string | null) => Buffer.from(bytes ?? '').toString('latin1');
+  const out = chunks.map((chunk) => text(passed.push(chunk)));
+  return { passed, text: out.join('') + text(passed.finish()) };
+}
+
+const latin1 = (text: string) => Buffer.from(text).toString('latin1');
+
+test('completions: cut at any byte, the stream goes on as the bytes it came in', () => {
+  for (let at = 0; at <= stream.length; at += 1) {
+    const cut = [stream.subarray(0, at), stream.subarray(at)];
+    for (const [usageChunk, expected] of [
+      ['show', shown + usage + done],
+      ['hide', shown + done],
+    ] as const) {
+      const { passed, text } = pass(cut, usageChunk);
+      assert.equal(
+        text.replace(/^: hello\n\n/, ''),
+        latin1(expected).replace(/^: hello\n\n/, ''),
+        `${at} ${usageChunk}`,
+      );
+      assert.deepEqual([passed.fault, passed.done], [null, true]);
+      assert.deepEqual(passed.usage, { inputTokens: 3, outputTokens: 2 });
+      assert.equal(passed.contentEvents, 3);
+    }
+  }
+});
+
+test('completions: in any pieces too', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (places) => {
+      const at = [0, ...places.toSorted((a, b) => a - b), stream.length];
+      const chunks = at.slice(1).map((end, i) => stream.subarray(at[i]!, end));
+      assert.ok(pass(chunks, 'hide').text.endsWith(latin1(pieces.join('') + done)));
+    }),
+  );
+});
+
+test('completions: ended at any byte before its end mark is a cut stream', () => {
+  for (let at = 0; at < stream.length - done.length; at += 1) {
+    assert.equal(pass([stream.subarray(0, at)], 'hide').passed.fault?.class, 'truncated', String(at));
+  }
+});

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { providerOf } from './catalog.ts';
+import { createConnection } from './connection.ts';
+import { encodeUpstream } from './encode.ts';
+
+function connect(type: string, baseUrl: string | null) {
+  const provider = providerOf(type)!;
+  const made = createConnection({ name: 'p', provider, baseUrl, secrets: ['k'], headers: {}, apiVersion: null });
+  assert.ok(made.ok);
+  return made.connection;
+}
+
+const pathsOf = (type: string, baseUrl: string | null) => Object.fromEntries(connect(type, baseUrl).forwardPaths);
+
+test('each service’s endpoints stand where its documentation says', () => {
+  assert.deepEqual(pathsOf('openai', null), { completions: '/v1/completions', moderations: '/v1/moderations' });
+  assert.deepEqual(pathsOf('cohere', null), { rerank: '/v2/rerank' });
+  assert.deepEqual(pathsOf('jina', null), { rerank: '/v1/rerank' });
+  assert.deepEqual(pathsOf('jina', 'https://api.jina.ai/v1/rerank'), { rerank: '/v1/rerank' });
+  assert.deepEqual(pathsOf('deepseek', 'https://api.deepseek.com/v1'), { completions: '/beta/completions' });
+  assert.deepEqual(pathsOf('openrouter', null), { completions: '/api/v1/completions', rerank: '/api/v1/rerank' });
+  assert.deepEqual(pathsOf('anthropic', null), {});
+});
+
+test('a server of OpenAI’s format at another address is taken to rerank too', () => {
+  assert.equal(pathsOf('openai', 'http://gpu-box:7997').rerank, '/rerank');
+  assert.equal(pathsOf('openai', 'https://api.openai.com/v1').rerank, undefined);
+});
+
+test('an endpoint has its own path and the credential of its provider', () => {
+  const call = { credential: 'p#0', model: 'm', answer: 'whole', callerHeaders: {} } as const;
+  const address = encodeUpstream(connect('cohere', null), { ...call, endpoint: 'rerank' });
+  assert.equal(address.origin + address.path, 'https://api.cohere.ai/v2/rerank');
+  assert.ok(address.headers.includes('Bearer k'));
+  assert.throws(() => encodeUpstream(connect('cohere', null), { ...call, endpoint: 'moderations' }), /does not serve/);
+});
