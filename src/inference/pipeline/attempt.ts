@@ -98,7 +98,7 @@ export class Attempt implements UpstreamObserver {
       model: target.model,
       answer: this.#body.streamed ? 'stream' : 'whole',
       dialect: this.#body.upstreamDialect.id,
-      ...(this.#body.forwarded !== undefined && { endpoint: this.#body.forwarded.id }),
+      endpoint: this.#body.forwarded?.id,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(

@@ -21,7 +21,7 @@ export interface UpstreamCallFacts {
   /** What the body is written in; absent: the provider's own. */
   dialect?: DialectId;
   /** The endpoint of one format that is asked; absent: it is asked to chat. */
-  endpoint?: ForwardedEndpointId;
+  endpoint?: ForwardedEndpointId | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
