@@ -2,12 +2,14 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerHead } from '../dialect.ts';
+import { type LogprobsResult, logprobsResultOf } from './logprobs-result.ts';
 import { sealSignature } from './seal-signature.ts';
 import { vendor } from './wire.ts';
 
 /** What a caller of this format gets to see of the events, part by part. */
 export interface PartSink {
   part(choice: number, part: JsonObject): void;
+  logprobs(choice: number, result: LogprobsResult): void;
   /** Once: every choice's reason, in order, and the usage. */
   end(reasons: readonly (readonly [choice: number, word: string])[], usage: JsonObject): void;
 }
@@ -94,6 +96,11 @@ export function createAnswerParts(
       case 'tool-call-delta': {
         const call = open.get(event.choice);
         if (call !== undefined) call.argumentsJson += event.argumentsJson;
+        return;
+      }
+      case 'logprobs': {
+        const result = logprobsResultOf(event.logprobs);
+        if (result !== null) sink.logprobs(event.choice, result);
         return;
       }
       case 'usage':

@@ -13,13 +13,20 @@ const words: ReadonlyMap<string, string> = new Map([
   ['reasoning_effort', 'generationConfig.thinkingConfig'],
   ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
   ['thinking', 'generationConfig.thinkingConfig'],
+  ['reasoning_content', 'generationConfig.thinkingConfig'],
   ['tool_choice', 'toolConfig'],
   ['parallel_tool_calls', 'toolConfig'],
 ]);
 
-export function callersWord(field: string): string {
+/** `instructions`: how many messages before the first of `contents` were made of the system instruction. */
+export function callersWord(field: string, instructions: number): string {
   const word = words.get(field);
   if (word !== undefined) return word;
   if (field.startsWith('response_format')) return 'generationConfig.responseSchema';
-  return field.replace(/^messages\b/, 'contents').replace(/\.content\[(\d+)\]/, '.parts[$1]');
+  return field
+    .replace(/^messages\[(\d+)\]/, (_, at: string) =>
+      Number(at) < instructions ? 'systemInstruction' : `contents[${Number(at) - instructions}]`,
+    )
+    .replace(/^messages\b/, 'contents')
+    .replace(/\.(reasoning_)?content\b/, '.parts');
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { unsealSignature } from './seal-signature.ts';
 import { noSignature, stringOr, vendor } from './wire.ts';
@@ -40,7 +40,8 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
       return [toolResult(part.functionResponse, answeredId(part.functionResponse, name))];
     }
     if (typeof part.text === 'string') {
-      if (part.thought === true) return [{ type: 'reasoning', text: part.text, vendor, ...proof }];
+      // Without a proof it is nobody's: every dialect may say it in its own way.
+      if (part.thought === true) return [{ type: 'reasoning', text: part.text, ...proof }];
       const text: NeutralPart[] = part.text === '' ? [] : [{ type: 'text', text: part.text }];
       // Off a thought, a proof stands for one that was not shown.
       return proof.signature === undefined ? text : [{ type: 'reasoning', text: '', vendor, ...proof }, ...text];
@@ -52,12 +53,30 @@ export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[
 
   return contents.map((content): NeutralMessage => {
     const parts = (content.parts as JsonObject[]).flatMap(decodePart);
-    return { role: content.role === 'model' ? 'assistant' : 'user', parts };
+    return content.role === 'model' ? { role: 'assistant', parts: joined(parts) } : { role: 'user', parts };
   });
 }
 
-export function decodeSystem(system: JsonObject | undefined): NeutralMessage[] {
-  const parts = (system?.parts as JsonObject[] | undefined) ?? [];
+/**
+ * A model's turn comes back in the pieces in which it was streamed: texts are one again, and a thought is one up to its
+ * proof, which is over all of it.
+ */
+function joined(parts: readonly NeutralPart[]): NeutralPart[] {
+  const whole: NeutralPart[] = [];
+  for (const part of parts) {
+    const last = whole.at(-1);
+    if (part.type === 'text' && last?.type === 'text') {
+      whole[whole.length - 1] = { ...last, text: last.text + part.text };
+    } else if (part.type === 'reasoning' && last?.type === 'reasoning' && last.signature === undefined) {
+      whole[whole.length - 1] = { ...part, text: last.text + part.text };
+    } else whole.push(part);
+  }
+  return whole;
+}
+
+/** One message, or none when nothing is said. */
+export function decodeSystem(system: JsonValue | undefined): NeutralMessage[] {
+  const parts = isObject(system) ? ((system.parts as JsonObject[] | undefined) ?? []) : [];
   const texts = parts.flatMap((part): NeutralPart[] =>
     typeof part.text === 'string' && part.text !== '' ? [{ type: 'text', text: part.text }] : [],
   );

@@ -36,7 +36,7 @@ export function toNeutral(body: JsonObject): NeutralRequest {
   const contents = decodeContents(body.contents as JsonObject[]);
   const request: NeutralRequest = {
     model: stringOr(body.model, ''),
-    messages: [...decodeSystem(isObject(body.systemInstruction) ? body.systemInstruction : undefined), ...contents],
+    messages: [...decodeSystem(body.systemInstruction), ...contents],
     stream: body.stream === true,
     includeUsage: true,
   };

@@ -12,6 +12,10 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     part(choice, part) {
       out += chunk({ candidates: [{ content: { parts: [part], role: 'model' }, index: choice }] });
     },
+    logprobs(choice, logprobsResult) {
+      const content = { parts: [{ text: '' }], role: 'model' };
+      out += chunk({ candidates: [{ content, index: choice, logprobsResult: { ...logprobsResult } }] });
+    },
     end(reasons, usageMetadata) {
       const candidates = reasons.map(([index, finishReason]) => ({
         content: { parts: [{ text: '' }], role: 'model' },

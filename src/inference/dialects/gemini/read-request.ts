@@ -6,6 +6,7 @@ import type { CallerRequest, Result } from '../dialect.ts';
 import { callersWord } from './callers-word.ts';
 import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
+import { decodeSystem } from './decode-contents.ts';
 import { toNeutral } from './decode-request.ts';
 import { forwardBody } from './forward-body.ts';
 import { stringOr } from './wire.ts';
@@ -34,7 +35,7 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
       fallbackModels: [],
       conversationStart: conversationStart(body),
       echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
-      wordFor: callersWord,
+      wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
       ...(serverTool !== null && {
         nativeOnly: invalid(
           serverTool,

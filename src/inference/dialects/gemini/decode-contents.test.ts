@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { callersWord } from './callers-word.ts';
+import { decodeContents } from './decode-contents.ts';
+import { sealSignature } from './seal-signature.ts';
+
+test("a model's turn sent back in the pieces of its stream is one thought with its proof, one text, its calls", () => {
+  const thoughtSignature = sealSignature({ vendor: 'anthropic-messages', signature: 'proof' });
+  const functionCall = { id: 'c1', name: 'look', args: {} };
+  const [turn] = decodeContents([
+    {
+      role: 'model',
+      parts: [
+        { text: 'Let me ', thought: true },
+        { text: 'see.', thought: true },
+        { text: '', thought: true, thoughtSignature },
+        { text: 'I look' },
+        { text: ' it up.' },
+        { functionCall },
+        { text: 'Or not.', thought: true },
+      ],
+    },
+  ]);
+  assert.deepEqual(turn, {
+    role: 'assistant',
+    parts: [
+      { type: 'reasoning', text: 'Let me see.', signature: 'proof', vendor: 'anthropic-messages' },
+      { type: 'text', text: 'I look it up.' },
+      { type: 'tool-call', id: 'c1', name: 'look', argumentsJson: '{}' },
+      { type: 'reasoning', text: 'Or not.' },
+    ],
+  });
+});
+
+test('the parts of a user stay apart', () => {
+  const [turn] = decodeContents([{ role: 'user', parts: [{ text: 'One.' }, { text: 'Two.' }] }]);
+  assert.deepEqual(turn!.parts, [
+    { type: 'text', text: 'One.' },
+    { type: 'text', text: 'Two.' },
+  ]);
+});
+
+test('fields are named by the contents that the caller wrote, whatever stands before them', () => {
+  assert.deepEqual(
+    ['messages[0].content[2]', 'messages[1].content'].map((field) => callersWord(field, 0)),
+    ['contents[0].parts[2]', 'contents[1].parts'],
+  );
+  assert.deepEqual(
+    ['messages[0].content', 'messages[1].content[0]'].map((field) => callersWord(field, 1)),
+    ['systemInstruction.parts', 'contents[0].parts[0]'],
+  );
+});
