@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import type { DialectId } from '../../src/inference/dialects/dialect.ts';
+import { callerDialectOf } from '../../src/inference/pipeline/dialect-table.ts';
 import { checks } from './dialect-matrix/checks.ts';
 import { features } from './dialect-matrix/features.ts';
 import { type Ask, callerIds, upstreamIds } from './dialect-matrix/formats.ts';
@@ -61,6 +63,18 @@ function titleOf(verdict: Verdict): string {
 
 test('docs/dialects.md is what is asked here (scripts/write-dialects-docs.mjs writes it)', () => {
   assert.equal(readFileSync(new URL('../../docs/dialects.md', import.meta.url), 'utf8'), dialectsReference());
+});
+
+test('every format that callers speak is in the table', () => {
+  const ids: DialectId[] = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'];
+  const spoken = ids.filter((id) => {
+    try {
+      return callerDialectOf(id);
+    } catch {
+      return false;
+    }
+  });
+  assert.deepEqual(spoken, callerIds);
 });
 
 // One upstream is asked one thing at a time, for its script and its records; the four go beside each other.

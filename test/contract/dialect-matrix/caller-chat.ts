@@ -32,7 +32,7 @@ interface Completion {
 /** Chat completions as OpenAI's clients write and read them. */
 export const chatCaller: CallerFormat = {
   id: 'openai-chat',
-  path: '/v1/chat/completions',
+  path: () => '/v1/chat/completions',
   body(model, ask, delivery) {
     const body: JsonObject = { model, messages: messagesOf(ask) };
     if (delivery === 'stream') body.stream = true;

@@ -24,7 +24,7 @@ interface Message {
 /** Messages as Anthropic's clients write and read them. */
 export const messagesCaller: CallerFormat = {
   id: 'anthropic-messages',
-  path: '/v1/messages',
+  path: () => '/v1/messages',
   body(model, ask, delivery) {
     const body: JsonObject = { model, max_tokens: ask.maxTokens ?? 4_096, messages: messagesOf(ask) };
     if (delivery === 'stream') body.stream = true;

@@ -25,7 +25,7 @@ interface Answer {
 /** Responses as OpenAI's clients write and read them. */
 export const responsesCaller: CallerFormat = {
   id: 'openai-responses',
-  path: '/v1/responses',
+  path: () => '/v1/responses',
   body(model, ask, delivery) {
     const body: JsonObject = { model, input: inputOf(ask), store: false };
     if (delivery === 'stream') body.stream = true;

@@ -205,12 +205,13 @@ async function checkUsage({ rig, ask, caller, upstream, delivery }: Place): Prom
 
 async function checkErrors({ another, caller, upstream }: Place): Promise<void> {
   const ask = { say: 'Hello' };
+  const google = caller === 'gemini';
   const { overloaded, tooLong } = upstreamFormats[upstream];
 
   const refused = await another()(ask, 'status=400;message=Nobody can answer that.');
   assert.equal(refused.status, 400);
   assert.match(refused.error!.message, /Nobody can answer that\./);
-  assert.equal(refused.error!.type, 'invalid_request_error');
+  assert.equal(refused.error!.type, google ? 'INVALID_ARGUMENT' : 'invalid_request_error');
   assert.equal(refused.headers.get('x-should-retry'), 'false');
 
   const long = await another()(ask, tooLong);
@@ -219,7 +220,7 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   assert.equal(long.error!.code, caller === 'openai-responses' ? 'context_length_exceeded' : 400);
 
   const busy = await another()(ask, overloaded);
-  assert.deepEqual([busy.status, busy.error!.type], [502, 'upstream_error']);
+  assert.deepEqual([busy.status, busy.error!.type], [502, google ? 'UNAVAILABLE' : 'upstream_error']);
   assert.equal(busy.headers.get('x-should-retry'), 'true');
 
   // 429 is the plan's alone: the provider's means that nothing can be had there for a while.
@@ -228,11 +229,11 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   const cooling = await cooled(ask, 'ok');
   assert.equal(cooling.sent, null, 'the provider is left alone');
   for (const { status, error, headers } of [limited, cooling]) {
-    assert.deepEqual([status, error!.type], [503, 'overloaded_error']);
+    assert.deepEqual([status, error!.type], [503, google ? 'UNAVAILABLE' : 'overloaded_error']);
     assert.match(headers.get('retry-after')!, /^[67]$/);
   }
 
   const wrongKey = await another()(ask, 'echo-auth');
-  assert.deepEqual([wrongKey.status, wrongKey.error!.type], [502, 'upstream_error']);
+  assert.deepEqual([wrongKey.status, wrongKey.error!.type], [502, google ? 'UNAVAILABLE' : 'upstream_error']);
   for (const exchange of [refused, long, busy, limited, cooling, wrongKey]) noSecrets(exchange);
 }

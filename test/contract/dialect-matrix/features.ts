@@ -6,7 +6,6 @@ const common = {
   system: 'instructions (system prompt)',
   tools: 'a tool call and its result',
   'parallel-tools': 'parallel tool calls',
-  'one-call': 'at most one call an answer',
   images: 'images, inline',
   'images-by-url': 'images by URL',
   documents: 'documents (PDF), inline',
@@ -16,7 +15,6 @@ const common = {
   'structured-output': 'structured output (JSON Schema)',
   'stop-length': 'stop: token limit',
   'stop-filter': 'stop: held back by the provider',
-  'end-user': 'the end user (`user`, `metadata.user_id`)',
   usage: 'usage, cached tokens too',
   errors: 'errors of the provider',
   'error-midway': 'an error within the answer',
@@ -25,17 +23,28 @@ const common = {
 
 /** What some formats cannot say: which can. */
 const beyond = {
-  'stop-string': { title: 'stop: a stop string', callers: ['openai-chat', 'anthropic-messages'] },
+  'one-call': {
+    title: 'at most one call an answer',
+    callers: ['openai-chat', 'anthropic-messages', 'openai-responses'],
+  },
+  'end-user': {
+    title: 'the end user (`user`, `metadata.user_id`)',
+    callers: ['openai-chat', 'anthropic-messages', 'openai-responses'],
+  },
+  'stop-string': { title: 'stop: a stop string', callers: ['openai-chat', 'anthropic-messages', 'gemini'] },
   'narrowed-schema': {
     title: 'structured output with bounds (`minimum`)',
-    callers: ['openai-chat', 'openai-responses'],
+    callers: ['openai-chat', 'openai-responses', 'gemini'],
   },
-  'several-choices': { title: 'several choices (`n`)', callers: ['openai-chat'] },
-  logprobs: { title: 'log probabilities', callers: ['openai-chat', 'openai-responses'] },
-  seed: { title: '`seed`', callers: ['openai-chat'] },
-  audio: { title: 'audio as input', callers: ['openai-chat'] },
+  'several-choices': { title: 'several choices (`n`, `candidateCount`)', callers: ['openai-chat', 'gemini'] },
+  logprobs: { title: 'log probabilities', callers: ['openai-chat', 'openai-responses', 'gemini'] },
+  seed: { title: '`seed`', callers: ['openai-chat', 'gemini'] },
+  audio: { title: 'audio as input', callers: ['openai-chat', 'gemini'] },
   'cache-marks': { title: '`cache_control`', callers: ['anthropic-messages'] },
-  'server-tools': { title: "Anthropic's own tools (`web_search_20250305`)", callers: ['anthropic-messages'] },
+  'server-tools': {
+    title: 'tools that the provider runs itself (web search)',
+    callers: ['anthropic-messages', 'gemini', 'openai-responses'],
+  },
   'custom-tools': { title: '`custom` tools', callers: ['openai-responses'] },
   'kept-history': { title: '`previous_response_id`', callers: ['openai-responses'] },
 } as const satisfies Record<string, { title: string; callers: readonly CallerId[] }>;

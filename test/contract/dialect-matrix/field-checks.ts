@@ -5,25 +5,29 @@ import { type Check, type Place, seenIn } from './place.ts';
 
 /** Fields that the formats, or providers, have not in common. */
 export const fieldChecks = {
-  async 'several-choices'({ ask }: Place) {
-    const exchange = await ask({ say: 'Hello', beside: { n: 2 } });
+  async 'several-choices'({ ask, caller }: Place) {
+    const beside: JsonObject = caller === 'gemini' ? { generationConfig: { candidateCount: 2 } } : { n: 2 };
+    const exchange = await ask({ say: 'Hello', beside });
     assert.equal(seenIn(exchange).text, 'Mock answer to: Hello');
     assert.deepEqual(new Set(exchange.text.match(/"index":[01]/g)), new Set(['"index":0', '"index":1']));
   },
 
   async logprobs({ ask, caller }: Place) {
-    const beside: JsonObject =
-      caller === 'openai-chat'
-        ? { logprobs: true, top_logprobs: 2 }
-        : { include: ['message.output_text.logprobs'], top_logprobs: 2 };
+    const beside = {
+      'openai-chat': { logprobs: true, top_logprobs: 2 },
+      'openai-responses': { include: ['message.output_text.logprobs'], top_logprobs: 2 },
+      gemini: { generationConfig: { responseLogprobs: true, logprobs: 2 } },
+      'anthropic-messages': {},
+    }[caller];
     const exchange = await ask({ say: 'Hello', beside });
     seenIn(exchange);
     assert.match(exchange.text, /"token":"Mock"/);
-    assert.match(exchange.text, /"top_logprobs":\[\{/);
+    assert.match(exchange.text, /"(top_logprobs|candidates)":\[\{"token"/);
   },
 
-  async seed({ ask, verdict }: Place) {
-    const { sent, ...exchange } = await ask({ say: 'Hello', beside: { seed: 4711 } });
+  async seed({ ask, caller, verdict }: Place) {
+    const beside: JsonObject = caller === 'gemini' ? { generationConfig: { seed: 4711 } } : { seed: 4711 };
+    const { sent, ...exchange } = await ask({ say: 'Hello', beside });
     seenIn({ sent, ...exchange });
     assert.equal(JSON.stringify(sent).includes('"seed":4711'), verdict.kind === 'yes');
   },
@@ -35,9 +39,12 @@ export const fieldChecks = {
     assert.equal(JSON.stringify(sent).includes('person-4711'), verdict.kind === 'yes');
   },
 
-  async audio({ ask }: Place) {
+  async audio({ ask, caller }: Place) {
     const content = [{ type: 'input_audio', input_audio: { format: 'wav', data: 'UklGRiQA' } }];
-    const { sent, ...exchange } = await ask({ say: '', beside: { messages: [{ role: 'user', content }] } });
+    const parts = [{ inlineData: { mimeType: 'audio/wav', data: 'UklGRiQA' } }];
+    const beside: JsonObject =
+      caller === 'gemini' ? { contents: [{ role: 'user', parts }] } : { messages: [{ role: 'user', content }] };
+    const { sent, ...exchange } = await ask({ say: '', beside });
     seenIn({ sent, ...exchange });
     assert.match(JSON.stringify(sent), /"UklGRiQA"/);
   },
@@ -49,11 +56,16 @@ export const fieldChecks = {
     assert.equal(JSON.stringify(sent).includes('cache_control'), verdict.kind === 'yes');
   },
 
-  async 'server-tools'({ ask, verdict }: Place) {
-    const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 1 }];
-    const { sent, ...exchange } = await ask({ say: 'Hello', beside: { tools } });
+  async 'server-tools'({ ask, caller, verdict }: Place) {
+    const tool: JsonObject = {
+      'anthropic-messages': { type: 'web_search_20250305', name: 'web_search', max_uses: 1 },
+      gemini: { googleSearch: {} },
+      'openai-responses': { type: 'web_search' },
+      'openai-chat': {},
+    }[caller];
+    const { sent, ...exchange } = await ask({ say: 'Hello', beside: { tools: [tool] } });
     seenIn({ sent, ...exchange });
-    assert.equal(JSON.stringify(sent).includes('web_search_20250305'), verdict.kind === 'yes');
+    assert.equal(JSON.stringify(sent!.tools ?? []).includes('earch'), verdict.kind === 'yes');
   },
 
   async 'custom-tools'({ ask }: Place) {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/kernel/json.ts';
 
-export const callerIds = ['openai-chat', 'anthropic-messages', 'openai-responses'] as const;
+export const callerIds = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;
 export type CallerId = (typeof callerIds)[number];
 
 export const upstreamIds = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;
@@ -80,7 +80,8 @@ export interface Heard {
 /** A format as its clients write and read it: made from the published formats, not from our code. */
 export interface CallerFormat {
   id: CallerId;
-  path: string;
+  /** Path and query. */
+  path(model: string, delivery: Delivery): string;
   body(model: string, ask: Ask, delivery: Delivery): JsonObject;
   whole(body: JsonObject): Seen;
   errorOf(body: JsonObject): SeenError;

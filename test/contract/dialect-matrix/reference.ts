@@ -10,10 +10,10 @@ export function dialectsReference(): string {
     '',
     '<!-- Generated from test/contract/dialect-matrix by scripts/write-dialects-docs.mjs; do not edit. -->',
     '',
-    'Callers speak `openai-chat` (`POST /v1/chat/completions`), `anthropic-messages` (`POST /v1/messages`) or',
-    '`openai-responses` (`POST /v1/responses`); providers speak one of these or `gemini`. Which type of provider speaks',
-    'what is in [providers.md](providers.md). Where both sides speak the same format, bytes pass unchanged.',
-    ...(callersSpeakGemini() ? [] : ["Google's own format (`/v1beta/models/…`) is not served to callers."]),
+    'Callers speak `openai-chat` (`POST /v1/chat/completions`), `anthropic-messages` (`POST /v1/messages`),',
+    '`openai-responses` (`POST /v1/responses`) or `gemini` (`POST /v1beta/models/{model}:generateContent` and',
+    '`:streamGenerateContent?alt=sse`); so do providers, and [providers.md](providers.md) says which speaks what. Where',
+    'both sides speak the same format, bytes pass unchanged.',
     '',
     'Each cell below is asked of a running gateway by a test, for whole answers and for streams; a cell that says nothing',
     'of them holds for both. `yes` means: all that was asked reached the provider, all that it answered reached the caller',
@@ -27,10 +27,10 @@ export function dialectsReference(): string {
     ...callerIds.flatMap(callerSection),
     '## How answers end',
     '',
-    '| the model | `openai-chat` `finish_reason` | `anthropic-messages` `stop_reason` | `openai-responses` `status` |',
-    '|---|---|---|---|',
+    '| the model | `openai-chat` `finish_reason` | `anthropic-messages` `stop_reason` | `openai-responses` `status` | `gemini` `finishReason` |',
+    '|---|---|---|---|---|',
     ...endings.map(([title, reason]) => row([title, ...callerIds.map((caller) => code(stopWords[caller][reason]))])),
-    '| failed, or was cut, within a stream | `data: {"error":…}`, and no `[DONE]` | `event: error`, and no `message_stop` | `response.failed` |',
+    '| failed, or was cut, within a stream | `data: {"error":…}`, and no `[DONE]` | `event: error`, and no `message_stop` | `response.failed` | `data: {"error":…}`, and no `finishReason` |',
     '',
     'A failure before the first content is an error answer: 400 with the words of a provider that found fault with the',
     'request, 502 when it failed, 503 with `Retry-After` when it is rate-limited; never its 429, which would look like the',
@@ -38,7 +38,7 @@ export function dialectsReference(): string {
     '`code: context_length_exceeded` in `openai-responses`.',
     '',
     'Usage is counted as the format counts: `input_tokens` of `anthropic-messages` leaves cached tokens out, the others',
-    'hold them. Chat streams have it only with `stream_options.include_usage`.',
+    'hold them; `candidatesTokenCount` of `gemini` leaves thoughts out. Chat streams have it only with `stream_options.include_usage`.',
     '',
   ].join('\n');
 }
@@ -50,10 +50,6 @@ const endings = [
   ['calls tools', 'calls'],
   ['was held back by its provider', 'filter'],
 ] as const;
-
-function callersSpeakGemini(): boolean {
-  return (callerIds as readonly string[]).includes('gemini');
-}
 
 function callerSection(caller: CallerId): string[] {
   const notes: string[] = [];

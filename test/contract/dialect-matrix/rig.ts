@@ -6,6 +6,7 @@ import { cert, key, trustLoopbackCertificate } from '../../loopback-certificate.
 import { startGateway, type TestGateway } from '../../start-gateway.ts';
 import { startUpstream, type Upstream } from '../../start-upstream.ts';
 import { chatCaller } from './caller-chat.ts';
+import { geminiCaller } from './caller-gemini.ts';
 import { messagesCaller } from './caller-messages.ts';
 import { responsesCaller } from './caller-responses.ts';
 import {
@@ -24,6 +25,7 @@ export const callerFormats: Readonly<Record<CallerId, CallerFormat>> = {
   'openai-chat': chatCaller,
   'anthropic-messages': messagesCaller,
   'openai-responses': responsesCaller,
+  gemini: geminiCaller,
 };
 
 export interface Exchange extends Heard {
@@ -92,8 +94,9 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
       mock.clear();
       mock.script('*', [spec]);
       const format = callerFormats[caller];
-      const json = format.body(aliasOf(upstream, twin), ask, delivery);
-      const response = await gateway.fetch(format.path, { json });
+      const model = aliasOf(upstream, twin);
+      const json = format.body(model, ask, delivery);
+      const response = await gateway.fetch(format.path(model, delivery), { json });
       const text = await response.text();
       const request = mock.requests().at(-1);
       return {

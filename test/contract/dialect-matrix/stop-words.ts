@@ -17,4 +17,5 @@ export const stopWords = {
     calls: 'completed',
     filter: 'incomplete: content_filter',
   },
+  gemini: { stop: 'STOP', length: 'MAX_TOKENS', string: 'STOP', calls: 'STOP', filter: 'SAFETY' },
 } as const satisfies Record<CallerId, Record<string, string>>;

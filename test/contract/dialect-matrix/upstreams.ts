@@ -93,7 +93,7 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     id: 'gemini',
     provider: (url) => ({ type: 'gemini', base_url: `${url}/v1beta`, api_key: 'upstream-secret' }),
     model: 'gemini-3-flash',
-    pictureIn: (body) => inlineData(body, 'image/png'),
+    pictureIn: (body) => inlineData(body, 'image/png') ?? at(body, 'contents', 0, 'parts', 1, 'fileData', 'fileUri'),
     documentIn: (body) => inlineData(body, 'application/pdf'),
     systemIn: (body) => body.systemInstruction,
     filtered: 'finish=SAFETY',

@@ -40,6 +40,7 @@ const exceptions: readonly Exception[] = [
   ['one-call', messages, 'gemini', lost('tool_choice.disable_parallel_tool_use', 'several calls may come')],
   ['one-call', 'any', 'gemini', lost('parallel_tool_calls', 'several calls may come')],
 
+  ['images-by-url', 'gemini', 'gemini', { kind: 'yes' }],
   ['images-by-url', 'any', 'gemini', differs('fetched here, and sent inline')],
 
   ['thinking', messages, messages, { kind: 'yes' }],
@@ -61,7 +62,9 @@ const exceptions: readonly Exception[] = [
     messages,
     differs('shown: the bytes pass as they are (Anthropic thinks only when asked)'),
   ],
+  ['thinking-unasked', 'gemini', 'gemini', differs('shown: the bytes pass as they are')],
   ['thinking-unasked', messages, 'any', { kind: 'yes' }],
+  ['thinking-unasked', 'gemini', 'any', { kind: 'yes' }],
   ['thinking-unasked', 'any', 'any', differs('shown, in the place that the format has for it')],
 
   [
@@ -77,13 +80,25 @@ const exceptions: readonly Exception[] = [
 
   ['logprobs', 'any', messages, incapable(messages, 'logprobs')],
   ['logprobs', 'any', 'gemini', incapable('gemini', 'logprobs')],
+  ['seed', 'gemini', messages, lost('generationConfig.seed', 'not sent')],
+  ['seed', 'gemini', responses, lost('generationConfig.seed', 'not sent')],
   ['seed', chat, messages, lost('seed', 'not sent')],
   ['seed', chat, responses, lost('seed', 'not sent')],
-  ['audio', chat, messages, refused('Audio input is not supported by the provider of this model.')],
+  ['audio', 'any', messages, refused('Audio input is not supported by the provider of this model.')],
+  ['audio', 'gemini', responses, refused("'contents[0].parts' holds audio, which no provider of this model takes.")],
   ['audio', chat, responses, refused("'messages[0].content' holds audio, which no provider of this model takes.")],
 
   ['cache-marks', messages, messages, { kind: 'yes' }],
   ['cache-marks', messages, 'any', lost('cache_control', 'not sent')],
+  ['server-tools', 'gemini', 'gemini', { kind: 'yes' }],
+  [
+    'server-tools',
+    'gemini',
+    'any',
+    refused("'tools[0].googleSearch' is run by Google alone, and no such target of this model is left."),
+  ],
+  ['server-tools', responses, responses, { kind: 'yes' }],
+  ['server-tools', responses, 'any', lost('tools.web_search', 'not sent')],
   ['server-tools', messages, messages, { kind: 'yes' }],
   ['server-tools', messages, 'any', lost('tools.web_search_20250305', 'not sent')],
 
@@ -97,6 +112,12 @@ const exceptions: readonly Exception[] = [
     ),
   ],
 
+  [
+    'narrowed-schema',
+    'gemini',
+    messages,
+    lost('generationConfig.responseSchema', 'without the bounds, which Anthropic refuses'),
+  ],
   ['stop-string', 'any', responses, refused('The provider of this model knows no stop strings.')],
   ['stop-string', messages, chat, differs('`end_turn`: the provider does not tell that a stop string ended it')],
   ['stop-string', messages, 'gemini', differs('`end_turn`: the provider does not tell that a stop string ended it')],
