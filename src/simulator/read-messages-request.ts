@@ -25,8 +25,10 @@ export const readMessagesRequest: ReadPrompt = (body) => {
     const text = textOf(message.content);
     if (text !== '') lastUserText = text;
   }
-  const choice = isObject(body.tool_choice) ? body.tool_choice : {};
   const thinking = isObject(body.thinking) ? body.thinking.type : undefined;
+  const refused = thinking === 'enabled' && turn === 'tool-result' ? unthoughtCall(messages) : null;
+  if (refused !== null) return { refused, param: null };
+  const choice = isObject(body.tool_choice) ? body.tool_choice : {};
   const prompt: Prompt = {
     model,
     delivery: body.stream === true ? 'stream' : 'whole',
@@ -53,6 +55,15 @@ export const readMessagesRequest: ReadPrompt = (body) => {
   };
   return prompt;
 };
+
+/** What is wrong with the turn whose calls have just been answered, when the model is to think on. */
+function unthoughtCall(messages: readonly JsonValue[]): string | null {
+  const at = messages.findLastIndex((message) => isObject(message) && message.role === 'assistant');
+  const turn = messages[at];
+  const first = isObject(turn) && Array.isArray(turn.content) ? turn.content[0] : undefined;
+  if (!isObject(first) || first.type === 'thinking' || first.type === 'redacted_thinking') return null;
+  return `messages.${at}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first.type)}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block.`;
+}
 
 function hasToolResult(content: JsonValue | undefined): boolean {
   return Array.isArray(content) && content.some((block) => isObject(block) && block.type === 'tool_result');

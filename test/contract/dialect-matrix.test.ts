@@ -5,15 +5,15 @@ import type { DialectId } from '../../src/inference/dialects/dialect.ts';
 import { callerDialectOf } from '../../src/inference/pipeline/dialect-table.ts';
 import { checks } from './dialect-matrix/checks.ts';
 import { features } from './dialect-matrix/features.ts';
-import { type Ask, callerIds, upstreamIds } from './dialect-matrix/formats.ts';
+import { type Ask, callerIds, deliveries, upstreamIds } from './dialect-matrix/formats.ts';
 import type { Place } from './dialect-matrix/place.ts';
 import { dialectsReference } from './dialect-matrix/reference.ts';
 import { type Exchange, startRig } from './dialect-matrix/rig.ts';
-import type { Twin } from './dialect-matrix/upstreams.ts';
+import { aliasOf, type Twin } from './dialect-matrix/upstreams.ts';
 import { allCells, type Cell, type Verdict, verdictOf } from './dialect-matrix/verdicts.ts';
 
 // Failing checks of a caller and a delivery: five errors, one midway, three cuts.
-const rig = await startRig(callerIds.length * 2 * 9);
+const rig = await startRig(callerIds.length * deliveries.length * 9);
 
 const titles = new Map(features.map(({ id, title }) => [id, title]));
 
@@ -27,7 +27,10 @@ async function check(cell: Cell): Promise<void> {
     const exchange = await rig.ask({ ...cell, twin }, ask, spec);
     if (exchange.dropped !== null) dropped.add(exchange.dropped);
     if (verdict.kind !== 'refused') return exchange;
-    assert.deepEqual([exchange.status, exchange.error?.message], [400, verdict.words]);
+    assert.deepEqual(
+      [exchange.status, exchange.error?.message],
+      [400, verdict.words.replace('{model}', aliasOf(cell.upstream, 'well', cell.delivery))],
+    );
     assert.equal(exchange.sent, null, 'nothing is sent that changes the result');
     throw new Refused();
   };

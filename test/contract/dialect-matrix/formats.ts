@@ -6,7 +6,8 @@ export type CallerId = (typeof callerIds)[number];
 export const upstreamIds = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'] as const;
 export type UpstreamId = (typeof upstreamIds)[number];
 
-export const deliveries = ['whole', 'stream'] as const;
+/** `asked-whole`: a whole answer by a target with `stream: false`; other whole answers are put together from a stream. */
+export const deliveries = ['whole', 'stream', 'asked-whole'] as const;
 export type Delivery = (typeof deliveries)[number];
 
 /** What a caller wants, whichever format it writes. */

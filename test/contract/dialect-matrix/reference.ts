@@ -15,9 +15,10 @@ export function dialectsReference(): string {
     '`:streamGenerateContent?alt=sse`); so do providers, and [providers.md](providers.md) says which speaks what. Where',
     'both sides speak the same format, bytes pass unchanged.',
     '',
-    'Each cell below is asked of a running gateway by a test, for whole answers and for streams; a cell that says nothing',
-    'of them holds for both. `yes` means: all that was asked reached the provider, all that it answered reached the caller',
-    'in the place that the format has for it, and nothing was left out. Every other cell has a note with the exact words:',
+    'Each cell below is asked of a running gateway by a test: as a stream, whole, and whole over a target with',
+    '`stream: false`; a cell that says nothing of them holds for all three. `yes` means: all that was asked reached the',
+    'provider, all that it answered reached the caller in the place that the format has for it, and nothing was left out.',
+    'Every other cell has a note with the exact words:',
     '',
     '- **400**: refused before anything is sent, because leaving it out would change the answer. With several targets,',
     '  one that can do it is taken instead.',
@@ -56,8 +57,10 @@ function callerSection(caller: CallerId): string[] {
   const rows = features.map(({ id, title, callers }) => {
     if (!callers.includes(caller)) return null;
     const cells = upstreamIds.map((upstream) => {
-      const [whole, stream] = deliveries.map((delivery) => mark({ caller, upstream, feature: id, delivery }, notes));
-      return whole === stream ? whole! : `whole: ${whole}; stream: ${stream}`;
+      const marks = deliveries.map((delivery) => mark({ caller, upstream, feature: id, delivery }, notes));
+      return marks.every((one) => one === marks[0])
+        ? marks[0]!
+        : deliveries.map((delivery, at) => `${delivery}: ${marks[at]}`).join('; ');
     });
     return row([title, ...cells]);
   });

@@ -68,6 +68,7 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
       const alias = aliasOf(id, twin);
       providers[alias] = provider(upstreams[id].url);
       models[alias] = { targets: [{ provider: alias, model }], attempts: 1 };
+      models[aliasOf(id, twin, 'asked-whole')] = { targets: [{ provider: alias, model, stream: false }], attempts: 1 };
     }
   }
   const pictures = await servePicture();
@@ -94,7 +95,7 @@ export async function startRig(twinsPerUpstream: number): Promise<Rig> {
       mock.clear();
       mock.script('*', [spec]);
       const format = callerFormats[caller];
-      const model = aliasOf(upstream, twin);
+      const model = aliasOf(upstream, twin, delivery);
       const json = format.body(model, ask, delivery);
       const response = await gateway.fetch(format.path(model, delivery), { json });
       const text = await response.text();

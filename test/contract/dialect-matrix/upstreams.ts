@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../src/kernel/json.ts';
-import type { UpstreamId } from './formats.ts';
+import type { Delivery, UpstreamId } from './formats.ts';
 
 /** Which of a format's providers is called: failures of one close no way to the others. */
 export type Twin = number | 'well';
 
-export function aliasOf(upstream: UpstreamId, twin: Twin): string {
-  return `${upstream}-${twin}`;
+export function aliasOf(upstream: UpstreamId, twin: Twin, delivery?: Delivery): string {
+  return `${upstream}-${twin}${delivery === 'asked-whole' ? '-whole' : ''}`;
 }
 
 /** A provider format as the mock upstream speaks it: where its requests hold things, how its providers fail. */
@@ -20,6 +20,8 @@ export interface UpstreamFormat {
   documentIn(body: JsonObject): unknown;
   /** What stands where it takes its instructions. */
   systemIn(body: JsonObject): unknown;
+  /** What the next turn must give back of the thoughts of the mock; null: any. */
+  proof: string | null;
   /** What the mock says for an answer that was held back. */
   filtered: string;
   /** What it says when it is overloaded. */
@@ -37,6 +39,7 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     pictureIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'image_url'), 'image_url', 'url'),
     documentIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'file'), 'file', 'file_data'),
     systemIn: (body) => (body.messages as JsonObject[]).filter(instructs),
+    proof: null,
     filtered: 'finish=content_filter',
     overloaded: 'status=503',
     tooLong: 'status=400;code=context_length_exceeded',
@@ -56,6 +59,7 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     },
     documentIn: (body) => at(partOf(at(body, 'messages', 0, 'content'), 'document'), 'source', 'data'),
     systemIn: (body) => body.system,
+    proof: 'c2ltdWxhdGVk',
     filtered: 'finish=refusal',
     overloaded: 'status=529',
     tooLong: 'status=400;message=prompt is too long: 212000 tokens > 200000 maximum',
@@ -80,6 +84,7 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     pictureIn: (body) => at(partOf(at(body, 'input', 0, 'content'), 'input_image'), 'image_url'),
     documentIn: (body) => at(partOf(at(body, 'input', 0, 'content'), 'input_file'), 'file_data'),
     systemIn: (body) => [body.instructions, ...(body.input as JsonObject[]).filter(instructs)],
+    proof: 'gAAAAABsimulated',
     filtered: 'finish=content_filter',
     overloaded: 'status=503',
     tooLong: 'status=400;code=context_length_exceeded',
@@ -96,6 +101,7 @@ export const upstreamFormats: Readonly<Record<UpstreamId, UpstreamFormat>> = {
     pictureIn: (body) => inlineData(body, 'image/png') ?? at(body, 'contents', 0, 'parts', 1, 'fileData', 'fileUri'),
     documentIn: (body) => inlineData(body, 'application/pdf'),
     systemIn: (body) => body.systemInstruction,
+    proof: 'c2ltdWxhdGVk',
     filtered: 'finish=SAFETY',
     overloaded: 'status=503',
     tooLong:

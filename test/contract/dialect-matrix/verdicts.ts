@@ -2,12 +2,10 @@ import type { FeatureId } from './features.ts';
 import { features } from './features.ts';
 import { type CallerId, callerIds, type Delivery, deliveries, type UpstreamId, upstreamIds } from './formats.ts';
 
-import { aliasOf } from './upstreams.ts';
-
 /** What a caller gets in one cell. */
 export type Verdict =
   | { kind: 'yes' }
-  /** 400 with these words. */
+  /** 400 with these words; `{model}` stands for the alias. */
   | { kind: 'refused'; words: string }
   /** Answered, with these words in `x-culvert-dropped`; `so` is what that means. */
   | { kind: 'lost'; words: string; so: string }
@@ -23,10 +21,8 @@ export interface Cell {
 
 const refused = (words: string): Verdict => ({ kind: 'refused', words });
 const lost = (words: string, so: string): Verdict => ({ kind: 'lost', words, so });
-const incapable = (upstream: UpstreamId, need: string): Verdict =>
-  refused(
-    `No target of model '${aliasOf(upstream, 'well')}' can do what this request asks (${need}). Use another model or leave that out.`,
-  );
+const incapable = (need: string): Verdict =>
+  refused(`No target of model '{model}' can do what this request asks (${need}). Use another model or leave that out.`);
 const differs = (so: string): Verdict => ({ kind: 'differs', so });
 
 const chat = 'openai-chat';
@@ -62,6 +58,12 @@ const exceptions: readonly Exception[] = [
     messages,
     differs('shown: the bytes pass as they are (Anthropic thinks only when asked)'),
   ],
+  [
+    'thinking-tools',
+    chat,
+    responses,
+    differs('the provider does not get its thoughts back: chat completions have no place for them'),
+  ],
   ['thinking-unasked', 'gemini', 'gemini', differs('shown: the bytes pass as they are')],
   ['thinking-unasked', messages, 'any', { kind: 'yes' }],
   ['thinking-unasked', 'gemini', 'any', { kind: 'yes' }],
@@ -78,8 +80,8 @@ const exceptions: readonly Exception[] = [
   ['end-user', messages, 'gemini', lost('metadata.user_id', 'the provider has no place for it; the ledger has it')],
   ['end-user', 'any', 'gemini', lost('user', 'the provider has no place for it; the ledger has it')],
 
-  ['logprobs', 'any', messages, incapable(messages, 'logprobs')],
-  ['logprobs', 'any', 'gemini', incapable('gemini', 'logprobs')],
+  ['logprobs', 'any', messages, incapable('logprobs')],
+  ['logprobs', 'any', 'gemini', incapable('logprobs')],
   ['seed', 'gemini', messages, lost('generationConfig.seed', 'not sent')],
   ['seed', 'gemini', responses, lost('generationConfig.seed', 'not sent')],
   ['seed', chat, messages, lost('seed', 'not sent')],
