@@ -80,7 +80,7 @@ function composeChoice(prompt: Prompt, spec: FaultSpec, voice: Voice, at: number
   const budget = prompt.maxTokens ?? Number.POSITIVE_INFINITY;
   const reasoning = thinks ? firstTokens(reasoningText, budget) : '';
   const calls = callsFor(prompt, voice);
-  if (calls.length > 0) return { reasoning, text: '', calls, finish: 'tool-calls', stopSequence: null };
+  if (calls.length > 0) return { reasoning, text: spec.text ?? '', calls, finish: 'tool-calls', stopSequence: null };
 
   const full = textFor(prompt, spec, voice, at);
   let end = full.length;

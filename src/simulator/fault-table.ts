@@ -90,7 +90,7 @@ export const faultTable = {
     'keepalive-comments=3',
     'So many SSE comments before every delta, an interval apart.',
   ),
-  text: shape(text, 'text=Hello', 'The text of the answer.'),
+  text: shape(text, 'text=Hello', 'The text of the answer; before tool calls, where it makes some.'),
   size: shape(size(16 * mb), 'size=2kb', 'An answer text of this length.'),
   tokens: shape(integer(1, 1_000_000), 'tokens=500', 'An answer text of so many tokens.'),
   chunks: shape(integer(1, 100_000), 'chunks=200', 'The text comes in so many deltas.'),

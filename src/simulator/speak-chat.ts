@@ -132,7 +132,7 @@ function deltasOf(choice: Choice, serial: number, index: number, prompt: Prompt,
 function messageOf(choice: Choice, serial: number, index: number): JsonObject {
   const message: JsonObject = {
     role: 'assistant',
-    content: choice.calls.length > 0 ? null : choice.text,
+    content: choice.calls.length > 0 && choice.text === '' ? null : choice.text,
     refusal: null,
     annotations: [],
   };

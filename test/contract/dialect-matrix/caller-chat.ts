@@ -38,6 +38,7 @@ export const chatCaller: CallerFormat = {
     if (delivery === 'stream') body.stream = true;
     if (delivery === 'stream' && ask.usage) body.stream_options = { include_usage: true };
     if (ask.tools) body.tools = ask.tools.map((tool) => ({ type: 'function', function: { ...tool } }));
+    if (ask.demand) body.tool_choice = { type: 'function', function: { name: ask.demand } };
     if (ask.oneCall) body.parallel_tool_calls = false;
     if (ask.think) body.reasoning_effort = 'low';
     if (ask.schema) {

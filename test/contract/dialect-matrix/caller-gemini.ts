@@ -33,6 +33,9 @@ export const geminiCaller: CallerFormat = {
       const declared = ask.tools.map(({ name, parameters }) => ({ name, parametersJsonSchema: parameters }));
       body.tools = [{ functionDeclarations: declared }];
     }
+    if (ask.demand) {
+      body.toolConfig = { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [ask.demand] } };
+    }
     if (ask.think) config.thinkingConfig = { includeThoughts: true, thinkingLevel: 'low' };
     if (ask.schema) Object.assign(config, { responseMimeType: 'application/json', responseJsonSchema: ask.schema });
     if (ask.stop) config.stopSequences = [ask.stop];

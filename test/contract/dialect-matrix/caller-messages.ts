@@ -29,6 +29,7 @@ export const messagesCaller: CallerFormat = {
     const body: JsonObject = { model, max_tokens: ask.maxTokens ?? 4_096, messages: messagesOf(ask) };
     if (delivery === 'stream') body.stream = true;
     if (ask.tools) body.tools = ask.tools.map(({ name, parameters }) => ({ name, input_schema: parameters }));
+    if (ask.demand) body.tool_choice = { type: 'tool', name: ask.demand };
     if (ask.oneCall) body.tool_choice = { type: 'auto', disable_parallel_tool_use: true };
     if (ask.think) body.thinking = { type: 'enabled', budget_tokens: 1_024 };
     if (ask.schema) body.output_config = { format: { type: 'json_schema', schema: ask.schema } };

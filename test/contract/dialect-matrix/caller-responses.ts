@@ -30,6 +30,7 @@ export const responsesCaller: CallerFormat = {
     const body: JsonObject = { model, input: inputOf(ask), store: false };
     if (delivery === 'stream') body.stream = true;
     if (ask.tools) body.tools = ask.tools.map((tool) => ({ type: 'function', strict: false, ...tool }));
+    if (ask.demand) body.tool_choice = { type: 'function', name: ask.demand };
     if (ask.oneCall) body.parallel_tool_calls = false;
     if (ask.think) body.reasoning = { effort: 'low', summary: 'auto' };
     if (ask.think) body.include = ['reasoning.encrypted_content'];

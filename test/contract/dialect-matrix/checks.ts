@@ -42,6 +42,32 @@ export const checks: Readonly<Record<FeatureId, Check>> = {
   },
 
   tools: ({ ask, caller }) => toolTurns(ask, caller, [weather]),
+  async 'text-and-call'({ ask, caller }) {
+    const asked = { say: 'call get_weather', tools: [weather] };
+    const { text, calls, order, stop, turn } = seenIn(await ask(asked, 'text=I look it up.'));
+    assert.deepEqual([text, calls.length], ['I look it up.', 1]);
+    assert.deepEqual([order, stop], [['text', 'call'], stopWords[caller].calls]);
+    const next = await ask({ ...asked, answered: { turn, results: [{ id: calls[0]!.id, text: 'Rain.' }] } });
+    assert.deepEqual(seenIn(next).order, ['text']);
+    // Google's clients send it back in the pieces in which it came.
+    assert.match(
+      JSON.stringify(next.sent),
+      /I\b.* look\b.* it\b.* up\b.*Rain\./,
+      'what was said beside the call is kept',
+    );
+  },
+
+  async 'no-arguments'({ ask }) {
+    const noParameters = { name: 'now', parameters: { type: 'object', properties: {} } };
+    const { calls } = seenIn(await ask({ say: 'call now', tools: [noParameters] }));
+    assert.deepEqual([calls.length, calls[0]?.argumentsJson], [1, '{}']);
+  },
+
+  async 'tool-choice'({ ask, caller }) {
+    const seen = seenIn(await ask({ say: 'call get_weather', tools: [weather, time], demand: 'get_time' }));
+    assert.deepEqual([seen.calls.map(({ name }) => name), seen.stop], [['get_time'], stopWords[caller].calls]);
+  },
+
   'parallel-tools': ({ ask, caller }) => toolTurns(ask, caller, [weather, time]),
 
   async 'one-call'({ ask, verdict }) {

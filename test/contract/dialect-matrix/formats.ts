@@ -19,6 +19,8 @@ export interface Ask {
   /** A PDF, base64. */
   document?: string;
   tools?: readonly Tool[];
+  /** The name of the tool to call, whatever was said. */
+  demand?: string;
   /** At most one call an answer. */
   oneCall?: true;
   think?: true;
