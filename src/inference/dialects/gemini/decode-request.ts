@@ -10,6 +10,7 @@ import type { Result } from '../dialect.ts';
 import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
+import { lostMembers } from './lost-members.ts';
 import { jsonSchemaOf } from './open-api-schema.ts';
 import { stringOr, vendor } from './wire.ts';
 
@@ -61,6 +62,8 @@ export function toNeutral(body: JsonObject): NeutralRequest {
   if (format !== null) request.responseFormat = format;
   const reasoning = reasoningOf(config.thinkingConfig);
   if (reasoning !== null) request.reasoning = reasoning;
+  const lost = lostMembers(body);
+  if (lost.length > 0) request.lost = lost;
   const hinted: [string, JsonValue][] = [];
   const unknown: [string, JsonValue][] = [];
   for (const [name, value] of Object.entries(body)) {

@@ -1,4 +1,4 @@
-import { invalid } from '../../../kernel/failure.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
@@ -21,7 +21,7 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
   const body = checked.value;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
   const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
-  const serverTool = firstServerTool(body.tools);
+  const nativeOnly = askedOfGoogleAlone(body, config);
   return {
     ok: true,
     value: {
@@ -36,16 +36,24 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
       conversationStart: conversationStart(body),
       echo: { thoughts: thinking.includeThoughts === true ? 'shown' : 'hidden' },
       wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
-      ...(serverTool !== null && {
-        nativeOnly: invalid(
-          serverTool,
-          `'${serverTool}' is run by Google alone, and no such target of this model is left.`,
-        ),
-      }),
+      ...(nativeOnly !== null && { nativeOnly }),
       neutral: () => toNeutral(body),
       forward: (target) => forwardBody(raw, body, target),
     },
   };
+}
+
+function askedOfGoogleAlone(body: JsonObject, config: JsonObject): Failure | null {
+  const serverTool = firstServerTool(body.tools);
+  if (serverTool !== null) {
+    return invalid(serverTool, `'${serverTool}' is run by Google alone, and no such target of this model is left.`);
+  }
+  const { responseModalities: modalities } = config;
+  if (!Array.isArray(modalities) || modalities.every((one) => one === 'TEXT' || one === 'MODALITY_UNSPECIFIED')) {
+    return null;
+  }
+  const field = 'generationConfig.responseModalities';
+  return invalid(field, `What '${field}' asks for is given by Google alone, and no such target of this model is left.`);
 }
 
 /** Search, code execution…: what Google runs itself. */

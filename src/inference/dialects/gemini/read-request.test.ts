@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from '../../../kernel/json.ts';
+import { readRequest } from './read-request.ts';
+
+function nativeOnlyOf(body: JsonObject): unknown {
+  const whole = { model: 'm', contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], ...body };
+  const read = readRequest(Buffer.from(JSON.stringify(whole)), whole);
+  assert.ok(read.ok);
+  const { nativeOnly } = read.value;
+  return nativeOnly?.kind === 'invalid-request' ? nativeOnly.param : nativeOnly;
+}
+
+test("what changes the answer and only Google gives is for Google's targets alone", () => {
+  assert.equal(nativeOnlyOf({}), undefined);
+  assert.equal(nativeOnlyOf({ generationConfig: { responseModalities: ['TEXT'] } }), undefined);
+  assert.equal(
+    nativeOnlyOf({ generationConfig: { responseModalities: ['TEXT', 'IMAGE'] } }),
+    'generationConfig.responseModalities',
+  );
+  assert.equal(nativeOnlyOf({ tools: [{ codeExecution: {} }] }), 'tools[0].codeExecution');
+});
