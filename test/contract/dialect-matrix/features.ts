@@ -18,6 +18,7 @@ const common = {
   'structured-output': 'structured output (JSON Schema)',
   'stop-length': 'stop: token limit',
   'stop-filter': 'stop: held back by the provider',
+  'unknown-field': 'a field that nobody here knows',
   usage: 'usage, cached tokens too',
   errors: 'errors of the provider',
   'error-midway': 'an error within the answer',

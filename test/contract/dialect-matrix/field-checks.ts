@@ -80,6 +80,13 @@ export const fieldChecks = {
     assert.match(JSON.stringify(next.sent), /Patched\./);
   },
 
+  async 'unknown-field'({ ask, caller, verdict }: Place) {
+    const beside: JsonObject = caller === 'gemini' ? { generationConfig: { madeUp: 4711 } } : { madeUp: 4711 };
+    const exchange = await ask({ say: 'Hello', beside });
+    seenIn(exchange);
+    assert.equal(JSON.stringify(exchange.sent).includes('"madeUp":4711'), verdict.kind === 'yes');
+  },
+
   async 'kept-history'({ ask }: Place) {
     const exchange = await ask({ say: 'And then?', beside: { previous_response_id: 'resp_earlier' } });
     seenIn(exchange);

@@ -36,6 +36,10 @@ const exceptions: readonly Exception[] = [
   ['one-call', messages, 'gemini', lost('tool_choice.disable_parallel_tool_use', 'several calls may come')],
   ['one-call', 'any', 'gemini', lost('parallel_tool_calls', 'several calls may come')],
 
+  ...callerIds.map((same): Exception => ['unknown-field', same, same, { kind: 'yes' }]),
+  ['unknown-field', 'gemini', 'any', lost('generationConfig.madeUp', 'not sent')],
+  ['unknown-field', 'any', 'any', lost('madeUp', 'not sent')],
+
   ['images-by-url', 'gemini', 'gemini', { kind: 'yes' }],
   ['images-by-url', 'any', 'gemini', differs('fetched here, and sent inline')],
 
