@@ -10,7 +10,7 @@ import type { Ledger } from './metering/ledger.ts';
 import { createMemoryCounters } from './metering/memory-counters.ts';
 import type { NoticeStore } from './metering/notice-store.ts';
 import type { ReplyStore } from './metering/reply-store.ts';
-import { bucketsOf, scopesOf } from './metering/scope.ts';
+import { booksWithOpen, bucketsOf, scopesOf } from './metering/scope.ts';
 import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
@@ -117,7 +117,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     onTrouble,
   });
   /** For a part of every limit, while Redis is lost. */
-  const memory = (share: () => number) => createMemoryCounters({ clock, books: ledger, share });
+  const memory = (share: () => number) => createMemoryCounters({ clock, books: booksWithOpen(ledger), share });
   const counters =
     storage.state === 'memory'
       ? createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() })
