@@ -30,7 +30,7 @@ type StoreParts = Pick<
 /** What the CLI does in its own process, over the stores that a configuration names. */
 export function cliStores(version: string): StoreParts {
   return {
-    adminApi: (config) => adminApi(config, version),
+    adminApi: (config, configFile) => adminApi(config, configFile, version),
     stored,
     storeFacts: async (config) => ({ database: await databaseFacts(config), state: await stateFacts(config) }),
     async migrations(config) {
@@ -66,7 +66,7 @@ export function cliStores(version: string): StoreParts {
 }
 
 /** Charges nothing and takes no lock: a server may run on the same stores. */
-async function adminApi(config: Config, version: string): ReturnType<CliParts['adminApi']> {
+async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
   const { store, ledger, close } = await openForAdmin(config);
   const { snapshot } = await previewSnapshot(config, process.env);
   const transport = createTransport();
@@ -84,7 +84,7 @@ async function adminApi(config: Config, version: string): ReturnType<CliParts['a
     snapshot: () => snapshot,
     health: createHealth({ clock }),
     transport,
-    configFile: null,
+    configFile,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
     troubles: () => ({ ledger: ledger.trouble() }),

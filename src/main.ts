@@ -44,7 +44,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
 function lazyStores(version: string): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf'> {
   const stores = async () => (await import('./main-cli.ts')).cliStores(version);
   return {
-    adminApi: async (config) => (await stores()).adminApi(config),
+    adminApi: async (config, configFile) => (await stores()).adminApi(config, configFile),
     stored: async (config) => (await stores()).stored(config),
     storeFacts: async (config) => (await stores()).storeFacts(config),
     migrations: async (config) => (await stores()).migrations(config),

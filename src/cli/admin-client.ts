@@ -4,7 +4,7 @@ import type { Config } from '../config/schema.ts';
 import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
-import { readConfig } from './read-config.ts';
+import { loadHere, readConfig } from './read-config.ts';
 import { errorIn, errorTextCharsMax, reach, serverUrl } from './running-server.ts';
 
 /** Options of every command that works over the admin API. */
@@ -60,7 +60,7 @@ export async function withAdmin<T>(
     if (named) throw new CommandFailed(`No admin key for ${url} is known here. Put it into CULVERT_ADMIN_KEY.`);
     // A server without an admin key has no admin API; its stores are here all the same, and it sees what changes.
   }
-  const { api, close } = await parts.adminApi(config());
+  const { api, close } = await parts.adminApi(config(), loadHere(flags.config).file);
   try {
     return await work(inProcess(api));
   } finally {

@@ -17,9 +17,9 @@ export interface CliParts {
   snapshotOf(config: Config): Promise<{ snapshot: Snapshot; problems: readonly string[] }>;
   /**
    * The admin API in this process, over the stores that the configuration names. A server may run on them at the same
-   * time: opening them charges no open reservation and takes no lock.
+   * time: opening them charges no open reservation and takes no lock. `configFile` as messages name it.
    */
-  adminApi(config: Config): Promise<{ api: AdminApi; close(): Promise<void> }>;
+  adminApi(config: Config, configFile: string | null): Promise<{ api: AdminApi; close(): Promise<void> }>;
   /** Accounts, keys and plans of the stores; none where there is no data folder, which is not made for a look. */
   stored(config: Config): Promise<Stored>;
   /** What the stores answer right now, for `doctor`. Never rejects for a store that cannot be reached. */

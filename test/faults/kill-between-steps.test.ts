@@ -100,10 +100,13 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
   t.diagnostic(steps.join(', '));
   // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's.
   const answered = ['write redis', 'write redis', 'write postgres', 'write upstream', 'write caller'];
-  assert.deepEqual(steps.slice(0, 5), answered);
+  // The watch over Redis' epoch may write between any two.
+  const own = steps.filter((step, at) => step !== 'write redis' || at < 2);
+  assert.deepEqual(own.slice(0, 5), answered);
   for (const store of ['redis', 'postgres'])
     assert.ok(steps.indexOf(`write ${store}`, 5) > 0, `${store} is told the end`);
-  for (const [at, { charged }] of deaths.entries()) assert.equal(charged.requests, at < 3 ? 0 : 1, steps[at]);
+  const committing = steps.indexOf('write postgres');
+  for (const [at, { charged }] of deaths.entries()) assert.equal(charged.requests, at <= committing ? 0 : 1, steps[at]);
 
   // What died between hold and reservation is held until somebody sweeps, 30 s later; nothing else is.
   const gateway = await startGatewayProcess(t, { ...overUpstreams('http://127.0.0.1:9'), ...config });
