@@ -54,6 +54,11 @@ function bookOf(...plans: readonly Plan[]): PlanBook {
   };
 }
 
+/** Nobody waits for a notice but a test; one that never comes is for the test's own time limit. */
+async function untilQueued(store: { queued(): readonly unknown[] }, count: number): Promise<void> {
+  while (store.queued().length < count) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
 /** What becomes known to the webhook's queue, in order. */
 function setUp(store = memoryNoticeStore(), book = bookOf(pro)) {
   const clock = fakeClock();
@@ -153,7 +158,7 @@ test('a notice says whose limit, which, how full and until when', async () => {
     { used: 1.6e9, leavesAtMs },
   ];
   notices.observe({ principal, tier: 'premium' }, limits, states);
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilQueued(store, 3);
   const common = { account: 'dev', plan: 'pro', share: 0.8, resets_at: '2026-11-20T10:00:00.000Z' };
   const queued = store.queued();
   assert.deepEqual(
@@ -209,12 +214,12 @@ test('64 observers at once and two processes over one store tell once', async ()
 });
 
 test('what was seen while the store was being asked is dealt with too', async () => {
-  const { notices, told } = setUp();
+  const { notices, store, told } = setUp();
   const limits = [units(100)];
   for (const used of [80, 95, 100]) {
     notices.observe({ principal, tier: null }, limits, [{ used: used * 1_000, leavesAtMs: null }]);
   }
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await untilQueued(store, 3);
   assert.deepEqual(shares(told()), [0.8, 0.95, 1]);
 });
 

@@ -218,7 +218,8 @@ test('S21 a hundred thousand parts, calls and losses cost time in proportion, an
   assert.equal(encoded.value.losses.length, many + 1);
   const back = decodeRequest({ contents: encoded.value.body.contents! });
   assert.ok(back.ok);
-  assert.ok(performance.now() - begun < 5_000);
+  // Quadratic work would take minutes; a loaded machine takes seconds.
+  assert.ok(performance.now() - begun < 30_000);
 });
 
 test("the operator's generationConfig joins the caller's", () => {
