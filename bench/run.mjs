@@ -9,7 +9,7 @@ const subjects = {
   metering: 'metering/run.ts',
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
-  dialects: 'dialects/convert.ts',
+  dialects: 'dialects/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');

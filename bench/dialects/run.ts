@@ -1,0 +1,52 @@
+// node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini
+
+import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
+import { gemini } from '../../src/inference/dialects/gemini/index.ts';
+import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
+import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
+import { writeSection } from '../results.ts';
+import { printed, type Row } from '../rows.ts';
+import { chatBody } from './chat.ts';
+import { geminiBody } from './gemini.ts';
+import { measureRequests } from './measure-requests.ts';
+import { type BothSides, measureStreams } from './measure-streams.ts';
+import { messagesBody } from './messages.ts';
+import { responsesBody } from './responses.ts';
+
+const bytes = 100_000;
+const dialects: readonly BothSides[] = [openAiChat, anthropicMessages, openAiResponses, gemini];
+const bodies = {
+  'openai-chat': chatBody,
+  'anthropic-messages': messagesBody,
+  'openai-responses': responsesBody,
+  gemini: geminiBody,
+};
+
+const named = process.argv.slice(2);
+const unknown = named.filter((name) => !(name in bodies));
+if (unknown.length > 0) {
+  console.error(`No such caller: ${unknown.join(', ')}. Callers: ${Object.keys(bodies).join(', ')}.`);
+  process.exit(2);
+}
+
+const rows: Row[] = [];
+const take = (measured: Iterable<Row>) => {
+  for (const row of measured) {
+    rows.push(row);
+    console.log(printed(row));
+  }
+};
+const callers = dialects.filter(({ id }) => named.length === 0 || named.includes(id));
+for (const caller of callers) take(measureRequests(caller.id, bodies[caller.id](bytes)));
+for (const caller of callers) take(measureStreams(caller, dialects));
+
+if (named.length === 0)
+  writeSection({
+    subject: 'dialects',
+    command: 'node bench/run.mjs dialects',
+    how: `One thread, no network; the median of rounds, their best beside it. Caller → provider. A request is an agent's with its
+tools and history (Messages as Claude Code's, Responses as Codex'), from the bytes that came to those that go out:
+parsed, checked, converted, written. A stream's event is one short delta of text, read and written anew, without the
+reading of lines; within one format it is only looked at, since the bytes pass.`,
+    rows,
+  });
