@@ -35,7 +35,9 @@ const pip = spawnSync(
     '--upgrade',
     '--target',
     python,
-    'openai==3.51.0',
+    'openai==3.52.0',
+    'anthropic==2.11.0',
+    'google-genai==3.4.0',
   ],
   { stdio: ['ignore', 'inherit', 'ignore'] },
 );

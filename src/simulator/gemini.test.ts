@@ -88,3 +88,18 @@ test('models are listed in its own form', async () => {
   for await (const model of await google.models.list()) listed.push(model.name ?? '');
   assert.deepEqual(listed, ['models/gemini-3-pro', 'models/sim/chat']);
 });
+
+test('a schema in snake case is read too: Google’s SDK for Python declares functions so', async () => {
+  const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+  const response = await fetch(`${upstream.url}/v1beta/models/sim/chat:generateContent`, {
+    method: 'POST',
+    headers: { 'x-goog-api-key': 'k' },
+    body: JSON.stringify({
+      contents: [{ role: 'user', parts: [{ text: 'call get_weather' }] }],
+      tools: [{ functionDeclarations: [{ name: 'get_weather', parameters_json_schema: city }] }],
+    }),
+  });
+  const answer = (await response.json()) as { candidates: { content: { parts: { functionCall?: object }[] } }[] };
+  const call = answer.candidates[0]!.content.parts.find((part) => part.functionCall)?.functionCall;
+  assert.equal(typeof (call as { args: { city?: string } } | undefined)?.args.city, 'string');
+});

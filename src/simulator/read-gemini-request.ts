@@ -107,7 +107,9 @@ function toolsOf(tools: JsonValue | undefined): Tool[] {
     if (!Array.isArray(declared)) return [];
     return declared.flatMap((one) => {
       if (!isObject(one) || typeof one.name !== 'string') return [];
-      const schema = isObject(one.parametersJsonSchema) ? one.parametersJsonSchema : inSmallLetters(one.parameters);
+      // Google reads members in snake case too, and its SDK for Python writes this one so.
+      const whole = one.parametersJsonSchema ?? one.parameters_json_schema;
+      const schema = isObject(whole) ? whole : inSmallLetters(one.parameters);
       return [{ name: one.name, schema: isObject(schema) ? schema : {} }];
     });
   });

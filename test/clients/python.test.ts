@@ -3,38 +3,51 @@ import { execFile, spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-/** Where `npm run setup:test-tools` puts it; one that the machine has by itself will do as well. */
-const env = { ...process.env, PYTHONPATH: fileURLToPath(new URL('../../.test-tools/python', import.meta.url)) };
-const hasSdk = spawnSync('python3', ['-c', 'import openai'], { env }).status === 0;
+/*
+ * The vendors' SDKs for Python, each over a provider of every format. Their scripts hold what must come back and print
+ * how often they looked.
+ */
 
-const script = `
-import json, sys, openai
-client = openai.OpenAI(base_url=sys.argv[1], api_key=sys.argv[2], max_retries=0)
-messages = [{"role": "user", "content": "Hello there"}]
-whole = client.chat.completions.create(model="chat", messages=messages).choices[0].message.content
-parts = [c.choices[0].delta.content or "" for c in client.chat.completions.create(model="chat", messages=messages, stream=True)]
-try:
-    client.chat.completions.create(model="none", messages=messages)
-    refused = None
-except openai.NotFoundError as error:
-    refused = error.status_code
-print(json.dumps({"whole": whole, "stream": "".join(parts), "refused": refused, "models": [m.id for m in client.models.list()]}))
-`;
+const env = {
+  ...process.env,
+  // Where `npm run setup:test-tools` puts them; those that the machine has by itself will do as well.
+  PYTHONPATH: fileURLToPath(new URL('../../.test-tools/python', import.meta.url)),
+  PYTHONDONTWRITEBYTECODE: '1',
+  NO_PROXY: '*',
+};
 
-test('openai for Python: whole, stream, models, refusal', {
-  skip: hasSdk ? false : 'openai for Python is not installed (npm run setup:test-tools)',
-}, async (t) => {
-  const upstream = await startUpstream();
-  t.after(() => upstream.close());
-  const gateway = await startGateway(t, overUpstreams(upstream.url));
-  const { stdout } = await promisify(execFile)('python3', ['-c', script, `${gateway.url}/v1`, gateway.key], { env });
-  const answer = 'Mock answer to: Hello there';
-  const seen = JSON.parse(stdout) as { whole: string; stream: string; refused: number; models: string[] };
-  assert.deepEqual(
-    { ...seen, models: seen.models.includes('chat') },
-    { whole: answer, stream: answer, refused: 404, models: true },
-  );
-});
+const sdks = {
+  openai: { module: 'openai', script: 'openai_sdk.py' },
+  anthropic: { module: 'anthropic', script: 'anthropic_sdk.py' },
+  'google-genai': { module: 'google.genai', script: 'google_genai_sdk.py' },
+};
+
+function isInstalled(module: string): boolean {
+  const find = `import importlib.util, sys; sys.exit(importlib.util.find_spec(${JSON.stringify(module)}) is None)`;
+  return spawnSync('python3', ['-c', find], { env }).status === 0;
+}
+
+for (const [name, { module, script }] of Object.entries(sdks)) {
+  test(`${name} for Python: whole, streamed, tools and refusals over every format`, {
+    skip: isInstalled(module) ? false : `${name} for Python is not installed (npm run setup:test-tools)`,
+  }, async (t) => {
+    const upstream = await startUpstream({ models: ['mock/ok'] });
+    t.after(() => upstream.close());
+    const at = { base_url: `${upstream.url}/v1`, api_key: 'k' };
+    const providers = {
+      chat: { type: 'openai', ...at, dialects: ['openai-chat'] },
+      responses: { type: 'openai', ...at, dialects: ['openai-responses'] },
+      claude: { type: 'anthropic', ...at },
+      google: { type: 'gemini', ...at, base_url: upstream.url },
+    };
+    const aliases = Object.keys(providers);
+    const models = Object.fromEntries(aliases.map((alias) => [alias, { targets: [`${alias}/mock/ok`] }]));
+    const gateway = await startGateway(t, { providers, models });
+    const path = fileURLToPath(new URL(`python/${script}`, import.meta.url));
+    const { stdout } = await promisify(execFile)('python3', [path, gateway.url, gateway.key, ...aliases], { env });
+    assert.ok(Number(stdout) >= 20, stdout);
+  });
+}
