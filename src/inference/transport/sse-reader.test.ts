@@ -98,6 +98,20 @@ test('what the splitter gives to forward reads as the same events, whichever of 
   );
 });
 
+test('F13 cut at any byte, lines that end in CRLF are forwarded as they came: SDKs look for the whole blank line', () => {
+  const bytes = Buffer.from('data: 1\r\n\r\nevent: e\r\ndata: 2\r\n\r\ndata: 3\r\rdata: 4\n\n');
+  const forward = (chunks: Buffer[]) => {
+    const splitter = createSseSplitter({ eventBytesMax });
+    return chunks
+      .flatMap((chunk) => splitter.push(chunk).map(({ start, end }) => splitter.bytes.toString('utf8', start, end)))
+      .join('');
+  };
+  for (let at = 0; at <= bytes.length; at++) {
+    assert.equal(forward([bytes.subarray(0, at), bytes.subarray(at)]), bytes.toString(), `cut at ${at}`);
+  }
+  assert.equal(forward([...bytes].map((byte) => Buffer.of(byte))), bytes.toString());
+});
+
 test('bytes given away stay as they were while more arrives', () => {
   const splitter = createSseSplitter({ eventBytesMax });
   splitter.push(Buffer.from('data: fir'));

@@ -156,7 +156,7 @@ class ByteSplitter implements SseSplitter {
     this.keepRest(bytes, blockStart, restBytes);
     this.lineStart = lineStart - blockStart;
     if (events === null) return noEvents;
-    this.bytes = bytes;
+    this.bytes = this.skipLf && restBytes === 0 ? withItsLf(bytes, events.at(-1)!) : bytes;
     return events;
   }
 
@@ -224,6 +224,21 @@ class ByteSplitter implements SseSplitter {
     this.bytes = bytes;
     return events;
   }
+}
+
+/**
+ * The event that `bytes` end with, given to the end of its blank line: of that CRLF the chunk held the CR only, and the
+ * LF that comes with the next one is skipped. Forwarded without it, SDKs that look for CRLF twice, not for line ends,
+ * would read this event and the next as one.
+ */
+function withItsLf(bytes: Buffer, last: SplitEvent): Buffer {
+  const isCrLf = bytes[last.end - 1] === CR && bytes[last.end - 2] === LF;
+  if (!isCrLf) return bytes;
+  const whole = Buffer.allocUnsafe(last.end + 1);
+  bytes.copy(whole, 0, 0, last.end);
+  whole[last.end] = LF;
+  last.end += 1;
+  return whole;
 }
 
 const dataName = [0x64, 0x61, 0x74, 0x61];
