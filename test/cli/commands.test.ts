@@ -12,14 +12,10 @@ import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../st
 
 // They mostly wait for child processes.
 describe('commands, run as programs', { concurrency: true }, () => {
-  test('help is fast', async (t) => {
+  test('help names every command', async (t) => {
     const cwd = temporaryFolder(t);
-    const startedMs = performance.now();
     const help = await runCommand(['--help'], { cwd });
-    const ms = performance.now() - startedMs;
     assert.equal(help.code, 0);
-    // Measured 150 ms for this folder's first start; the rest is for machines that are busy.
-    assert.ok(ms < 1_000, `${ms} ms`);
     for (const wanted of ['start', 'init', 'check', 'explain', 'mock', 'models', 'keys', 'chat', 'doctor', 'usage'])
       assert.match(help.stdout, new RegExp(`^  ${wanted} `, 'm'));
     const create = await runCommand(['keys', 'create', '--help'], { cwd });
