@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
-import type { NeutralRequest } from '../../neutral/request.ts';
+import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
 import { decodeRequest } from './decode-request.ts';
 import { encodeRequest } from './encode-request.ts';
 
@@ -258,4 +258,36 @@ test('the old function form becomes tools, and call and answer still belong toge
     },
     { role: 'tool', tool_call_id: 'call_now', content: '12:00' },
   ]);
+});
+
+const longId = `chatcmpl-tool-${'0123456789abcdef'.repeat(3)}`;
+
+test('ids of calls that are longer than OpenAI takes are shortened, alike for call and result', () => {
+  const twin = `${longId}x`;
+  const call = (id: string): NeutralPart => ({ type: 'tool-call', id, name: 'f', argumentsJson: '{}' });
+  const result = (callId: string): NeutralPart => ({ type: 'tool-result', callId, parts: [], isError: false });
+  const { messages } = wire({
+    ...neutral({}),
+    messages: [
+      { role: 'assistant', parts: [call(longId), call(twin), call('c1')] },
+      { role: 'tool', parts: [result(longId), result(twin), result('c1')] },
+    ],
+  }).body as { messages: { tool_calls?: { id: string }[]; tool_call_id?: string }[] };
+  const ids = messages[0]!.tool_calls!.map(({ id }) => id);
+  assert.deepEqual(
+    messages.slice(1).map((message) => message.tool_call_id),
+    ids,
+  );
+  assert.ok(ids.every((id) => id.length <= 40));
+  assert.equal(new Set(ids).size, 3);
+  assert.equal(ids[2], 'c1');
+});
+
+test('messages of which nothing can be said here are refused, not sent as an empty conversation', () => {
+  const unknown: NeutralPart = { type: 'vendor', vendor: 'anthropic-messages', block: { type: 'weird' } };
+  for (const messages of [[], [{ role: 'user', parts: [unknown] }]] as const) {
+    const encoded = encodeRequest({ ...neutral({}), messages: [...messages] as NeutralMessage[] }, target);
+    assert.equal(encoded.ok, false);
+    assert.equal(!encoded.ok && encoded.failure.kind, 'invalid-request');
+  }
 });

@@ -1,7 +1,11 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { openAiChatId } from './wire.ts';
+
+/** OpenAI refuses longer ids of tool calls. */
+const callIdCharsMax = 40;
 
 /** A part that this format cannot say, where leaving it out would change the answer. */
 export interface Unsayable {
@@ -47,7 +51,13 @@ export function encodeMessages(messages: readonly NeutralMessage[], reasoning: '
       const turn = assistantMessage(parts, encoding);
       // A turn of nothing but what this format cannot say (foreign thoughts, a provider's own tools) is left out.
       if (!saysNothing(turn, parts)) wire.push({ ...turn, ...name });
-    } else wire.push({ role: message.role, content: contentOf(parts, encoding), ...name });
+    } else {
+      const content = contentOf(parts, encoding);
+      // As with the assistant's; but what was said empty stays.
+      if (content !== '' || parts.some((part) => part.type === 'text')) {
+        wire.push({ role: message.role, content, ...name });
+      }
+    }
   });
   flush(encoding, wire);
   return { messages: wire, losses: encoding.losses, unsayable: encoding.unsayable };
@@ -75,7 +85,7 @@ function toolMessage(part: Extract<NeutralPart, { type: 'tool-result' }>, encodi
   // The format has no flag for a failed tool; the model still has to know.
   if (part.isError) texts.unshift({ type: 'text', text: '[the tool failed]' });
   if (texts.length === 0 && encoding.fromTools.length > 0) texts.push({ type: 'text', text: '[see the next message]' });
-  return { role: 'tool', tool_call_id: part.callId, content: plain(texts) };
+  return { role: 'tool', tool_call_id: fitCallId(part.callId, callIdCharsMax), content: plain(texts) };
 }
 
 function contentOf(parts: readonly NeutralPart[], encoding: Encoding): JsonValue {
@@ -122,7 +132,8 @@ function assistantMessage(parts: readonly NeutralPart[], encoding: Encoding): Js
 
 function toolCall(part: Extract<NeutralPart, { type: 'tool-call' }>, encoding: Encoding): JsonObject {
   if (part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
-  return { id: part.id, type: 'function', function: { name: part.name, arguments: part.argumentsJson || '{}' } };
+  const id = fitCallId(part.id, callIdCharsMax);
+  return { id, type: 'function', function: { name: part.name, arguments: part.argumentsJson || '{}' } };
 }
 
 function contentPart(part: NeutralPart, encoding: Encoding): JsonObject | null {

@@ -20,6 +20,10 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
       failure: invalid(param, `'${param}' holds ${unsayable.what}, which no provider of this model takes.`),
     };
   }
+  if (messages.length === 0) {
+    const message = 'The messages have no content: at least one needs text, a picture or a tool result.';
+    return { ok: false, failure: invalid('messages', message) };
+  }
   const missing = missingTool(request);
   if (missing !== null) return { ok: false, failure: missing };
   const body: JsonObject = { model: target.model, messages };

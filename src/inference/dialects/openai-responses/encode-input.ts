@@ -1,10 +1,14 @@
 import type { Failure } from '../../../kernel/failure.ts';
 import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { fitCallId } from '../../neutral/fit-call-id.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { customInput } from './output-items.ts';
 import { openAiResponsesId } from './wire.ts';
+
+/** OpenAI refuses longer ids of calls. */
+const callIdCharsMax = 64;
 
 export interface EncodedInput {
   items: JsonObject[];
@@ -94,7 +98,7 @@ function isContentPart({ type }: JsonObject): boolean {
 }
 
 function call(part: Of<'tool-call'>, encoding: Encoding): JsonObject {
-  const ids = { call_id: part.id, name: part.name };
+  const ids = { call_id: fitCallId(part.id, callIdCharsMax), name: part.name };
   if (part.custom === true) {
     encoding.customCalls.add(part.id);
     return { type: 'custom_tool_call', ...ids, input: customInput(part.argumentsJson) };
@@ -115,7 +119,7 @@ function result(part: Of<'tool-result'>, encoding: Encoding): JsonObject {
   const output =
     content.length === 0 ? '' : content.length === 1 && only!.type === 'input_text' ? only!.text! : content;
   const type = encoding.customCalls.has(part.callId) ? 'custom_tool_call_output' : 'function_call_output';
-  return { type, call_id: part.callId, output };
+  return { type, call_id: fitCallId(part.callId, callIdCharsMax), output };
 }
 
 function contentPart(part: NeutralPart, role: string, encoding: Encoding): JsonObject | null {

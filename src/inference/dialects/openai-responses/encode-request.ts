@@ -18,7 +18,7 @@ const outputTokensMin = 16;
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const { items, losses, failure } = encodeInput(request.messages);
-  const refusal = failure ?? beyondThis(request);
+  const refusal = failure ?? (items.length === 0 ? nothingSaid : beyondThis(request));
   if (refusal !== null) return { ok: false, failure: refusal };
   const own = request.extensions?.[openAiResponsesId] ?? {};
   const body: JsonObject = { model: target.model, input: items };
@@ -45,6 +45,11 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   }
   return { ok: true, value: { body, losses } };
 }
+
+const nothingSaid = invalid(
+  'messages',
+  'The messages have no content: at least one needs text, a picture or a tool result.',
+);
 
 function beyondThis(request: NeutralRequest): Failure | null {
   if ((request.n ?? 1) > 1) return invalid('n', 'The provider of this model gives one choice at a time.');

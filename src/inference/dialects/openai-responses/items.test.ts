@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
+import { encodeInput } from './encode-input.ts';
 import { openAiResponses } from './index.ts';
 
 /* What items carry there and back: proofs of thoughts, ids, texts of custom tools. */
@@ -118,4 +119,18 @@ test('the text of a custom call that never was said to be done is whole JSON at 
   ]);
   const text = events.map((event) => (event.type === 'tool-call-delta' ? event.argumentsJson : '')).join('');
   assert.deepEqual(JSON.parse(text), { input: 'a "b"\n' });
+});
+
+test('ids of calls that are longer than OpenAI takes are shortened, alike for call and output', () => {
+  const id = `call_${'x'.repeat(80)}`;
+  const { items } = encodeInput([
+    { role: 'assistant', parts: [{ type: 'tool-call', id, name: 'f', argumentsJson: '{}', custom: true }] },
+    { role: 'tool', parts: [{ type: 'tool-result', callId: id, parts: [], isError: false }] },
+  ]);
+  assert.deepEqual(
+    items.map(({ type }) => type),
+    ['custom_tool_call', 'custom_tool_call_output'],
+  );
+  assert.equal(items[0]!.call_id, items[1]!.call_id);
+  assert.equal(String(items[0]!.call_id).length, 64);
 });
