@@ -30,7 +30,7 @@ type ToolStart = NeutralEvent & { type: 'tool-call-start' };
 
 type Open =
   | { type: 'text' | 'redacted_thinking' }
-  | { type: 'thinking'; sealedText: string }
+  | { type: 'thinking'; sealedText: string; signed: boolean }
   | { type: 'tool_use'; call: number; json: ReturnType<typeof createCompleteJson> };
 
 /** Events that wait for the call before them to be complete; those of one call together, whatever order they came in. */
@@ -77,8 +77,9 @@ export function createAnswerBlocks(
 
   function close(): void {
     if (open === null) return;
-    if (open.type === 'thinking' && open.sealedText !== '') {
-      sink.signature(seal({ vendor: thoughtItself, payload: open.sealedText }));
+    // Every thought is signed in this format: the AI SDK forgets one whose stream says nothing of it.
+    if (open.type === 'thinking' && !open.signed) {
+      sink.signature(open.sealedText === '' ? '' : seal({ vendor: thoughtItself, payload: open.sealedText }));
     }
     open = null;
     sink.close();
@@ -93,7 +94,7 @@ export function createAnswerBlocks(
   /** The open thinking block, a new one if need be. */
   function thinking(): Open & { type: 'thinking' } {
     if (open?.type === 'thinking') return open;
-    const state: Open & { type: 'thinking' } = { type: 'thinking', sealedText: '' };
+    const state: Open & { type: 'thinking' } = { type: 'thinking', sealedText: '', signed: false };
     opened({ type: 'thinking' }, state);
     return state;
   }
@@ -101,7 +102,7 @@ export function createAnswerBlocks(
   function signature({ vendor: signer, payload }: Sealed): void {
     const block = thinking();
     // The vendor's proof says all that its text would.
-    block.sealedText = '';
+    block.signed = true;
     sink.signature(signer === vendor ? payload : seal({ vendor: signer, payload }));
     close();
   }
