@@ -22,6 +22,7 @@ const knownMembers: Readonly<Record<string, ReadonlySet<string>>> = {
   redacted_thinking: new Set([...common, 'data']),
   tool_use: new Set([...common, 'id', 'name', 'input']),
   tool_result: new Set([...common, 'tool_use_id', 'content', 'is_error']),
+  tool_reference: new Set([...common, 'tool_name']),
 };
 
 function decodeBlock(block: CallerBlock, losses: Losses): NeutralPart[] {
@@ -38,6 +39,10 @@ function decodeBlock(block: CallerBlock, losses: Losses): NeutralPart[] {
     }
     case 'document':
       return document(block, losses);
+    case 'tool_reference':
+      if (typeof block.tool_name !== 'string') return [{ type: 'vendor', vendor, block }];
+      // What a search for tools found. Left out, the search would have found nothing, and be made again.
+      return [{ type: 'text', text: `[found: the tool ${block.tool_name}, which can be called now]`, ...cache }];
     case 'search_result':
       return [{ type: 'text', text: searchResult(block), ...cache }];
     case 'thinking':
