@@ -7,9 +7,11 @@ const words: ReadonlyMap<string, string> = new Map([
   ['stop', 'stop_sequences'],
   ['user', 'metadata.user_id'],
   ['parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'],
+  // Thoughts of earlier turns; what asks for new ones is told as `reasoning_effort`.
+  ['thinking', 'messages.thinking'],
   ['reasoning_content', 'messages.thinking'],
 ]);
 
 export function callersWord(field: string): string {
-  return words.get(field) ?? field;
+  return words.get(field) ?? field.replace(/\.reasoning_content$/, '.thinking');
 }

@@ -12,8 +12,9 @@ const words: ReadonlyMap<string, string> = new Map([
   ['frequency_penalty', 'generationConfig.frequencyPenalty'],
   ['reasoning_effort', 'generationConfig.thinkingConfig'],
   ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
-  ['thinking', 'generationConfig.thinkingConfig'],
-  ['reasoning_content', 'generationConfig.thinkingConfig'],
+  // These two are thoughts of earlier turns, not what asks for new ones.
+  ['thinking', 'contents.thought'],
+  ['reasoning_content', 'contents.thought'],
   ['tool_choice', 'toolConfig'],
   ['parallel_tool_calls', 'toolConfig'],
 ]);

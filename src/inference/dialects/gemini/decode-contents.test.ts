@@ -50,3 +50,8 @@ test('fields are named by the contents that the caller wrote, whatever stands be
     ['systemInstruction.parts', 'contents[0].parts[0]'],
   );
 });
+
+test('thoughts of earlier turns that are left out are not told as the wish for new ones', () => {
+  assert.equal(callersWord('thinking', 0), 'contents.thought');
+  assert.equal(callersWord('reasoning_effort', 0), 'generationConfig.thinkingConfig');
+});
