@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createAdminApi } from './admin/create-admin-api.ts';
+import type { AdminApi } from './admin/admin-api.ts';
 import type { AdminParts } from './admin/parts.ts';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
@@ -183,23 +183,30 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
 
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble() });
-  const admin = createAdminApi({
-    clock,
-    version,
-    store: stores.accounts,
-    refresh: callers.refresh,
-    ledger,
-    plans,
-    counters,
-    snapshot,
-    health,
-    transport,
-    configFile: options.configFile,
-    checkConfig: options.checkConfig,
-    reload: options.reload,
-    troubles,
-    onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
-  });
+  /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
+  let admin: Promise<AdminApi> | null = null;
+  const adminApi = (): Promise<AdminApi> => {
+    admin ??= import('./admin/create-admin-api.ts').then(({ createAdminApi }) =>
+      createAdminApi({
+        clock,
+        version,
+        store: stores.accounts,
+        refresh: callers.refresh,
+        ledger,
+        plans,
+        counters,
+        snapshot,
+        health,
+        transport,
+        configFile: options.configFile,
+        checkConfig: options.checkConfig,
+        reload: options.reload,
+        troubles,
+        onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
+      }),
+    );
+    return admin;
+  };
   const routes: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
@@ -209,8 +216,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...modelRoutes(services),
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
-    ...adminRoutes(admin, clock),
-    openApiRoute({ admin: () => admin.openApi(), routes: () => routes }),
+    ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
+    openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => routes }),
     ...statusRoutes({
       services,
       version,

@@ -15,7 +15,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
   const admin = await openAdmin(t, config);
   const routes: Route[] = [
     ...adminRoutes(admin.api, admin.clock),
-    openApiRoute({ admin: () => admin.api.openApi(), routes: () => routes }),
+    openApiRoute({ admin: async () => admin.api.openApi(), routes: () => routes }),
   ];
   const unexpected: unknown[] = [];
   const server = createGatewayServer({

@@ -4,7 +4,7 @@ import { identityHeaders } from '../write-failure.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */
-  admin(): Record<string, unknown>;
+  admin(): Promise<Record<string, unknown>>;
   /** The whole route table, this route too. */
   routes(): readonly Route[];
 }
@@ -21,8 +21,8 @@ export function openApiRoute(parts: OpenApiParts): Route {
     quota: 'none',
     validator: 'none',
     dialect: openAiChat,
-    handle(exchange) {
-      document ??= Buffer.from(JSON.stringify(documentOf(parts)));
+    async handle(exchange) {
+      document ??= Buffer.from(JSON.stringify(await documentOf(parts)));
       exchange.response.writeHead(200, [
         ...identityHeaders(exchange),
         'content-type',
@@ -36,8 +36,8 @@ export function openApiRoute(parts: OpenApiParts): Route {
 }
 
 /** The admin API by its schemas; of the others, which exist and what key they take: their bodies are their vendors'. */
-function documentOf({ admin, routes }: OpenApiParts): Json {
-  const { paths, components, ...rest } = admin() as { paths: Json; components: Json };
+async function documentOf({ admin, routes }: OpenApiParts): Promise<Json> {
+  const { paths, components, ...rest } = (await admin()) as { paths: Json; components: Json };
   const others: Record<string, Json> = {};
   for (const route of routes()) {
     if (route.path.startsWith('/admin/')) continue;
