@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import { renameField } from '../dialects/openai-chat/rename-field.ts';
+import { renameField } from '../dialects/rename-field.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ProviderQuirks } from './provider.ts';
 

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../openai-chat/complaint.ts';
 import {
+  anyJson,
   arrayOf,
   boolean,
   integerIn,
@@ -12,7 +13,7 @@ import {
   required,
   string,
   stringOf,
-} from '../openai-chat/field-rules.ts';
+} from '../field-rules.ts';
 import { messages, systemContent } from './check-messages.ts';
 import type { CallerBody } from './request-wire.ts';
 
@@ -54,12 +55,6 @@ const outputConfig: Check = (value) =>
   isObject(value)
     ? (optional(value, 'effort', string) ?? optional(value, 'format', object))
     : complain('', value, 'an object such as {"effort":"high"}');
-
-/** What is not known here may be anything, but for what JSON could not say again: 1e999. */
-const unknown: Check = (value) =>
-  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
-    ? complain('', value, 'a number that a double can hold')
-    : null;
 
 /** What is not here is kept and forwarded as it came: one 400 costs Claude Code six requests (clients.md §1). */
 const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
@@ -105,7 +100,7 @@ function check(body: JsonObject, wanted: RequestFor): Complaint | null {
   for (const name in body) {
     const value: JsonValue | undefined = body[name];
     if (value === undefined || (value === null && !neverNull.has(name))) continue;
-    const complaint = (parameters.get(name) ?? unknown)(value);
+    const complaint = (parameters.get(name) ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return null;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
-import { gatewayOnlyFields } from '../openai-chat/wire.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeContent } from './decode-blocks.ts';
 import { decodeToolChoice, decodeTools } from './decode-tools.ts';

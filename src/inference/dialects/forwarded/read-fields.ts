@@ -2,9 +2,9 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
-import { asFailure, complain, within } from '../openai-chat/complaint.ts';
+import { asFailure, complain, within } from '../complaint.ts';
+import { stringOf } from '../field-rules.ts';
 import { userOf } from '../openai-chat/decode-request.ts';
-import { stringOf } from '../openai-chat/field-rules.ts';
 import { prepareForTarget } from '../openai-chat/prepare-for-target.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../openai-chat/complaint.ts';
 import {
+  anyJson,
   arrayOf,
   boolean,
   integerIn,
@@ -11,7 +12,7 @@ import {
   optional,
   required,
   string,
-} from '../openai-chat/field-rules.ts';
+} from '../field-rules.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
 const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -127,12 +128,6 @@ const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['generationConfig', generationConfig],
 ]);
 
-/** What is not known here may be anything, but for what JSON could not say again: 1e999. */
-const unknown: Check = (value) =>
-  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
-    ? complain('', value, 'a number that a double can hold')
-    : null;
-
 /** Types and bounds of a request; the first fault found names its field. The value is the body itself, not a copy. */
 export function checkRequest(body: JsonObject): Result<JsonObject> {
   const complaint = check(body);
@@ -144,7 +139,7 @@ function check(body: JsonObject): Complaint | null {
   for (const name in body) {
     const value: JsonValue | undefined = body[name];
     if (value === undefined || (value === null && name !== 'contents')) continue;
-    const complaint = (parameters.get(name) ?? unknown)(value);
+    const complaint = (parameters.get(name) ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return responsesFollowCalls(body.contents as JsonObject[]);

@@ -1,17 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { ForwardTarget } from '../dialect.ts';
+import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { withoutPathMembers } from './path-members.ts';
 import { mayHoldSealed, unsealSignature } from './seal-signature.ts';
 import { noSignature } from './wire.ts';
 
 /** The caller's own bytes, unless something in them must change for the target. */
-export function forwardBody(
-  raw: Buffer,
-  body: JsonObject,
-  target: ForwardTarget,
-): { bytes: Buffer | string; losses: Loss[] } {
+export function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
   const changed = changedBody(raw, body, target, losses);
   const own = changed === null ? withoutPathMembers(raw) : null;
@@ -28,6 +25,11 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
   if (typeof config.maxOutputTokens === 'number' && limit !== null && config.maxOutputTokens > limit) {
     losses.push({ field: 'generationConfig.maxOutputTokens', why: 'clamped' });
     changed = { ...body, generationConfig: { ...config, maxOutputTokens: limit } };
+  }
+  for (const name in body) {
+    if (!gatewayOnlyFields.has(name)) continue;
+    changed = { ...(changed ?? body) };
+    delete changed[name];
   }
   const { n, seed, ...fields } = target.body;
   // One child of a fan-out asks for one candidate.

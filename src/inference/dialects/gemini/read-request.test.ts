@@ -20,3 +20,13 @@ test("what changes the answer and only Google gives is for Google's targets alon
   );
   assert.equal(nativeOnlyOf({ tools: [{ codeExecution: {} }] }), 'tools[0].codeExecution');
 });
+
+test('S1 fields that would steer an upstream never reach Google either', () => {
+  const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
+  const body: JsonObject = { model: 'm', contents, api_base: 'http://evil', extra_headers: {}, labels: { a: 'b' } };
+  const read = readRequest(Buffer.from(JSON.stringify(body)), body);
+  assert.ok(read.ok);
+  const target = { model: 'g', maxOutputTokens: null, body: {}, streamUsage: 'leave', omit: [], rename: {} } as const;
+  const { bytes } = read.value.forward(target);
+  assert.deepEqual(JSON.parse(bytes.toString()), { contents, labels: { a: 'b' } });
+});

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type Check, type Complaint, complain, within } from './complaint.ts';
-import { arrayOf, oneOf, optional, required, string, stringOf } from './field-rules.ts';
+import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { arrayOf, oneOf, optional, required, string, stringOf } from '../field-rules.ts';
 
 const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
 const rolesSend = `one of ${roles.map((role) => `'${role}'`).join(', ')}`;

@@ -1,9 +1,20 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
+import {
+  anyJson,
+  arrayOf,
+  boolean,
+  integerIn,
+  numberIn,
+  object,
+  oneOf,
+  optional,
+  string,
+  stringOf,
+} from '../field-rules.ts';
 import { messages } from './check-messages.ts';
 import { choiceFitsTools, functionCallChoice, functions, responseFormat, toolChoice, tools } from './check-tools.ts';
-import { asFailure, type Check, type Complaint, complain, within } from './complaint.ts';
-import { arrayOf, boolean, integerIn, numberIn, object, oneOf, optional, string, stringOf } from './field-rules.ts';
 import type { ChatRequest } from './wire.ts';
 
 const penalty = numberIn(-2, 2);
@@ -56,12 +67,6 @@ const prediction: Check = (value) => {
     ? null
     : complain('content', value.content, 'a string or an array of text parts');
 };
-
-/** A provider's own parameter may be anything, but for what its JSON could not say again: 1e999. */
-const unknown: Check = (value) =>
-  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
-    ? complain('', value, 'a number that a double can hold')
-    : null;
 
 /** Every parameter we know, by name. What is not here is kept and forwarded as it came. */
 const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
@@ -119,7 +124,7 @@ function check(body: JsonObject): Complaint | null {
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && name !== 'model' && name !== 'messages')) continue;
-    const complaint = (parameters.get(name) ?? unknown)(value);
+    const complaint = (parameters.get(name) ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return combinations(body);

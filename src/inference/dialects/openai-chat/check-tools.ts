@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type Check, type Complaint, complain, within } from './complaint.ts';
-import { arrayOf, boolean, functionName, object, oneOf, optional, required, string } from './field-rules.ts';
+import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { arrayOf, boolean, functionName, object, oneOf, optional, required, string } from '../field-rules.ts';
 
 const toolsMax = 128;
 

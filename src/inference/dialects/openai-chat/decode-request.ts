@@ -1,9 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeMessage } from './decode-messages.ts';
-import { type ChatFunction, type ChatRequest, type ChatTool, gatewayOnlyFields, openAiChatId } from './wire.ts';
+import { type ChatFunction, type ChatRequest, type ChatTool, openAiChatId } from './wire.ts';
 
 export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
   const checked = checkRequest(body);

@@ -98,19 +98,6 @@ export interface ChatResponseFormat extends JsonObject {
 
 export type ChatFinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'function_call';
 
-/** Top-level fields that never leave the gateway: the first is ours, the others would steer a careless upstream (S1). */
-export const gatewayOnlyFields: ReadonlySet<string> = new Set([
-  'models',
-  'api_base',
-  'base_url',
-  'baseURL',
-  'api_key',
-  'api_version',
-  'custom_llm_provider',
-  'extra_headers',
-  'extra_body',
-]);
-
 /** What this dialect is called where other dialects keep its fields. */
 export const openAiChatId = 'openai-chat';
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type Check, type Complaint, complain, within } from '../openai-chat/complaint.ts';
-import { oneOf, optional, required, string, stringOf } from '../openai-chat/field-rules.ts';
+import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { oneOf, optional, required, string, stringOf } from '../field-rules.ts';
 
 const inputSend = 'a string or an array of input items';
 

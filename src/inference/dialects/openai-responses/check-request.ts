@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../openai-chat/complaint.ts';
 import {
+  anyJson,
   arrayOf,
   boolean,
   functionName,
@@ -13,7 +14,7 @@ import {
   required,
   string,
   stringOf,
-} from '../openai-chat/field-rules.ts';
+} from '../field-rules.ts';
 import { input, orphanOutput } from './check-input.ts';
 import { choiceFitsTools, toolChoice, tools } from './check-tools.ts';
 import type { ResponsesRequest } from './wire.ts';
@@ -65,12 +66,6 @@ const metadata: Check = (value) => {
   return null;
 };
 
-/** A provider's own parameter may be anything, but for what its JSON could not say again: 1e999. */
-const unknown: Check = (value) =>
-  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
-    ? complain('', value, 'a number that a double can hold')
-    : null;
-
 /** Every parameter we know, by name. What is not here is kept and forwarded as it came. */
 const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
   ['model', stringOf(1, 256)],
@@ -114,7 +109,7 @@ function check(body: JsonObject): Complaint | null {
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && name !== 'model')) continue;
-    const complaint = (parameters.get(name) ?? unknown)(value);
+    const complaint = (parameters.get(name) ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return conversation(body) ?? choiceFitsTools(body);

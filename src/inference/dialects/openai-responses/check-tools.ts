@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type Check, type Complaint, complain, within } from '../openai-chat/complaint.ts';
-import { arrayOf, boolean, object, oneOf, optional, required, string, stringOf } from '../openai-chat/field-rules.ts';
+import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { arrayOf, boolean, object, oneOf, optional, required, string, stringOf } from '../field-rules.ts';
 
 /** Codex and its servers bring more than chat's 128. */
 const toolsMax = 1_024;

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat } from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
-import { gatewayOnlyFields } from '../openai-chat/wire.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeTools } from './decode-tools.ts';

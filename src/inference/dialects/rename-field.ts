@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 
 /** Spells a top-level field as the provider does. When both spellings are there, the provider's own stands. */
 export function renameField(body: JsonObject, from: string, to: string): void {

@@ -1,5 +1,5 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 
 /** One fault in a request: where, what stands there, what should. */
 export interface Complaint {

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { type Check, complain, within } from './complaint.ts';
 
 /** A finite number; JSON's 1e999 reads as Infinity and is refused. */
@@ -80,3 +80,9 @@ export const functionName: Check = (value) =>
   typeof value === 'string' && functionNamePattern.test(value)
     ? null
     : complain('', value, 'a name of 1 to 64 letters, digits, _ or -');
+
+/** What no rule knows may be anything, but for what JSON could not say again: 1e999. */
+export const anyJson: Check = (value) =>
+  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+    ? complain('', value, 'a number that a double can hold')
+    : null;

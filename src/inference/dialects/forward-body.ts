@@ -1,0 +1,67 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonScan } from '../../kernel/json-scan.ts';
+import type { Loss } from '../neutral/loss.ts';
+import type { ForwardTarget } from './dialect.ts';
+import { renameField } from './rename-field.ts';
+import { splicedBody, type Values } from './splice-body.ts';
+
+export interface ForwardBody {
+  bytes: Buffer | string;
+  losses: Loss[];
+}
+
+/** Top-level fields that never leave the gateway: the first is ours, the others would steer a careless upstream (S1). */
+export const gatewayOnlyFields: ReadonlySet<string> = new Set([
+  'models',
+  'api_base',
+  'base_url',
+  'baseURL',
+  'api_key',
+  'api_version',
+  'custom_llm_provider',
+  'extra_headers',
+  'extra_body',
+]);
+
+/**
+ * A caller's body for a target of the same format: the bytes as they came, but for spliced values; a field that must go
+ * or be renamed, a key written with escapes or given twice makes it write the JSON anew. `parsed` and `scan` are what
+ * `JSON.parse` and `scanJson` made of `rawBody`; `values` are the dialect's own, over which go the operator's for this
+ * target. What is left out is added to `losses`.
+ */
+export function forwardBody(
+  rawBody: Buffer,
+  parsed: JsonObject,
+  scan: JsonScan,
+  target: ForwardTarget,
+  own: { values: Map<string, string>; losses: Loss[] },
+): ForwardBody {
+  const { values, losses } = own;
+  for (const name in target.body) {
+    const value = JSON.stringify(target.body[name]) as string | undefined;
+    if (value !== undefined) values.set(name, value);
+  }
+  const spliced = mustRewrite(parsed, target) ? null : splicedBody(rawBody, parsed, scan, values);
+  return { bytes: spliced ?? rewritten(parsed, values, target, losses), losses };
+}
+
+function mustRewrite(parsed: JsonObject, { omit, rename }: ForwardTarget): boolean {
+  for (const name in parsed) if (gatewayOnlyFields.has(name) || Object.hasOwn(rename, name)) return true;
+  for (const name of omit) if (Object.hasOwn(parsed, name)) return true;
+  return false;
+}
+
+function rewritten(parsed: JsonObject, values: Values, target: ForwardTarget, losses: Loss[]): string {
+  // A spread defines members, so a `__proto__` from the wire stays a plain member (S21).
+  const body: JsonObject = { ...parsed };
+  for (const name of gatewayOnlyFields) delete body[name];
+  for (const [name, text] of values) body[name] = JSON.parse(text);
+  for (const name of target.omit) {
+    // What the operator wrote for this target stays; no quirk strikes it out.
+    if (!Object.hasOwn(body, name) || Object.hasOwn(target.body, name)) continue;
+    if (body[name] !== null) losses.push({ field: name, why: 'unsupported' });
+    delete body[name];
+  }
+  for (const from in target.rename) renameField(body, from, target.rename[from]!);
+  return JSON.stringify(body);
+}
