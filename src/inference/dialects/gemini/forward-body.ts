@@ -7,6 +7,9 @@ import { withoutPathMembers } from './path-members.ts';
 import { mayHoldSealed, unsealSignature } from './seal-signature.ts';
 import { noSignature } from './wire.ts';
 
+/** As the body has been read: in camel case, which Google takes beside snake case. */
+const staysHere = new Set([...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())));
+
 /** The caller's own bytes, unless something in them must change for the target. */
 export function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
   const losses: Loss[] = [];
@@ -27,7 +30,7 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
     changed = { ...body, generationConfig: { ...config, maxOutputTokens: limit } };
   }
   for (const name in body) {
-    if (!gatewayOnlyFields.has(name)) continue;
+    if (!staysHere.has(name)) continue;
     changed = { ...(changed ?? body) };
     delete changed[name];
   }
