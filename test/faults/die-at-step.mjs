@@ -13,8 +13,8 @@ const dieAt = Number(CULVERT_DIE_AT);
 /** Ports on which others talk too, such as heartbeats: until the answer there only what comes of the chat is a step. */
 const stores = new Set(CULVERT_DIE_STORES.split(',').map(Number));
 const ofChat = new AsyncLocalStorage();
-/** So far; null before they are counted. */
-let steps = CULVERT_DIE_FROM === 'start' ? 0 : null;
+/** Names so far; null before they are counted. */
+let steps = CULVERT_DIE_FROM === 'start' ? [] : null;
 /** From then on the end of the chat is written with whatever else waits, by nobody's order. */
 let answered = false;
 let statement = '';
@@ -23,7 +23,7 @@ let statement = '';
 if (isMainThread) {
   around(Server.prototype, 'emit', (emit, _, event, request) => {
     if (event !== 'request' || request.headers['x-die'] === undefined) return emit();
-    steps ??= 0;
+    steps ??= [];
     return ofChat.run(true, emit);
   });
   around(StatementSync.prototype, 'run', (run, { sourceSQL }) => {
@@ -51,9 +51,8 @@ function around(target, method, look) {
 
 function step(name) {
   if (steps === null) return;
-  if (steps === dieAt) {
-    appendFileSync(CULVERT_DIE_LOG, `${name}\n`);
-    process.kill(process.pid, 'SIGKILL');
-  }
-  steps += 1;
+  steps.push(name);
+  if (steps.length <= dieAt) return;
+  appendFileSync(CULVERT_DIE_LOG, `${JSON.stringify(steps)}\n`);
+  process.kill(process.pid, 'SIGKILL');
 }
