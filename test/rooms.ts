@@ -18,22 +18,29 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/neutral', mayImport: ['src/kernel'] },
   { path: 'src/inference/dialects', mayImport: ['src/inference/neutral'] },
   { path: 'src/inference/providers', mayImport: ['src/inference/dialects'] },
+  { path: 'src/inference/engines', mayImport: ['src/inference/neutral'] },
   { path: 'src/inference/transport', mayImport: ['src/kernel'] },
   { path: 'src/inference/routing', mayImport: ['src/inference/neutral'], typesOnly: ['src/inference/dialects'] },
   {
     path: 'src/inference/pipeline',
     mayImport: [
       'src/inference/providers',
+      'src/inference/engines',
       'src/inference/transport',
       'src/inference/routing',
       'src/metering',
       'src/net',
     ],
   },
+  { path: 'src/vectors', mayImport: ['src/net'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
-  { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering'] },
+  { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering', 'src/vectors'] },
   { path: 'src/admin', mayImport: ['src/inference/pipeline'] },
-  { path: 'src/http', mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline'], typesOnly: ['src/admin'] },
+  {
+    path: 'src/http',
+    mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline', 'src/vectors'],
+    typesOnly: ['src/admin'],
+  },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 

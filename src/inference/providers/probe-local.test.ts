@@ -8,6 +8,8 @@ import { probeBodyBytesMax, probeLocalServers } from './probe-local.ts';
 
 /** The real one on IPv4 alone: another test's server may hold the same port on [::1]. */
 const onIpv4: ProbeGet = (url, bounds) => (url.includes('[::1]') ? Promise.resolve(null) : probeGet(url, bounds));
+/** And the other way round. */
+const onIpv6: ProbeGet = (url, bounds) => (url.includes('[::1]') ? probeGet(url, bounds) : Promise.resolve(null));
 
 const servers: Server[] = [];
 after(() => {
@@ -215,7 +217,7 @@ describe('local servers are recognised by two facts', () => {
       () => null,
     );
     if (port === null) return context.diagnostic('no IPv6 loopback on this machine');
-    const [found] = await probeLocalServers({ probeGet, ports: everywhere(port) });
+    const [found] = await probeLocalServers({ probeGet: onIpv6, ports: everywhere(port) });
     assert.equal(found?.url, `http://[::1]:${port}/v1`);
   });
 });

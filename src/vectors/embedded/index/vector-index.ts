@@ -1,0 +1,43 @@
+import type { Distance } from '../../collection.ts';
+
+/**
+ * The index of one collection, derived from its rows and kept in step by the thread that owns them; in memory as far as
+ * its tier says (design §12). Vectors are given as they are stored: normalised for Cosine. `slot`: a row's number, dense
+ * from 0, used again after a removal.
+ */
+export interface VectorIndex {
+  /** Vectors held, and bytes of the arena they take; 0 bytes on the tier that scans rows on disk. */
+  readonly count: number;
+  readonly bytes: number;
+  /** Replaces what stood in the slot. The caller's row has been written; `rows` may or may not show it yet. */
+  put(slot: number, vector: Float32Array): void;
+  remove(slot: number): void;
+  /**
+   * The best `k`, best first; equal scores by slot. `slots`: ascending, the only rows that count (then always exact);
+   * null: all. `exact`: f32 over every row. Scores as Qdrant's (see ScoredPoint).
+   */
+  search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** Gives the arena its memory back; the index cannot be used again. */
+  close(): void;
+}
+
+export interface Ranked {
+  slots: Uint32Array;
+  scores: Float64Array;
+}
+
+/** The rows on disk, the truth that indexes are made of. */
+export interface RowSource {
+  /** Rows there are. */
+  count(): number;
+  /** The vector in a slot; throws when there is none. The array may be reused by the next call. */
+  vector(slot: number): Float32Array;
+  /** All rows by slot. The array may be reused. */
+  each(visit: (slot: number, vector: Float32Array) => void): void;
+}
+
+export interface IndexOptions {
+  distance: Distance;
+  size: number;
+  rows: RowSource;
+}

@@ -1,0 +1,60 @@
+import type { Failure } from '../kernel/failure.ts';
+import type { Owner } from './store.ts';
+import type { VectorVerb } from './verbs.ts';
+
+/**
+ * The vector store as the main thread sees it: bytes in, bytes out, in two steps, so that a call is charged after its
+ * body was found right and before anything is done. Parsing and searching happen in worker threads. Nothing here
+ * rejects.
+ */
+export interface VectorEngine {
+  /** Reads and checks a call, and what of it must be embedded first. Every `Prepared` must be run or dropped. */
+  prepare(call: VectorCall): Promise<Prepared | Failure>;
+  /** Why it cannot serve, for /readyz; null when it can or has not been asked for yet. */
+  trouble(): string | null;
+  close(): Promise<void>;
+}
+
+export interface VectorCall {
+  owner: Owner;
+  verb: VectorVerb;
+  /** Path parameters, decoded: `collection`, `id` (point), `field` (payload index). */
+  params: Readonly<Record<string, string | undefined>>;
+  /** What stands behind the `?`, raw; '' when nothing. */
+  search: string;
+  /** Empty when the call has none. Its memory goes to the worker: the caller must not use it afterwards. */
+  body: Uint8Array;
+}
+
+export interface Prepared {
+  kind: 'prepared';
+  /** What must be embedded before it can run; null for most calls. One model a call. */
+  texts: TextsToEmbed | null;
+  /** `embedded`: of `texts`, null where there were none. Does the call and ends it. */
+  run(embedded: Embedded | null): Promise<VectorAnswer | Failure>;
+  /** Ends it, nothing done. */
+  drop(): void;
+}
+
+export interface TextsToEmbed {
+  /** Alias, as the caller or the collection names it. */
+  model: string;
+  /** Asymmetric models embed what is stored otherwise than what is looked for. */
+  purpose: 'document' | 'query';
+  /** In order; empty when only the length of the model's vectors must be known (a collection is made). */
+  texts: readonly string[];
+}
+
+export interface Embedded {
+  /** Length of each vector. */
+  size: number;
+  /** `texts.length` × `size`, row after row. */
+  vectors: Float32Array;
+}
+
+export interface VectorAnswer {
+  kind: 'answer';
+  status: 200;
+  /** JSON in Qdrant's envelope, whole. */
+  body: Uint8Array;
+}

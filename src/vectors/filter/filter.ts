@@ -1,0 +1,43 @@
+import type { PointId } from '../point.ts';
+import type { KeyPath } from './key-path.ts';
+
+/** A checked filter, every clause a list. Semantics: Qdrant 1.19's (design §12). */
+export interface Filter {
+  must: readonly Condition[];
+  should: readonly Condition[];
+  mustNot: readonly Condition[];
+  minShould: { conditions: readonly Condition[]; count: number } | null;
+}
+
+export type Condition =
+  | { kind: 'filter'; filter: Filter }
+  | { kind: 'has-id'; ids: ReadonlySet<PointId> }
+  | { kind: 'has-vector' }
+  | { kind: 'is-empty'; key: KeyPath }
+  | { kind: 'is-null'; key: KeyPath }
+  | { kind: 'nested'; key: KeyPath; filter: Filter }
+  /** Several tests in one condition are OR-ed. */
+  | { kind: 'field'; key: KeyPath; tests: readonly FieldTest[] };
+
+export type Scalar = string | number | boolean;
+
+export type FieldTest =
+  | { kind: 'value'; value: Scalar }
+  | { kind: 'any'; values: ReadonlySet<Scalar> }
+  | { kind: 'except'; values: ReadonlySet<Scalar> }
+  /** Case-sensitive substring, as Qdrant without a text index. */
+  | { kind: 'text'; text: string }
+  /** Numbers; infinite where a side is open. */
+  | { kind: 'range'; gt: number; gte: number; lt: number; lte: number }
+  /** Ms since 1970, of RFC 3339 times. */
+  | { kind: 'datetime'; gt: number; gte: number; lt: number; lte: number }
+  | { kind: 'geo-box'; top: number; left: number; bottom: number; right: number }
+  /** Metres. */
+  | { kind: 'geo-radius'; lat: number; lon: number; radius: number }
+  | { kind: 'geo-polygon'; exterior: readonly GeoPoint[]; interiors: readonly (readonly GeoPoint[])[] }
+  | { kind: 'values-count'; gt: number; gte: number; lt: number; lte: number };
+
+export interface GeoPoint {
+  lat: number;
+  lon: number;
+}

@@ -1,0 +1,8 @@
+/** A payload key path: `a.b`, `a[0]`, `a[].b`, `"a.b"`. `each`: all elements of the array. */
+export interface KeyPath {
+  /** As the caller wrote it. */
+  text: string;
+  steps: readonly KeyStep[];
+}
+
+export type KeyStep = { kind: 'key'; name: string } | { kind: 'index'; at: number } | { kind: 'each' };

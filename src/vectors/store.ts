@@ -1,0 +1,155 @@
+import type { CollectionInfo, CollectionSpec, PayloadType } from './collection.ts';
+import type { Filter } from './filter/filter.ts';
+import type { PointBatch, PointId, ScoredPoint, StoredPoint, Want } from './point.ts';
+
+/**
+ * The port of an engine that keeps vectors. Drivers: embedded/ (this machine), qdrant/. Each method is scoped by its
+ * tenant, and another tenant's collection is the same as none. `collection` may be an alias. Rejects with a FailureError:
+ * `not-found` for an unknown collection, `conflict` for one that exists, `invalid-request` for what does not fit the
+ * collection, `unsupported` (501) for what the driver cannot do, `overloaded` (503) when nothing can be written or read
+ * right now. A write that resolves is durable, visible to the next read, and was done whole; one that rejects did
+ * nothing.
+ */
+export interface VectorStore {
+  create(owner: Owner, spec: CollectionSpec): Promise<void>;
+  /** False when there was none. Its aliases go with it. */
+  drop(tenant: string, collection: string): Promise<boolean>;
+  /** By name. */
+  list(tenant: string): Promise<readonly CollectionSpec[]>;
+  /** Null when there is none; cheap: looked at before every call. */
+  find(tenant: string, collection: string): Promise<CollectionSpec | null>;
+  inspect(tenant: string, collection: string): Promise<CollectionInfo>;
+  /** In order, in one transaction; resolves to the number of the last operation. */
+  write(tenant: string, collection: string, operations: readonly WriteOperation[]): Promise<number>;
+  /** In the order of `ids`; unknown ones are left out. */
+  retrieve(tenant: string, collection: string, ids: readonly PointId[], want: Want): Promise<readonly StoredPoint[]>;
+  /** One list for each query, best first. */
+  query(tenant: string, collection: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]>;
+  /** Best points for each value of a payload key, groups by their best point. */
+  queryGroups(tenant: string, collection: string, query: GroupQuery): Promise<readonly PointGroup[]>;
+  /** In order of ids, or of `orderBy`. */
+  scroll(tenant: string, collection: string, query: ScrollQuery): Promise<Page>;
+  count(tenant: string, collection: string, filter: Filter | null): Promise<number>;
+  /** Values of a key with the points that have them, most first, then by value. */
+  facet(tenant: string, collection: string, query: FacetQuery): Promise<readonly FacetHit[]>;
+  /** `type: null` removes the index; both do nothing when it is so already. */
+  indexPayload(tenant: string, collection: string, key: string, type: PayloadType | null): Promise<number>;
+  /** All of the tenant's, or those of one collection; by alias. */
+  aliases(tenant: string, collection: string | null): Promise<readonly { alias: string; collection: string }[]>;
+  /** All or none. An alias that is a collection's name is refused. */
+  changeAliases(tenant: string, changes: readonly AliasChange[]): Promise<void>;
+  /** Tenants that have collections, for the operator. */
+  tenants(): Promise<readonly TenantSummary[]>;
+  /** Everything of `from` becomes `to`'s; conflicts (same name) refuse the whole. */
+  adopt(from: string, to: Owner): Promise<{ collections: number }>;
+  /** Everything of the tenant is gone. */
+  purge(tenant: string): Promise<{ collections: number }>;
+  /** Why it cannot serve right now, for /readyz; null when it can. */
+  trouble(): Promise<string | null>;
+  close(): Promise<void>;
+}
+
+/** Who has vectors: the key's identity, and the account that the limit on collections counts for. */
+export interface Owner {
+  tenant: string;
+  account: string;
+}
+
+export interface TenantSummary extends Owner {
+  collections: number;
+  points: number;
+}
+
+/** Which points an operation is about. */
+export type Selection = { ids: readonly PointId[] } | { filter: Filter };
+
+export type WriteOperation =
+  | { kind: 'upsert'; points: PointBatch }
+  | { kind: 'delete'; which: Selection }
+  /** Keys of `payload` are set (merged at the top level, or under the path `key`). `payload`: JSON text of an object. */
+  | { kind: 'set-payload'; which: Selection; payload: string; key: string | null }
+  | { kind: 'overwrite-payload'; which: Selection; payload: string }
+  | { kind: 'delete-payload'; which: Selection; keys: readonly string[] }
+  | { kind: 'clear-payload'; which: Selection }
+  /** Vectors alone of points that exist; an unknown id refuses the whole with 404. */
+  | { kind: 'update-vectors'; ids: readonly PointId[]; vectors: Float32Array };
+
+/** A vector, or the one of a point of the collection. */
+export type VectorInput = Float32Array | { id: PointId };
+
+export type RecommendStrategy = 'average_vector' | 'best_score' | 'sum_scores';
+
+/** What is looked for. Points named by id are left out of the answer, as Qdrant does. */
+export type Target =
+  | { kind: 'nearest'; vector: VectorInput; mmr: { diversity: number; candidates: number } | null }
+  | {
+      kind: 'recommend';
+      positive: readonly VectorInput[];
+      negative: readonly VectorInput[];
+      strategy: RecommendStrategy;
+    }
+  | { kind: 'order-by'; order: OrderBy }
+  | { kind: 'sample' }
+  /** In order of ids, all scores 0. */
+  | { kind: 'all' };
+
+export interface PointQuery {
+  target: Target;
+  filter: Filter | null;
+  limit: number;
+  offset: number;
+  /** The worst score that is answered. */
+  scoreThreshold: number | null;
+  /** `params.exact`: no approximate tier. */
+  exact: boolean;
+  want: Want;
+}
+
+export interface GroupQuery extends Omit<PointQuery, 'limit' | 'offset'> {
+  groupBy: string;
+  groups: number;
+  groupSize: number;
+}
+
+export interface PointGroup {
+  id: string | number;
+  hits: readonly ScoredPoint[];
+}
+
+export interface OrderBy {
+  key: string;
+  direction: 'asc' | 'desc';
+  /** Number, or RFC 3339 time; null: from the first. */
+  startFrom: number | string | null;
+}
+
+export interface ScrollQuery {
+  filter: Filter | null;
+  limit: number;
+  /** The first id of the page (inclusive); null: from the first. */
+  offset: PointId | null;
+  orderBy: OrderBy | null;
+  want: Want;
+}
+
+export interface Page {
+  points: readonly (StoredPoint & { orderValue?: number | string })[];
+  /** The first id of the next page; null at the end. */
+  next: PointId | null;
+}
+
+export interface FacetQuery {
+  key: string;
+  filter: Filter | null;
+  limit: number;
+}
+
+export interface FacetHit {
+  value: string | number | boolean;
+  count: number;
+}
+
+export type AliasChange =
+  | { kind: 'create'; alias: string; collection: string }
+  | { kind: 'delete'; alias: string }
+  | { kind: 'rename'; from: string; to: string };
