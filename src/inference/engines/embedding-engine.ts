@@ -1,0 +1,15 @@
+/** A model in this process that makes vectors of texts. Holds no state of a request and may be shared. */
+export interface EmbeddingEngine {
+  /** The upstream model id that targets name it by. */
+  readonly model: string;
+  /** Length of every vector it makes; it makes no other. */
+  readonly dimensions: number;
+  /**
+   * One vector for each text, in order, row after row: `texts.length` × `dimensions`. Never holds up the loop for long:
+   * much text is done in slices.
+   */
+  embed(texts: readonly string[]): Promise<Float32Array>;
+}
+
+/** The provider name under which targets name the engines of this process; nobody else can be called so. */
+export const engineProvider = 'culvert';
