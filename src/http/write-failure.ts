@@ -44,6 +44,9 @@ export function identityHeaders(exchange: Exchange): string[] {
 }
 
 function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: FailureFacts, nowMs: number): string[] {
+  if (retryAfterMs !== null && retryAfterMs > retryAfterMaxMs) {
+    return ['x-should-retry', 'false', 'x-culvert-retry-at', new Date(nowMs + retryAfterMs).toISOString()];
+  }
   if (retryable) {
     const waitMs = retryAfterMs ?? 1_000;
     return [
@@ -56,9 +59,7 @@ function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: Fai
     ];
   }
   if (status === 429 && retryAfterMs !== null) {
-    return retryAfterMs <= retryAfterMaxMs
-      ? ['retry-after', String(Math.ceil(retryAfterMs / 1_000)), 'retry-after-ms', String(Math.ceil(retryAfterMs))]
-      : ['x-should-retry', 'false', 'x-culvert-retry-at', new Date(nowMs + retryAfterMs).toISOString()];
+    return ['retry-after', String(Math.ceil(retryAfterMs / 1_000)), 'retry-after-ms', String(Math.ceil(retryAfterMs))];
   }
   // A place is free as soon as another request ends: no instant is known, and the next try may well pass.
   if (failure.kind === 'quota-exceeded' && failure.limit === 'concurrency') {

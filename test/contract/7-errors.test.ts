@@ -91,6 +91,21 @@ test('§7 "503: Service temporarily unavailable": every target is cooling; Retry
   assert.ok(Math.ceil(afterMs / 1_000) === afterS);
 });
 
+test('a 503 that lasts above 60 s tells the instant and no Retry-After, which would hang clients', async (t) => {
+  const one = await startUpstream();
+  t.after(() => one.close());
+  const single = await startGateway(t, overUpstreams(one.url));
+  one.script(chatPath, ['always status=429;retry-after=200']);
+  await (await single.fetch(chatPath, { json: hello })).text();
+  const { status, error, headers } = await failed(await single.fetch(chatPath, { json: hello }));
+  assert.deepEqual([status, error.type], [503, 'overloaded_error']);
+  assert.match(error.message, /Retry in \d+ s/);
+  assert.deepEqual([headers.get('retry-after'), headers.get('retry-after-ms')], [null, null]);
+  assert.equal(headers.get('x-should-retry'), 'false');
+  const waitMs = Date.parse(headers.get('x-culvert-retry-at') ?? '') - Date.now();
+  assert.ok(waitMs > 60_000 && waitMs <= 201_000, `${waitMs}`);
+});
+
 const quota = (freeInMs: number): Failure => ({
   kind: 'quota-exceeded',
   limit: '5h',
