@@ -1,5 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
-import { nearest } from '../config/nearest.ts';
+import { nearest } from '../kernel/nearest.ts';
 import { addAccountsCommands } from './accounts-commands.ts';
 import { CommandFailed } from './command-failed.ts';
 import { addKeysCommands } from './keys-commands.ts';

@@ -1,5 +1,5 @@
+import { didYouMean } from '../kernel/nearest.ts';
 import { aliasFor } from './alias-pattern.ts';
-import { didYouMean } from './nearest.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
 

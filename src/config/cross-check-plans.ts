@@ -1,4 +1,4 @@
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '../kernel/nearest.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
 import type { Config, PlanConfig } from './schema.ts';
 import { contradiction, windowPairs } from './schema-plans.ts';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { didYouMean } from './nearest.ts';
+import { didYouMean } from '../kernel/nearest.ts';
 import type { ConfigPath, PathProblem } from './problem.ts';
 import { configSchema } from './schema.ts';
 import { knownKeys } from './shape.ts';

@@ -1,4 +1,4 @@
-import { didYouMean } from '../../config/nearest.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { futureInstantMs } from '../instant-option.ts';

@@ -1,9 +1,9 @@
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
-import { nearest } from '../../config/nearest.ts';
 import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
+import { nearest } from '../../kernel/nearest.ts';
 import { aliasTable } from '../providers/alias-table.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
