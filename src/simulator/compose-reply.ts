@@ -158,9 +158,9 @@ function innerStatus(spec: FaultSpec): number {
   return spec.code === undefined ? 503 : failingStatusOf({ code: spec.code });
 }
 
-/** The first colon is enough: no parser may take it. */
+/** The first colon is enough, or the last bracket of a list: no parser may take it. */
 function broken(json: string): string {
-  return json.replace('":', '"');
+  return json.startsWith('[') ? json.slice(0, -1) : json.replace('":', '"');
 }
 
 function refusal(asked: Asked, status: number, message: string, param: string | null): Reply {

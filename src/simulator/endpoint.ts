@@ -1,5 +1,10 @@
 import { chatSpeech } from './speak-chat.ts';
 import { completionsSpeech } from './speak-completions.ts';
+import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
+import { geminiBatchEmbedSpeech, geminiEmbedSpeech } from './speak-embed-gemini.ts';
+import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
+import { teiEmbedSpeech } from './speak-embed-tei.ts';
+import { embeddingsSpeech } from './speak-embeddings.ts';
 import { geminiSpeech } from './speak-gemini.ts';
 import { messagesSpeech } from './speak-messages.ts';
 import { moderationsSpeech } from './speak-moderations.ts';
@@ -10,7 +15,7 @@ import type { Speech } from './speech.ts';
 export type EndpointKind = 'chat' | 'messages' | 'responses' | 'count-tokens' | 'models' | 'model' | 'unknown';
 
 export interface Endpoint {
-  /** `chat`: a prompt is read and answered, whatever comes of it. */
+  /** `chat`: a prompt is read and answered, whatever comes of it; of embeddings too. */
   kind: EndpointKind;
   /** The dialect of its answers and errors. */
   speech: Speech;
@@ -26,6 +31,10 @@ const completions: Endpoint = { kind: 'chat', speech: completionsSpeech, method:
 const moderations: Endpoint = { kind: 'chat', speech: moderationsSpeech, method: 'POST', pathModel: null };
 const rerank: Endpoint = { kind: 'chat', speech: rerankSpeech, method: 'POST', pathModel: null };
 const cohereRerank: Endpoint = { kind: 'chat', speech: cohereRerankSpeech, method: 'POST', pathModel: null };
+const embeddings: Endpoint = { kind: 'chat', speech: embeddingsSpeech, method: 'POST', pathModel: null };
+const cohereEmbed: Endpoint = { kind: 'chat', speech: cohereEmbedSpeech, method: 'POST', pathModel: null };
+const ollamaEmbed: Endpoint = { kind: 'chat', speech: ollamaEmbedSpeech, method: 'POST', pathModel: null };
+const teiEmbed: Endpoint = { kind: 'chat', speech: teiEmbedSpeech, method: 'POST', pathModel: null };
 const inputTokens: Endpoint = { kind: 'count-tokens', speech: responsesSpeech, method: 'POST', pathModel: null };
 const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, method: 'POST', pathModel: null };
 
@@ -35,11 +44,11 @@ const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, me
  */
 export function endpointOf(path: string, version: ApiVersion): Endpoint {
   const called = googleCall(path);
-  if (called !== null) return { kind: 'chat', speech: geminiSpeech, method: 'POST', pathModel: called.model };
-  if (path.endsWith('/chat/completions')) {
-    const deployment = /\/deployments\/([^/]+)\//.exec(path);
-    return deployment === null ? chat : { ...chat, pathModel: decoded(deployment[1]!) };
+  if (called !== null) {
+    return { kind: 'chat', speech: speechOfGoogle[called.method], method: 'POST', pathModel: called.model };
   }
+  if (path.endsWith('/chat/completions')) return { ...chat, pathModel: deploymentOf(path) };
+  if (path.endsWith('/embeddings')) return { ...embeddings, pathModel: deploymentOf(path) };
   if (path.endsWith('/messages')) return messages;
   if (path.endsWith('/messages/count_tokens')) return countTokens;
   if (path.endsWith('/responses')) return responses;
@@ -48,6 +57,9 @@ export function endpointOf(path: string, version: ApiVersion): Endpoint {
   if (path.endsWith('/moderations')) return moderations;
   if (path.endsWith('/v2/rerank')) return cohereRerank;
   if (path.endsWith('/rerank')) return rerank;
+  if (path.endsWith('/v2/embed')) return cohereEmbed;
+  if (path.endsWith('/api/embed')) return ollamaEmbed;
+  if (path.endsWith('/embed')) return teiEmbed;
   const speech = speechOf[version];
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);
@@ -60,10 +72,29 @@ export type ApiVersion = 'anthropic' | 'google' | 'openai';
 
 const speechOf = { anthropic: messagesSpeech, google: geminiSpeech, openai: chatSpeech } as const;
 
+const speechOfGoogle = {
+  generateContent: geminiSpeech,
+  streamGenerateContent: geminiSpeech,
+  embedContent: geminiEmbedSpeech,
+  batchEmbedContents: geminiBatchEmbedSpeech,
+} as const;
+const googleMethods = Object.keys(speechOfGoogle).join('|');
+const googlePath = new RegExp(`/(?:models|tunedModels)/(.+):(${googleMethods})$`);
+
 /** What a path of Google's says that other APIs say in the body; null for another path. */
-export function googleCall(path: string): { model: string; stream: boolean } | null {
-  const called = /\/(?:models|tunedModels)\/(.+):(generateContent|streamGenerateContent)$/.exec(path);
-  return called === null ? null : { model: decoded(called[1]!), stream: called[2] === 'streamGenerateContent' };
+export function googleCall(
+  path: string,
+): { model: string; method: keyof typeof speechOfGoogle; stream: boolean } | null {
+  const called = googlePath.exec(path);
+  if (called === null) return null;
+  const method = called[2] as keyof typeof speechOfGoogle;
+  return { model: decoded(called[1]!), method, stream: method === 'streamGenerateContent' };
+}
+
+/** The model of Azure's paths. */
+function deploymentOf(path: string): string | null {
+  const deployment = /\/deployments\/([^/]+)\//.exec(path);
+  return deployment === null ? null : decoded(deployment[1]!);
 }
 
 function decoded(part: string): string {

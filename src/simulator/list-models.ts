@@ -17,7 +17,9 @@ export function modelList(ids: readonly string[], speech: Speech): JsonObject {
 
 export function oneModel(id: string, speech: Speech): JsonObject {
   if (speech === geminiSpeech) {
-    const supportedGenerationMethods = ['generateContent', 'streamGenerateContent'];
+    const supportedGenerationMethods = id.includes('embed')
+      ? ['embedContent', 'batchEmbedContents']
+      : ['generateContent', 'streamGenerateContent'];
     return { name: `models/${id}`, displayName: id, inputTokenLimit: 1_048_576, supportedGenerationMethods };
   }
   return speech === messagesSpeech

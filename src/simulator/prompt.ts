@@ -22,10 +22,16 @@ export interface Prompt {
   reasoning: 'shown' | 'none';
   /** How many alternatives to tell per token; null when log probabilities were not asked. */
   topLogprobs: number | null;
-  /** Texts that are judged one by one, of moderations and rerank; the best `top`, with their text if `itemsShown`. */
+  /**
+   * Texts that are judged or embedded one by one, of moderations, rerank and embeddings; the best `top`, with their text
+   * if `itemsShown`.
+   */
   items?: readonly string[];
   top?: number;
   itemsShown?: boolean;
+  /** Embeddings: how long each vector is wanted, and how it is written. */
+  dimensions?: number;
+  encoding?: 'float' | 'base64';
 }
 
 export interface Tool {

@@ -47,8 +47,8 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const simulatorModels: readonly string[] = ['sim/chat'];
-const mockModels: readonly string[] = ['sim/chat', 'sim/reason', 'mock/ok'];
+const simulatorModels: readonly string[] = ['sim/chat', 'sim/embedding'];
+const mockModels: readonly string[] = ['sim/chat', 'sim/reason', 'sim/embedding', 'mock/ok'];
 
 // Longer than any client's own idle time, so that a connection never ends just as it is used again.
 const keepAliveTimeoutMs = 600_000;

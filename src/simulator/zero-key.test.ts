@@ -41,10 +41,10 @@ test('Messages answer likewise', async () => {
   assert.match(content[0]?.text ?? '', /^\[simulated\] /);
 });
 
-test('it lists sim/chat alone', async () => {
+test('it lists what it simulates', async () => {
   assert.deepEqual(
     (await client.models.list()).data.map((model) => model.id),
-    ['sim/chat'],
+    ['sim/chat', 'sim/embedding'],
   );
 });
 
