@@ -4,6 +4,7 @@ import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
+import type { VectorVerb } from '../vectors/verbs.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {
@@ -38,10 +39,15 @@ export interface Route {
   quota: AdmitWeight | 'none';
   /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
-  /** Which schema checks its body (`admin`: the operation's own); `none` for routes without one. */
-  validator: ConversationEndpoint | ForwardedEndpointId | 'admin' | 'none';
+  /**
+   * Which schema checks its body (`admin`: the operation's own); `none` for routes without one, `unread` for those that
+   * refuse every call before its body.
+   */
+  validator: ConversationEndpoint | ForwardedEndpointId | VectorVerb | 'admin' | 'unread' | 'none';
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
+  /** What it does, in a few words, for /openapi.json. */
+  summary?: string;
   handle(exchange: Exchange): Promise<void> | void;
 }
 

@@ -52,12 +52,15 @@ const idleSweepIntervalMs = 50;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
 
+/** Of one part of a path: names are refused in words by who knows their rules, long before. */
+const paramCharsMax = 4_096;
+
 const defaultDialect: Route['dialect'] = openAiChat;
 const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export function createGatewayServer(parts: ServerParts): GatewayServer {
   const { clock } = parts;
-  const router = createRouter({ maxParamLength: 512 });
+  const router = createRouter({ maxParamLength: paramCharsMax });
   for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
   const clientAddress = createClientAddress(parts.trustedProxies);
   let draining = false;
@@ -172,6 +175,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   }
 
   function unrouted(method: string, path: string): Failure {
+    if (!isDecodable(path)) return invalid(null, 'The path has a % that begins no encoded character; write it as %25.');
     const allowed = methodsTried.filter((other) => find(other, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
     const known = parts.routes
@@ -233,6 +237,15 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       if (running > 0) await idleWithin(settleMaxMs);
     },
   };
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Node keeps the response of the request that it reads for on the socket; it asks the same before it answers itself. */

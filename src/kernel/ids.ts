@@ -29,6 +29,11 @@ export function newRequestId(nowMs: number): string {
   return `req_${uuidV7(nowMs)}`;
 }
 
+/** Wall-clock ms at which `newRequestId` made this id. */
+export function requestIdMs(requestId: string): number {
+  return Number.parseInt(requestId.slice(4, 12) + requestId.slice(13, 17), 16);
+}
+
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** `length` characters of base62 from the system's generator, each uniform (bytes ≥ 248 are thrown away). */

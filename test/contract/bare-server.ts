@@ -4,8 +4,9 @@ import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 
-/** What stands behind the server's one route, `POST /v1/chat/completions`. */
+/** What stands behind the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
 export interface BareParts {
+  routes?: readonly Route[];
   handle?: Route['handle'];
   /** Refuses before the body. */
   admit?: () => Failure;
@@ -26,7 +27,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         parts.admit?.() ?? { kind: 'admitted', headers: limitHeaders, calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
     },
-    routes: [
+    routes: parts.routes ?? [
       {
         method: 'POST',
         path: '/v1/chat/completions',

@@ -61,6 +61,7 @@ const security = { key: [{ apiKey: [] }], admin: [{ adminKey: [] }], none: [] } 
 
 function described(route: Route, path: string): Json {
   return {
+    ...(route.summary !== undefined && { summary: route.summary }),
     security: security[route.auth],
     parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
       name,
@@ -68,7 +69,7 @@ function described(route: Route, path: string): Json {
       required: true,
       schema: { type: 'string' },
     })),
-    ...(route.method === 'POST'
+    ...(route.method !== 'GET' && route.method !== 'HEAD' && route.method !== 'DELETE'
       ? { requestBody: { content: { 'application/json': { schema: { type: 'object' } } } } }
       : {}),
     responses: {

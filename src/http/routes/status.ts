@@ -3,6 +3,7 @@ import type { Services } from '../../inference/pipeline/services.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { identityHeaders } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
+import { qdrantApiVersion } from './vectors.ts';
 
 export interface StatusParts {
   services: Services;
@@ -24,7 +25,9 @@ export function statusRoutes(parts: StatusParts): Route[] {
       ...open,
       method: 'GET',
       path: '/',
-      handle: (exchange) => writeJson(exchange, 200, { title: 'Culvert', version: parts.version }),
+      // Qdrant's client asks here and reads `version` as that of Qdrant's API.
+      handle: (exchange) =>
+        writeJson(exchange, 200, { title: 'Culvert', version: qdrantApiVersion, culvert_version: parts.version }),
     },
     { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
   ];

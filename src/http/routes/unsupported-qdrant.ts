@@ -1,0 +1,81 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Route } from '../exchange.ts';
+
+interface UnsupportedCall {
+  /** find-my-way's pattern, below `/v1/vectors` or the root. */
+  path: string;
+  methods: readonly Route['method'][];
+  /** What it is, and what to do instead, in sentences. */
+  message: string;
+}
+
+const snapshots =
+  'Snapshots are not served: nothing is written, read or unpacked. `culvert vectors export` and `import` move data.';
+const shards = 'Collections have no shards of their own here; leave shard keys out.';
+const cluster = 'There is no Qdrant cluster to manage behind this API; GET /readyz says whether it serves.';
+const telemetry = "Qdrant's telemetry is not served; GET /metrics (admin key) has the gateway's own.";
+const health = 'Not served here; GET /healthz and GET /readyz at the root say whether the gateway lives and serves.';
+const matrix = 'Distance matrices are not served; search for each point instead.';
+const discovery = 'Discovery is not served; POST …/points/query with `recommend` takes positive and negative examples.';
+
+/** Calls of Qdrant's API that Culvert does not do: they get a 501 that says so, never something half done. */
+export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
+  { path: '/snapshots', methods: ['GET', 'POST'], message: snapshots },
+  { path: '/snapshots/:snapshot', methods: ['GET', 'DELETE'], message: snapshots },
+  { path: '/collections/:collection/snapshots', methods: ['GET', 'POST'], message: snapshots },
+  { path: '/collections/:collection/snapshots/upload', methods: ['POST'], message: snapshots },
+  { path: '/collections/:collection/snapshots/recover', methods: ['PUT'], message: snapshots },
+  { path: '/collections/:collection/snapshots/:snapshot', methods: ['GET', 'DELETE'], message: snapshots },
+  { path: '/collections/:collection/shards', methods: ['GET', 'PUT'], message: shards },
+  { path: '/collections/:collection/shards/delete', methods: ['POST'], message: shards },
+  { path: '/collections/:collection/shards/:shard/snapshot', methods: ['GET'], message: snapshots },
+  { path: '/collections/:collection/shards/:shard/snapshots', methods: ['GET', 'POST'], message: snapshots },
+  { path: '/collections/:collection/shards/:shard/snapshots/upload', methods: ['POST'], message: snapshots },
+  { path: '/collections/:collection/shards/:shard/snapshots/recover', methods: ['PUT'], message: snapshots },
+  {
+    path: '/collections/:collection/shards/:shard/snapshots/:snapshot',
+    methods: ['GET', 'DELETE'],
+    message: snapshots,
+  },
+  { path: '/cluster', methods: ['GET'], message: cluster },
+  { path: '/cluster/telemetry', methods: ['GET'], message: cluster },
+  { path: '/cluster/recover', methods: ['POST'], message: cluster },
+  { path: '/cluster/peer/:peer', methods: ['DELETE'], message: cluster },
+  { path: '/collections/:collection/cluster', methods: ['GET', 'POST'], message: cluster },
+  {
+    path: '/collections/:collection/optimizations',
+    methods: ['GET'],
+    message: 'There are no optimizations to follow: every point is searchable once its write is answered.',
+  },
+  {
+    path: '/collections/:collection/vectors/:vector',
+    methods: ['PUT', 'DELETE'],
+    message: 'Named vectors are not supported: a point has one vector. Use a collection for each kind.',
+  },
+  { path: '/collections/:collection/points/discover', methods: ['POST'], message: discovery },
+  { path: '/collections/:collection/points/discover/batch', methods: ['POST'], message: discovery },
+  {
+    path: '/collections/:collection/points/recommend/groups',
+    methods: ['POST'],
+    message: 'Use POST …/points/query/groups with `query: {recommend: …}`.',
+  },
+  { path: '/collections/:collection/points/search/matrix/pairs', methods: ['POST'], message: matrix },
+  { path: '/collections/:collection/points/search/matrix/offsets', methods: ['POST'], message: matrix },
+  { path: '/telemetry', methods: ['GET'], message: telemetry },
+  { path: '/metrics', methods: ['GET'], message: telemetry },
+  {
+    path: '/issues',
+    methods: ['GET', 'DELETE'],
+    message: "Qdrant's issues are not served; `culvert doctor` finds ours.",
+  },
+  { path: '/healthz', methods: ['GET'], message: health },
+  { path: '/livez', methods: ['GET'], message: health },
+  { path: '/readyz', methods: ['GET'], message: health },
+];
+
+/** At the root these are the gateway's own. */
+export const ownRootPaths: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
+
+export function unsupportedQdrant({ message }: UnsupportedCall): Failure {
+  return { kind: 'unsupported', message };
+}

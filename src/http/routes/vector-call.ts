@@ -1,0 +1,108 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Caller } from '../../inference/pipeline/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, statusOf } from '../../kernel/failure.ts';
+import type { Admitted } from '../../metering/admission.ts';
+import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
+import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
+import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
+import type { Exchange } from '../exchange.ts';
+import { readJsonBody } from '../read-body.ts';
+import { ResponseCaller } from '../write-stream.ts';
+
+export interface VectorParts {
+  engine: VectorEngine;
+  meter: VectorMeter<MeteredCall>;
+  clock: Clock;
+}
+
+/** A vector call as the meter knows it. */
+export interface MeteredCall {
+  requestId: string;
+  clientRequestId: string | null;
+  principal: Principal;
+  admitted: Admitted;
+  caller: Caller;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+type End = Parameters<VectorHold['settle']>[0];
+
+/** Most bytes of one call: 10,000 points are sent in several. */
+export const vectorBodyBytesMax = 32 * 1024 * 1024;
+
+const unexpected: End = { status: 500, failure: { kind: 'internal' }, aborted: false };
+const left: End = { status: 499, failure: null, aborted: true };
+
+/** The way of a vector call: body → checked → held → texts embedded → done → answered → settled. */
+export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
+  const caller = new ResponseCaller(exchange, parts.clock);
+  const principal = exchange.principal!;
+  const admitted = exchange.admitted!;
+  const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax) : Buffer.alloc(0);
+  if (body === null) return;
+  if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
+  const prepared = await parts.engine.prepare({
+    owner: { tenant: principal.tenant, account: principal.account },
+    verb,
+    params: exchange.params,
+    search: exchange.search,
+    body,
+  });
+  if (prepared.kind !== 'prepared') return caller.refuse(prepared, admitted.headers);
+  const { requestId, clientRequestId, atMs, startedMs } = exchange;
+  await runPrepared(parts, { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs }, prepared);
+}
+
+/** From the checked body on: `prepared` is run or dropped, and what is held is settled, whatever happens. */
+async function runPrepared({ meter }: VectorParts, call: MeteredCall, prepared: Prepared): Promise<void> {
+  const { caller, admitted } = call;
+  let waiting: Prepared | null = prepared;
+  let held: VectorHold | null = null;
+  let end = unexpected;
+  try {
+    if (caller.gone) return;
+    const hold = await meter.hold(call, prepared.texts);
+    if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
+    held = hold;
+    const embedded = prepared.texts === null ? null : await hold.embed();
+    if (caller.gone) {
+      end = left;
+      return;
+    }
+    let answer: VectorAnswer | Failure;
+    if (embedded !== null && 'kind' in embedded) answer = embedded;
+    else {
+      waiting = null;
+      answer = await prepared.run(embedded);
+    }
+    end = answerWith(caller, answer, hold);
+  } finally {
+    waiting?.drop();
+    held?.settle(end);
+  }
+}
+
+/** What was done is done: a caller who left meanwhile pays for it. */
+function answerWith(caller: Caller, answer: VectorAnswer | Failure, { headers }: VectorHold): End {
+  const aborted = caller.gone;
+  if (answer.kind !== 'answer') {
+    caller.refuse(answer, withoutCost(headers));
+    return { status: aborted ? 499 : statusOf(answer), failure: answer, aborted };
+  }
+  const { buffer, byteOffset, byteLength } = answer.body;
+  caller.answer(answer.status, headers, Buffer.from(buffer, byteOffset, byteLength));
+  return { status: answer.status, failure: null, aborted };
+}
+
+/** A refused call costs nothing, and says so. */
+function withoutCost(headers: readonly string[]): string[] {
+  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? '0' : value));
+}
+
+function takesBody(verb: VectorVerb): boolean {
+  const { method } = vectorVerbs[verb];
+  return method !== 'GET' && method !== 'DELETE';
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import { test } from 'node:test';
+import { startBareServer } from '../../../test/contract/bare-server.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Embedded, Prepared, TextsToEmbed, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
+import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
+import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
+import { ownRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
+import { type MeteredCall, vectorBodyBytesMax } from './vector-call.ts';
+import { vectorRoutes } from './vectors.ts';
+
+const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8')) as {
+  paths: Record<string, Record<string, unknown>>;
+};
+
+type Context = { after(fn: () => unknown): void };
+type End = Parameters<VectorHold['settle']>[0];
+
+interface Script {
+  prepare?: (call: VectorCall) => Promise<Failure | null>;
+  texts?: TextsToEmbed;
+  hold?: Failure;
+  embed?: (call: MeteredCall) => Promise<Embedded | Failure>;
+  run?: (embedded: Embedded | null, call: MeteredCall) => Promise<VectorAnswer | Failure>;
+  settled?: () => void;
+}
+
+const answered: VectorAnswer = {
+  kind: 'answer',
+  status: 200,
+  body: Buffer.from('{"result":true,"status":"ok","time":0}'),
+};
+
+/** The routes over an engine and a meter that do what the test says and remember what they were asked. */
+async function serve(t: Context, script: Script = {}) {
+  const calls: VectorCall[] = [];
+  const ends: End[] = [];
+  const told: string[] = [];
+  let metered: MeteredCall | null = null;
+  const engine: VectorEngine = {
+    async prepare(call) {
+      calls.push(call);
+      const refused = await script.prepare?.(call);
+      if (refused != null) return refused;
+      const prepared: Prepared = {
+        kind: 'prepared',
+        texts: script.texts ?? null,
+        run: async (embedded) => {
+          told.push('run');
+          return script.run === undefined ? answered : script.run(embedded, metered!);
+        },
+        drop: () => told.push('drop'),
+      };
+      return prepared;
+    },
+    trouble: () => null,
+    close: async () => undefined,
+  };
+  const meter: VectorMeter<MeteredCall> = {
+    async hold(call) {
+      metered = call;
+      told.push('hold');
+      if (script.hold !== undefined) return script.hold;
+      return {
+        kind: 'held',
+        headers: ['x-culvert-cost', '0.05', 'ratelimit', '"5h";r=9;t=60'],
+        embed: async () => script.embed!(call),
+        settle(end) {
+          told.push('settle');
+          ends.push(end);
+          script.settled?.();
+        },
+      };
+    },
+  };
+  const server = await startBareServer(t, { routes: vectorRoutes({ engine, meter, clock: systemClock }) });
+  const send = (path: string, init: RequestInit = {}) =>
+    fetch(server.url + path, {
+      ...init,
+      headers: { 'content-type': 'application/json', ...(init.headers as Record<string, string>) },
+    });
+  return { ...server, send, calls, ends, told };
+}
+
+test('every verb is served below /v1/vectors and at the root', async (t) => {
+  const { send, calls } = await serve(t);
+  for (const at of ['/v1/vectors', '']) {
+    for (const verb of vectorVerbNames) {
+      const { method, path } = vectorVerbs[verb];
+      const filled = path.replace(':collection', 'c%2F1').replace(':id', '7').replace(':field', 'a%5B%5D.b');
+      const body = method === 'GET' || method === 'DELETE' ? undefined : '{}';
+      const response = await send(`${at}${filled}?wait=true`, { method, ...(body !== undefined && { body }) });
+      assert.equal(response.status, 200, `${method} ${at}${filled}`);
+      assert.deepEqual(await response.json(), { result: true, status: 'ok', time: 0 });
+      const call = calls.at(-1)!;
+      assert.equal(call.verb, verb);
+      assert.equal(call.search, 'wait=true');
+      assert.equal(Buffer.from(call.body).toString(), body ?? '');
+      if (path.includes(':collection')) assert.equal(call.params.collection, 'c/1');
+      if (path.includes(':field')) assert.equal(call.params.field, 'a[].b');
+      assert.deepEqual(call.owner, { tenant: 'a/k', account: 'a' });
+    }
+  }
+});
+
+test('title and version are told without a key, as Qdrant tells them', async (t) => {
+  const { send } = await serve(t);
+  for (const path of ['/v1/vectors', '/v1/vectors/']) {
+    const response = await send(path);
+    assert.equal(response.status, 200);
+    assert.deepEqual(await response.json(), { title: 'Culvert vectors', version: '1.19.0' });
+  }
+});
+
+test('an answer carries cost, limits and ids, and is settled once', async (t) => {
+  const { send, ends, told } = await serve(t);
+  const response = await send('/v1/vectors/collections', { headers: { 'x-request-id': 'mine' } });
+  assert.equal(response.headers.get('x-culvert-cost'), '0.05');
+  assert.equal(response.headers.get('ratelimit'), '"5h";r=9;t=60');
+  assert.equal(response.headers.get('x-request-id'), 'mine');
+  assert.match(response.headers.get('x-culvert-request-id')!, /^req_/);
+  assert.equal(response.headers.get('content-type'), 'application/json');
+  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(ends, [{ status: 200, failure: null, aborted: false }]);
+});
+
+test("a refusal has our error body and Qdrant's members, holds nothing and costs nothing", async (t) => {
+  const failure = invalid('points[3].vector', 'points[3].vector: expected 4 numbers, got 3.');
+  const { send, told } = await serve(t, { prepare: async () => failure });
+  const response = await send('/v1/vectors/collections/c/points', { method: 'PUT', body: '{}' });
+  assert.equal(response.status, 400);
+  assert.equal(response.headers.get('x-culvert-cost'), null);
+  const body = (await response.json()) as { error: Record<string, unknown>; status: unknown; time: number };
+  assert.deepEqual(body.status, { error: 'points[3].vector: expected 4 numbers, got 3.' });
+  assert.equal(typeof body.time, 'number');
+  assert.ok(body.time >= 0 && body.time < 600);
+  assert.deepEqual(
+    [body.error.message, body.error.type, body.error.code, body.error.param],
+    ['points[3].vector: expected 4 numbers, got 3.', 'invalid_request_error', 400, 'points[3].vector'],
+  );
+  assert.deepEqual(told, []);
+});
+
+test('a call that the plan refuses is dropped before anything is done', async (t) => {
+  const { send, told } = await serve(t, { hold: { kind: 'quota-unavailable', message: 'Quota is unavailable.' } });
+  const response = await send('/v1/vectors/collections');
+  assert.equal(response.status, 503);
+  assert.deepEqual(told, ['hold', 'drop']);
+});
+
+test('texts are embedded before the call is done, and what was embedded is handed over', async (t) => {
+  const embedded = { size: 2, vectors: Float32Array.of(1, 2) };
+  let handed: Embedded | null = null;
+  const { send, told } = await serve(t, {
+    texts: { model: 'm', purpose: 'query', texts: ['hello'] },
+    embed: async () => embedded,
+    run: async (given) => {
+      handed = given;
+      return answered;
+    },
+  });
+  const response = await send('/collections/c/points/query', { method: 'POST', body: '{}' });
+  assert.equal(response.status, 200);
+  assert.equal(handed, embedded);
+  assert.deepEqual(told, ['hold', 'run', 'settle']);
+});
+
+test('when texts cannot be embedded the call is dropped, and its refusal names the cost of nothing', async (t) => {
+  const failure: Failure = { kind: 'upstreams-failed', model: 'm', attempts: [] };
+  const { send, told, ends } = await serve(t, {
+    texts: { model: 'm', purpose: 'query', texts: ['hello'] },
+    embed: async () => failure,
+  });
+  const response = await send('/collections/c/points/query', { method: 'POST', body: '{}' });
+  assert.equal(response.status, 502);
+  assert.equal(response.headers.get('x-culvert-cost'), '0');
+  assert.equal(response.headers.get('ratelimit'), '"5h";r=9;t=60');
+  assert.deepEqual(told, ['hold', 'drop', 'settle']);
+  assert.deepEqual(ends, [{ status: 502, failure, aborted: false }]);
+});
+
+test('a call that fails while it is done is refused with what the engine said, and settled as refused', async (t) => {
+  const failure: Failure = { kind: 'conflict', message: "A collection 'c' exists already." };
+  const { send, told, ends } = await serve(t, { run: async () => failure });
+  const response = await send('/collections/c', { method: 'PUT', body: '{}' });
+  assert.equal(response.status, 409);
+  assert.equal(response.headers.get('x-culvert-cost'), '0');
+  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(ends, [{ status: 409, failure, aborted: false }]);
+});
+
+test('an engine that breaks is a 500 without its words, and still settled', async (t) => {
+  const { send, told, ends, unexpected } = await serve(t, {
+    run: async () => {
+      throw new Error('a secret');
+    },
+  });
+  const response = await send('/collections');
+  assert.equal(response.status, 500);
+  assert.ok(!(await response.text()).includes('secret'));
+  assert.deepEqual(told, ['hold', 'run', 'settle']);
+  assert.deepEqual(ends, [{ status: 500, failure: { kind: 'internal' }, aborted: false }]);
+  assert.equal(unexpected.length, 1);
+});
+
+test('a caller who leaves while texts are embedded has nothing done in their name', async (t) => {
+  const reached = Promise.withResolvers<void>();
+  const settled = Promise.withResolvers<void>();
+  const { url, told, ends } = await serve(t, {
+    texts: { model: 'm', purpose: 'document', texts: ['hello'] },
+    embed: async ({ caller }) => {
+      const gone = new Promise<void>((resolve) => caller.onGone(resolve));
+      reached.resolve();
+      await gone;
+      return { size: 1, vectors: Float32Array.of(1) };
+    },
+    settled: settled.resolve,
+  });
+  const sent = request(`${url}/collections/c/points`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+  });
+  sent.on('error', () => undefined);
+  sent.end('{}');
+  await reached.promise;
+  sent.destroy();
+  await settled.promise;
+  assert.deepEqual(told, ['hold', 'drop', 'settle']);
+  assert.deepEqual(ends, [{ status: 499, failure: null, aborted: true }]);
+});
+
+test('what was done for a caller who left meanwhile is settled as done', async (t) => {
+  const reached = Promise.withResolvers<void>();
+  const settled = Promise.withResolvers<void>();
+  const { url, ends } = await serve(t, {
+    run: async (_embedded, { caller }) => {
+      const gone = new Promise<void>((resolve) => caller.onGone(resolve));
+      reached.resolve();
+      await gone;
+      return answered;
+    },
+    settled: settled.resolve,
+  });
+  const sent = request(`${url}/collections`);
+  sent.on('error', () => undefined);
+  sent.end();
+  await reached.promise;
+  sent.destroy();
+  await settled.promise;
+  assert.deepEqual(ends, [{ status: 200, failure: null, aborted: true }]);
+});
+
+test('a body above 32 MB is 413 before it is read', async (t) => {
+  const { url, calls } = await serve(t);
+  const sent = request(`${url}/collections/c/points`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json', 'content-length': String(vectorBodyBytesMax + 1) },
+  });
+  sent.on('error', () => undefined);
+  sent.flushHeaders();
+  const [response] = await once(sent, 'response');
+  assert.equal(response.statusCode, 413);
+  sent.destroy();
+  assert.deepEqual(calls, []);
+});
+
+test('a body that is not said to be JSON is 415, a compressed one too', async (t) => {
+  const { send } = await serve(t);
+  for (const headers of [{ 'content-type': 'text/plain' }, { 'content-encoding': 'gzip' }]) {
+    const response = await send('/collections/c/points', { method: 'PUT', body: '{}', headers });
+    assert.equal(response.status, 415);
+  }
+});
+
+test('a % that begins no character is 400, an unknown path 404 and another method 405, all in words of this API', async (t) => {
+  const { send } = await serve(t);
+  const cases = [
+    ['/v1/vectors/collections/a%ZZ', 'GET', 400],
+    ['/collections/a%', 'GET', 400],
+    ['/collections/%FF/points', 'GET', 400],
+    ['/v1/vectors/nothing', 'GET', 404],
+    ['/collections/c/nothing', 'GET', 404],
+    ['/v1/vectors/collections/c/points/query', 'DELETE', 405],
+  ] as const;
+  for (const [path, method, status] of cases) {
+    const response = await send(path, { method });
+    const body = (await response.json()) as { status: { error: string }; error: { message: string } };
+    assert.equal(response.status, status, path);
+    assert.equal(body.status.error, body.error.message);
+  }
+});
+
+test("S14 snapshot routes and all else of Qdrant's that is not done answer 501 in words, the body unread", async (t) => {
+  const { url, send, calls, told } = await serve(t);
+  for (const { path, methods, message } of unsupportedQdrantCalls) {
+    const filled = path.replaceAll(/:\w+/g, 'x');
+    for (const at of ownRootPaths.has(path) ? ['/v1/vectors'] : ['/v1/vectors', '']) {
+      for (const method of methods) {
+        const response = await send(at + filled, { method, ...(method !== 'GET' && { body: '{"location":"/etc"}' }) });
+        assert.equal(response.status, 501, `${method} ${at}${filled}`);
+        const { error, status } = (await response.json()) as { error: Record<string, unknown>; status: unknown };
+        assert.deepEqual([error.type, error.message, status], ['unsupported_error', message, { error: message }]);
+      }
+    }
+  }
+  const upload = request(`${url}/collections/c/snapshots/upload`, { method: 'POST' });
+  upload.on('error', () => undefined);
+  // An archive that never ends is refused all the same.
+  upload.write(Buffer.alloc(1_024));
+  const [response] = await once(upload, 'response');
+  assert.equal(response.statusCode, 501);
+  upload.destroy();
+  assert.deepEqual([calls, told], [[], []]);
+});
+
+test("every path of Qdrant's API is served or refused in words", async (t) => {
+  const { send } = await serve(t);
+  for (const [path, methods] of Object.entries(qdrantApi.paths)) {
+    if (path === '/') continue;
+    for (const method of Object.keys(methods)) {
+      const filled = path.replaceAll(/\{\w+\}/g, 'x');
+      const response = await send(`/v1/vectors${filled}`, {
+        method: method.toUpperCase(),
+        ...(method !== 'get' && method !== 'delete' && { body: '{}' }),
+      });
+      await response.text();
+      assert.ok(response.status === 200 || response.status === 501, `${method} ${path}: ${response.status}`);
+    }
+  }
+});
