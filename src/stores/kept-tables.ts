@@ -12,6 +12,10 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'plan', order: 'name' },
   { name: 'audit', order: 'id' },
   { name: 'crossing', order: 'scope, limit_id, share' },
+  { name: 'vector_collection', order: 'generation' },
+  { name: 'vector_alias', order: 'tenant, alias' },
+  { name: 'vector_index', order: 'generation, key' },
+  { name: 'vector_deletion', order: 'generation' },
 ];
 
 export const keptOfLedger: readonly KeptTable[] = [

@@ -13,10 +13,13 @@ import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
+import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
+import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
+import type { VectorRegistry } from '../../src/vectors/registry.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 
 /**
@@ -30,6 +33,7 @@ export interface StoreUnderTest {
   ledger(bootId: string, clock?: Clock): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
+  vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   /**
    * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
    * books; nothing to do where another boot is a dead one. Suites call it after a kill and before `recover`.
@@ -66,6 +70,7 @@ const sqlite: StoreDriver = {
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
+    vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
   }),
@@ -106,6 +111,10 @@ const postgres: StoreDriver = {
     async notices() {
       const database = await openPostgres(place);
       return { ...createPostgresNoticeStore(database), close: database.close };
+    },
+    async vectorRegistry() {
+      const database = await openPostgres(place);
+      return { ...createPostgresVectorRegistry(database), close: database.close };
     },
     async letTheDeadBeKnown() {
       const database = await openPostgres(place);

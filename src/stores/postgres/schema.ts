@@ -3,6 +3,13 @@ import { booksMigration } from './books-id.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
+import { vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
-export const migrations: readonly Migration[] = [culvertMigration, ledgerMigration, leaseMigration, booksMigration];
+export const migrations: readonly Migration[] = [
+  culvertMigration,
+  ledgerMigration,
+  leaseMigration,
+  booksMigration,
+  vectorMigration,
+];

@@ -124,4 +124,46 @@ export const culvertMigrations: readonly Migration[] = [
       CREATE INDEX notice_due ON notice (next_ms);
     `,
   },
+  {
+    version: 3,
+    name: 'collections of vectors',
+    sql: `
+      -- Whose collections stand in Qdrant; the embedded engine has files of its own.
+      CREATE TABLE vector_collection (
+        generation TEXT PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        account TEXT NOT NULL,
+        name TEXT NOT NULL,
+        size INTEGER NOT NULL,
+        distance TEXT NOT NULL,
+        embedding_model TEXT
+      ) STRICT, WITHOUT ROWID;
+      CREATE UNIQUE INDEX vector_collection_name ON vector_collection (tenant, name);
+      CREATE INDEX vector_collection_account ON vector_collection (account);
+      CREATE TABLE vector_alias (
+        tenant TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        generation TEXT NOT NULL REFERENCES vector_collection (generation) ON DELETE CASCADE,
+        PRIMARY KEY (tenant, alias)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX vector_alias_generation ON vector_alias (generation);
+      CREATE TABLE vector_index (
+        generation TEXT NOT NULL REFERENCES vector_collection (generation) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        type TEXT NOT NULL,
+        PRIMARY KEY (generation, key)
+      ) STRICT, WITHOUT ROWID;
+      -- Points of collections that are no more.
+      CREATE TABLE vector_deletion (
+        generation TEXT PRIMARY KEY,
+        size INTEGER NOT NULL,
+        distance TEXT NOT NULL,
+        dropped_ms INTEGER NOT NULL,
+        tries INTEGER NOT NULL,
+        -- The next try; while one runs, the end of its lease.
+        next_ms INTEGER NOT NULL
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX vector_deletion_due ON vector_deletion (next_ms);
+    `,
+  },
 ];

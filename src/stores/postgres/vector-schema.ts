@@ -1,0 +1,44 @@
+import type { Migration } from '../migration.ts';
+
+/** Whose collections stand in Qdrant: what SQLite keeps in culvert.db. */
+export const vectorMigration: Migration = {
+  version: 5,
+  name: 'collections of vectors',
+  sql: `
+    CREATE TABLE culvert.vector_collection (
+      generation TEXT COLLATE "C" PRIMARY KEY,
+      tenant TEXT NOT NULL,
+      account TEXT NOT NULL,
+      name TEXT COLLATE "C" NOT NULL,
+      size INTEGER NOT NULL,
+      distance TEXT NOT NULL,
+      embedding_model TEXT
+    );
+    CREATE UNIQUE INDEX vector_collection_name ON culvert.vector_collection (tenant, name);
+    CREATE INDEX vector_collection_account ON culvert.vector_collection (account);
+    CREATE TABLE culvert.vector_alias (
+      tenant TEXT NOT NULL,
+      alias TEXT COLLATE "C" NOT NULL,
+      generation TEXT COLLATE "C" NOT NULL REFERENCES culvert.vector_collection (generation) ON DELETE CASCADE,
+      PRIMARY KEY (tenant, alias)
+    );
+    CREATE INDEX vector_alias_generation ON culvert.vector_alias (generation);
+    CREATE TABLE culvert.vector_index (
+      generation TEXT COLLATE "C" NOT NULL REFERENCES culvert.vector_collection (generation) ON DELETE CASCADE,
+      key TEXT COLLATE "C" NOT NULL,
+      type TEXT NOT NULL,
+      PRIMARY KEY (generation, key)
+    );
+    -- Points of collections that are no more.
+    CREATE TABLE culvert.vector_deletion (
+      generation TEXT COLLATE "C" PRIMARY KEY,
+      size INTEGER NOT NULL,
+      distance TEXT NOT NULL,
+      dropped_ms BIGINT NOT NULL,
+      tries INTEGER NOT NULL,
+      -- The next try; while one runs, the end of its lease.
+      next_ms BIGINT NOT NULL
+    );
+    CREATE INDEX vector_deletion_due ON culvert.vector_deletion (next_ms);
+  `,
+};

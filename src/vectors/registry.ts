@@ -1,0 +1,70 @@
+import type { CollectionSpec, PayloadType } from './collection.ts';
+import type { AliasChange, Owner } from './store.ts';
+
+/**
+ * Whose collections there are, for drivers that keep many tenants' points together elsewhere. It is the truth: points
+ * of a generation that stands in no row are nobody's. Drivers: stores/sqlite, stores/postgres (in the accounts'
+ * database); `registry-link` carries it into a thread. Each method is one transaction. Rejects with a FailureError
+ * (503) while the database cannot be used.
+ */
+export interface VectorRegistry {
+  /** By name or alias. Never from a memory: a collection that was made again must not see its forerunner's points. */
+  find(tenant: string, collection: string): Promise<RegisteredCollection | null>;
+  /** By name. */
+  list(tenant: string): Promise<readonly RegisteredCollection[]>;
+  /** `exists`: the tenant has a collection or an alias of that name. `full`: the account has `collectionsMax` of them. */
+  create(row: RegisteredCollection, collectionsMax: number): Promise<'created' | 'exists' | 'full'>;
+  /**
+   * By name or alias; its aliases and payload indexes go with it, and what is to be done about its points is noted in
+   * the same transaction. Null when there was none.
+   */
+  drop(tenant: string, collection: string, nowMs: number): Promise<Deletion | null>;
+  /** Payload indexes of a generation, by key. */
+  indexes(generation: string): Promise<readonly PayloadIndex[]>;
+  /** `type: null` forgets it. `full`: the generation has `indexesMax` of them; nothing was changed. */
+  index(generation: string, key: string, type: PayloadType | null, indexesMax: number): Promise<'done' | 'full'>;
+  /** All of the tenant's, or those of one collection (by name or alias); by alias. */
+  aliases(tenant: string, collection: string | null): Promise<readonly { alias: string; collection: string }[]>;
+  /** All or none; `aliasesMax` is the tenant's. */
+  changeAliases(tenant: string, changes: readonly AliasChange[], aliasesMax: number): Promise<AliasesChanged>;
+  /** Every tenant's, by generation, from the one after `after`: pages for the operator. */
+  all(after: string | null, limit: number): Promise<readonly RegisteredCollection[]>;
+  /** All of `from` becomes `to`'s, or nothing where a name of one is a name of the other. */
+  adopt(from: string, to: Owner): Promise<{ kind: 'done'; collections: number } | { kind: 'exists'; name: string }>;
+  /** As `drop` of each of the tenant's. */
+  purge(tenant: string, nowMs: number): Promise<readonly Deletion[]>;
+  /** Deletions whose time has come, oldest first, each to one asker: nobody else gets it before `leaseUntilMs`. */
+  dueDeletions(nowMs: number, leaseUntilMs: number, limit: number): Promise<readonly Deletion[]>;
+  /** Its points are gone. */
+  deleted(generation: string): Promise<void>;
+  /** To be done again then. */
+  deleteLater(generation: string, tries: number, nextMs: number): Promise<void>;
+}
+
+export interface RegisteredCollection extends CollectionSpec, Owner {
+  /** A UUID, another one each time a collection is made: what its points are kept under. */
+  generation: string;
+}
+
+/** Points that have no owner any more. */
+export interface Deletion {
+  generation: string;
+  size: number;
+  distance: CollectionSpec['distance'];
+  /** Wall-clock ms at which the collection was dropped. */
+  droppedMs: number;
+  /** How often it failed. */
+  tries: number;
+}
+
+export interface PayloadIndex {
+  key: string;
+  type: PayloadType;
+}
+
+export type AliasesChanged =
+  | { kind: 'done' }
+  | { kind: 'no-collection'; name: string }
+  | { kind: 'no-alias'; name: string }
+  | { kind: 'is-collection'; name: string }
+  | { kind: 'full' };
