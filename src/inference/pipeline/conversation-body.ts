@@ -2,6 +2,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
+import { whereJsonFails } from '../../kernel/where-json-fails.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
@@ -195,23 +196,6 @@ function lossesInCallersWords(losses: readonly Loss[], request: CallerRequest): 
 
 function childFields(child: { seed: number | null }): Record<string, unknown> {
   return child.seed === null ? { n: 1 } : { n: 1, seed: child.seed };
-}
-
-/** V8's words without the piece of the body that they quote. It tells a place only for some errors. */
-function whereJsonFails(error: unknown): string {
-  const words = String(error);
-  if (words.includes('Unterminated string')) return 'it ends inside a string';
-  const position = /at position (\d+)/.exec(words)?.[1];
-  if (position !== undefined) return `unexpected character at position ${position}`;
-  const character = /^SyntaxError: Unexpected token '(.)'/su.exec(words)?.[1];
-  if (character === undefined) return 'it ends too early';
-  const shown = /^[\x21-\x7e]$/.test(character) ? `'${character}'` : codePointOf(character);
-  return `unexpected ${shown}`;
-}
-
-/** Such as `U+FEFF`, the byte order mark, which no terminal shows. */
-function codePointOf(character: string): string {
-  return `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 function refuse(param: string | null, message: string): { ok: false; failure: Failure } {

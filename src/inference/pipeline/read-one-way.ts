@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { JsonScan } from '../../kernel/json-scan.ts';
+import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 
 /*
  * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. What the
@@ -43,25 +44,6 @@ function repeatedName(raw: Buffer, { members }: JsonScan): string | null {
     const name = raw.toString('utf8', members[i]!, members[i + 1]!);
     if (seen.has(name)) return name.slice(0, 64);
     seen.add(name);
-  }
-  return null;
-}
-
-/** Where the first string or key with half of a surrogate pair stands, in OpenAI's spelling; null when none does. */
-function loneSurrogateIn(value: JsonValue, path: string): string | null {
-  if (typeof value === 'string') return value.isWellFormed() ? null : path;
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) {
-      const found = loneSurrogateIn(value[i]!, `${path}[${i}]`);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-  if (!isObject(value)) return null;
-  for (const name of Object.keys(value)) {
-    if (!name.isWellFormed()) return path === '' ? 'body' : path;
-    const found = loneSurrogateIn(value[name]!, path === '' ? name : `${path}.${name}`);
-    if (found !== null) return found.slice(0, 256);
   }
   return null;
 }

@@ -1,0 +1,22 @@
+import { isObject, type JsonValue } from './json.ts';
+
+/** Where the first string or key with half of a surrogate pair stands, in OpenAI's spelling; null when none does. */
+export function loneSurrogateIn(value: JsonValue, path: string): string | null {
+  if (typeof value === 'string') return value.isWellFormed() ? null : path;
+  if (Array.isArray(value)) {
+    // Vectors are most of a body that has them.
+    if (typeof value[0] === 'number' && value.every((item) => typeof item === 'number')) return null;
+    for (let i = 0; i < value.length; i++) {
+      const found = loneSurrogateIn(value[i]!, `${path}[${i}]`);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+  if (!isObject(value)) return null;
+  for (const name of Object.keys(value)) {
+    if (!name.isWellFormed()) return path === '' ? 'body' : path;
+    const found = loneSurrogateIn(value[name]!, path === '' ? name : `${path}.${name}`);
+    if (found !== null) return found.slice(0, 256);
+  }
+  return null;
+}
