@@ -10,7 +10,7 @@ import type { Ledger } from './metering/ledger.ts';
 import { createMemoryCounters } from './metering/memory-counters.ts';
 import type { NoticeStore } from './metering/notice-store.ts';
 import type { ReplyStore } from './metering/reply-store.ts';
-import { booksWithOpen, bucketsOf, scopesOf } from './metering/scope.ts';
+import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from './metering/scope.ts';
 import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
@@ -127,7 +127,14 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     const { readBooksId } = await import('./stores/postgres/books-id.ts');
     const { createRedisCounters } = await import('./stores/redis/counters.ts');
     const booksId = await readBooksId(database.rest.run);
-    const redis = createRedisCounters({ url: storage.state, booksId, books: ledger, scopesOf, clock, onTrouble });
+    const redis = createRedisCounters({
+      url: storage.state,
+      booksId,
+      books: ledger,
+      rules: { scopesOf, callMilliIn },
+      clock,
+      onTrouble,
+    });
     if (storage.on_state_loss === 'deny') return redis;
     const { createLocalOnLoss } = await import('./metering/state-loss.ts');
     return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });

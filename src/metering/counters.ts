@@ -166,4 +166,6 @@ export interface RecentCall {
   atMs: number;
   tenant: string;
   tier: string | null;
+  /** Decides what it weighs (`callMilliIn` in scope.ts). */
+  endpoint: string;
 }

@@ -7,6 +7,7 @@ import type { Ledger } from './ledger.ts';
 import { limitHeadersOf } from './limit-headers.ts';
 import type { LimitSet, PlanBook } from './plan-book.ts';
 import { quotaExceeded } from './quota-message.ts';
+import { milliPerCall } from './scope.ts';
 
 export interface LimitedAdmissionParts {
   counters: Pick<Counters, 'enter' | 'hold' | 'settle'>;
@@ -27,8 +28,6 @@ export type ObserveLimits = (
   states: readonly LimitState[],
 ) => void;
 
-/** Milli-calls by weight: a vector call is 0.05 of one. */
-const callMilli = { one: 1_000, vector: 50 } as const;
 const nothing: Spent = { costMilli: 0, tokens: 0, usdNano: 0 };
 const noStates: readonly LimitState[] = [];
 
@@ -126,13 +125,13 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       const answer = counters.enter({
         requestId: arrival.requestId,
         account: principal.account,
-        callMilli: callMilli[weight],
+        callMilli: milliPerCall[weight],
         limits: set.calls,
         places: set.places,
       });
       return answer instanceof Promise
-        ? answer.then((late) => entered(late, set, callMilli[weight], arrival))
-        : entered(answer, set, callMilli[weight], arrival);
+        ? answer.then((late) => entered(late, set, milliPerCall[weight], arrival))
+        : entered(answer, set, milliPerCall[weight], arrival);
     },
 
     reserve(claim) {

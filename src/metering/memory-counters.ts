@@ -16,13 +16,11 @@ import type {
 import { createQuotaClock } from './quota-clock.ts';
 import type { RollingScope } from './rolling-scope.ts';
 import { createRollingScopes, loadedScopesMax, ScopesFull } from './rolling-scopes.ts';
+import { milliPerCall } from './scope.ts';
 import { type BoundLimit, type BoundPlace, createScopeBindings } from './scope-bindings.ts';
 
 /** Running requests that hold units at one time: far more than a process can serve. */
 export const holdsMax = 100_000;
-/** What a call takes of a limit of calls that is asked after the model (a tier's rpm). */
-const wholeCallMilli = 1_000;
-
 export interface MemoryCountersOptions {
   clock: Clock;
   /** Where the past is read from, at a scope's first request. Books that answer at once are answered by at once. */
@@ -144,9 +142,9 @@ export function createMemoryCounters(options: MemoryCountersOptions): Counters &
     if (known !== undefined) return known.held;
     if (open.size >= holdsMax) return tooMany;
     const nowMs = clock.nowMs();
-    const full = refusedBy(nowMs, limits, wholeCallMilli, hold.costMilli);
+    const full = refusedBy(nowMs, limits, milliPerCall.one, hold.costMilli);
     if (full !== null) return full;
-    countCalls(nowMs, limits, wholeCallMilli);
+    countCalls(nowMs, limits, milliPerCall.one);
     for (let i = 0; i < scopes.length; i++) {
       const scope = scopes[i]!;
       scope.lastUsedMs = nowMs;

@@ -1,7 +1,7 @@
 import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
 import type { QuotaClock } from './quota-clock.ts';
 import { RollingScope } from './rolling-scope.ts';
-import { scopesOf } from './scope.ts';
+import { callMilliIn } from './scope.ts';
 import { spans } from './window.ts';
 
 /** Whose use is known at one time; an idle one is read again from the books when it comes back. */
@@ -13,8 +13,6 @@ export const loadedScopesMax = 50_000;
 export const scopeKeptMs = 120_000;
 /** How many are looked at to find room for one. */
 const roomTries = 1_000;
-/** Of a call whose weight the books do not know. */
-const wholeCallMilli = 1_000;
 
 /** Nobody could be found to make room for. */
 export class ScopesFull extends Error {}
@@ -98,9 +96,10 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
           usdNano: ofShare(usdNano),
         });
       }
-      for (const { atMs, tenant, tier } of sortedCalls)
-        if (scopesOf({ account, tenant, tier }).includes(name))
-          scope.seedCalls(nowMs, atMs + aheadMs, ofShare(wholeCallMilli));
+      for (const call of sortedCalls) {
+        const milli = callMilliIn(name, account, call);
+        if (milli > 0) scope.seedCalls(nowMs, call.atMs + aheadMs, ofShare(milli));
+      }
       loaded.set(name, scope);
     }
   }

@@ -1,4 +1,4 @@
-import type { BucketRow, QuotaBooks, Scope } from './counters.ts';
+import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
 
 /** Whose counters a request moves, and what is written of it. */
 export interface Counted {
@@ -20,6 +20,22 @@ export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
   const whole = [accountScope(account, null), keyScope(tenant, null)];
   return tier === null ? whole : [...whole, accountScope(account, tier), keyScope(tenant, tier)];
 }
+
+/** Milli-calls that a request takes of limits on calls: a vector call is 0.05 of one. */
+export const milliPerCall = { one: 1_000, vector: 50 } as const;
+
+/**
+ * Milli-calls that a call of the past took of a scope: of its tier a whole one, whatever it was (that of its model), of
+ * account and key what its endpoint weighs; 0 where it does not count.
+ */
+export function callMilliIn(scope: Scope, account: string, { tenant, tier, endpoint }: RecentCall): number {
+  const at = scopesOf({ account, tenant, tier }).indexOf(scope);
+  if (at === -1) return 0;
+  return at < wholeScopes && endpoint === 'vectors' ? milliPerCall.vector : milliPerCall.one;
+}
+
+/** Of `scopesOf`, the first are those without a tier. */
+const wholeScopes = 2;
 
 const bucketGrainsMs: readonly number[] = [60_000, 3_600_000];
 

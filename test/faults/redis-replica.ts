@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Full, Held, Unavailable } from '../../src/metering/counters.ts';
-import { scopesOf } from '../../src/metering/scope.ts';
+import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { createRedisCounters, type RedisCounters } from '../../src/stores/redis/counters.ts';
 import { booked, type FakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newRequestId } from '../stores/counter-requests.ts';
@@ -24,7 +24,7 @@ export function replica(
     url,
     booksId,
     books,
-    scopesOf,
+    rules: { scopesOf, callMilliIn },
     clock: systemClock,
     onTrouble: (message) => troubles.push(message),
     ...options,

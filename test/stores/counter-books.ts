@@ -38,7 +38,8 @@ export function fakeBooks(answers: 'at once' | 'later'): FakeBooks {
     reads: 0,
     open(row) {
       open.set(row.requestId, row);
-      calls.push({ atMs: row.atMs, tenant: row.tenant, tier: row.tier, account: row.account });
+      const { atMs, account, tenant, tier, endpoint } = row;
+      calls.push({ atMs, account, tenant, tier, endpoint });
     },
     settle(requestId, event) {
       open.delete(requestId);

@@ -1,7 +1,7 @@
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters } from '../../src/metering/counters.ts';
 import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
-import { scopesOf } from '../../src/metering/scope.ts';
+import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { createRedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';
@@ -63,7 +63,7 @@ const redis: CounterDriver = {
         url,
         booksId: 'test',
         books,
-        scopesOf,
+        rules: { scopesOf, callMilliIn },
         clock: systemClock,
         nowMs: clock.wallMs,
         onTrouble: () => {},

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { windowNames } from '../../src/metering/window.ts';
-import { booked } from './counter-books.ts';
-import { hold, limitOf, mustHold, mustRefuse, newAsker, newRequestId, usedOf } from './counter-requests.ts';
+import { booked, type FakeBooks } from './counter-books.ts';
+import { hold, limitOf, mustHold, mustRefuse, newAsker, usedOf } from './counter-requests.ts';
 import { over } from './over-counters.ts';
+import { reservationRow } from './rows.ts';
 
 const unit = 1_000;
 
@@ -28,30 +29,33 @@ over('what the books know of the past counts from the first request on', async (
   await mustRefuse(counters, who, unit, limits);
 });
 
+/** Puts into the books that `by` called, `agoMs` before now. */
+function called(books: FakeBooks, nowMs: number, by: ReturnType<typeof newAsker>, agoMs: number, endpoint = 'chat') {
+  const atMs = nowMs - agoMs;
+  const { account, tenant, tier } = by;
+  books.open(reservationRow({ atMs, account, tenant, tier, endpoint, costMilli: 0, bootId: 'boot_before' }));
+}
+
 over('calls of the last minute are known to counters that begin', async ({ counters, books, nowMs }) => {
   const who = newAsker({ tier: 'premium' });
   const colleague = newAsker({ account: who.account, key: 'other' });
-  const call = (by: typeof who, agoMs: number) =>
-    books.open({
-      requestId: newRequestId(),
-      bootId: 'boot_before',
-      atMs: nowMs() - agoMs,
-      account: by.account,
-      keyId: 'key_1',
-      tenant: by.tenant,
-      endpoint: 'chat',
-      alias: 'smart',
-      tier: by.tier,
-      quotaMs: nowMs() - agoMs,
-      costMilli: 0,
-      inputTokensEstimate: 0,
-    });
-  call(who, 5_000);
-  call(who, 20_000);
-  call(who, 90_000);
-  call(colleague, 10_000);
+  called(books, nowMs(), who, 5_000);
+  called(books, nowMs(), who, 20_000);
+  called(books, nowMs(), who, 90_000);
+  called(books, nowMs(), colleague, 10_000);
   const seen = await Promise.all(who.scopes.map((scope) => usedOf(counters, who, 'calls', 'minute', scope)));
   assert.deepEqual(seen, [3 * unit, 2 * unit, 2 * unit, 2 * unit]);
+});
+
+over('a vector call of the last minute weighs 0.05, and a whole call of the tier that embedded its text', async (t) => {
+  const { counters, books, nowMs } = t;
+  const who = newAsker({ tier: 'premium' });
+  called(books, nowMs(), { ...who, tier: null }, 5_000, 'vectors');
+  called(books, nowMs(), { ...who, tier: null }, 6_000, 'vectors');
+  called(books, nowMs(), who, 7_000, 'vectors');
+  called(books, nowMs(), who, 8_000);
+  const seen = await Promise.all(who.scopes.map((scope) => usedOf(counters, who, 'calls', 'minute', scope)));
+  assert.deepEqual(seen, [1_150, 1_150, 2_000, 2_000]);
 });
 
 over('nobody is let in while the books cannot be read, and everybody once they can', async ({ counters, books }) => {

@@ -134,7 +134,7 @@ for (const driver of drivers) {
     t.after(() => store.remove());
     const nowMs = Date.now();
     const first = await store.ledger('boot-1');
-    await settle(first, reservationRow({ atMs: nowMs - 30_000, tier: 'large' }));
+    await settle(first, reservationRow({ atMs: nowMs - 30_000, tier: 'large', endpoint: 'vectors' }));
     await settle(first, reservationRow({ atMs: nowMs - 62_000 }));
     await settle(first, reservationRow({ atMs: nowMs - 20_000, account: 'other', tenant: 'other/key' }));
     await first.open(reservationRow({ atMs: nowMs - 10_000 }));
@@ -143,9 +143,9 @@ for (const driver of drivers) {
     await next.open(reservationRow({ atMs: nowMs, bootId: 'boot-2' }));
     const calls = (await next.recentCalls('dev', nowMs - 60_000)).toSorted((a, b) => a.atMs - b.atMs);
     assert.deepEqual(calls, [
-      { atMs: nowMs - 30_000, tenant: 'dev/laptop', tier: 'large' },
-      { atMs: nowMs - 10_000, tenant: 'dev/laptop', tier: null },
-      { atMs: nowMs, tenant: 'dev/laptop', tier: null },
+      { atMs: nowMs - 30_000, tenant: 'dev/laptop', tier: 'large', endpoint: 'vectors' },
+      { atMs: nowMs - 10_000, tenant: 'dev/laptop', tier: null, endpoint: 'chat' },
+      { atMs: nowMs, tenant: 'dev/laptop', tier: null, endpoint: 'chat' },
     ]);
     await next.shutdown();
   });

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters, Held, Limit, Measure } from '../../src/metering/counters.ts';
 import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
-import { scopesOf } from '../../src/metering/scope.ts';
+import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import type { SpanName } from '../../src/metering/window.ts';
 import { createRedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
@@ -149,7 +149,7 @@ test('Redis counts as memory does, whatever is held, settled and waited for, and
     url: redis.url,
     booksId: 'test',
     books: fakeBooks('later'),
-    scopesOf,
+    rules: { scopesOf, callMilliIn },
     clock: systemClock,
     nowMs: () => clock.wallMs(),
     onTrouble: () => {},

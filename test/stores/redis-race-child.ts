@@ -1,6 +1,6 @@
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { QuotaBooks } from '../../src/metering/counters.ts';
-import { scopesOf } from '../../src/metering/scope.ts';
+import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { createRedisCounters } from '../../src/stores/redis/counters.ts';
 import { limitOf, newAsker } from './counter-requests.ts';
 
@@ -28,7 +28,7 @@ const counters = createRedisCounters({
   url,
   booksId: 'test',
   books,
-  scopesOf,
+  rules: { scopesOf, callMilliIn },
   clock: systemClock,
   onTrouble: () => {},
 });

@@ -81,12 +81,12 @@ export async function readSettled(run: Run, requestIds: readonly string[]): Prom
 }
 
 export async function readRecentCalls(run: Run, account: string, sinceMs: number): Promise<RecentCall[]> {
-  const { rows } = await run<{ at_ms: number; tenant: string; tier: string | null }>(callsOf, [
+  const { rows } = await run<{ at_ms: number; tenant: string; tier: string | null; endpoint: string }>(callsOf, [
     account,
     sinceMs,
     requestIdAt(sinceMs),
   ]);
-  return rows.map((row) => ({ atMs: row.at_ms, tenant: row.tenant, tier: row.tier }));
+  return rows.map(({ at_ms: atMs, tenant, tier, endpoint }) => ({ atMs, tenant, tier, endpoint }));
 }
 
 /** Everything of one instant: see the port's `seed`. */
@@ -159,8 +159,8 @@ const settledOf = {
 const callsOf = {
   name: 'calls-of',
   text: `
-    SELECT at_ms, tenant, tier FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
+    SELECT at_ms, tenant, tier, endpoint FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
     UNION ALL
-    SELECT at_ms, tenant, tier FROM culvert.usage_event WHERE account = $1 AND request_id >= $3 AND at_ms >= $2
+    SELECT at_ms, tenant, tier, endpoint FROM culvert.usage_event WHERE account = $1 AND request_id >= $3 AND at_ms >= $2
     ORDER BY at_ms DESC`,
 };

@@ -61,8 +61,8 @@ export interface RedisCountersOptions {
   booksId: string;
   /** The ledger that all processes over these counters share. */
   books: QuotaBooks;
-  /** `scopesOf` of metering/scope.ts. */
-  scopesOf: SeedFacts['scopesOf'];
+  /** Those of metering/scope.ts. */
+  rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   clock: Clock;
   /** For the operator's log: that nothing can be admitted, and that it can again. */
   onTrouble: (message: string) => void;
@@ -87,7 +87,7 @@ export interface RedisCounters extends Counters {
  * memory, the answer is `unavailable`: admission fails closed.
  */
 export function createRedisCounters(options: RedisCountersOptions): RedisCounters {
-  const { url, books, scopesOf, clock, onTrouble } = options;
+  const { url, books, rules, clock, onTrouble } = options;
   const leases = createLeases(() => link);
   const link = createLink({
     url,
@@ -102,7 +102,7 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
       settlements.onReady();
     },
   });
-  const seeding = createSeeding({ link, books, scopesOf, onTrouble });
+  const seeding = createSeeding({ link, books, rules, onTrouble });
   const settlements = createSettlements(link, seeding, () => clock.monotonicMs());
   const sweep = createSweep(link, books, settlements);
 

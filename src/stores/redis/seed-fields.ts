@@ -37,9 +37,9 @@ export interface SeedFacts {
   /** By the server's time. */
   nowMs: number;
   scopesOf(counted: { account: string; tenant: string; tier: string | null }): readonly Scope[];
+  callMilliIn(scope: Scope, account: string, call: RecentCall): number;
 }
 
-const callMilli = 1_000;
 const secondMs = 1_000;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
@@ -65,8 +65,7 @@ export function seedScope(account: string, scope: Scope, facts: SeedFacts): Scop
     sums.add('uh', Math.floor(quotaMs / hourMs), costMilli);
   }
   for (const call of facts.calls)
-    if (facts.scopesOf({ account, tenant: call.tenant, tier: call.tier }).includes(scope))
-      sums.add('cs', Math.floor(Math.min(call.atMs, nowMs) / secondMs), callMilli);
+    sums.add('cs', Math.floor(Math.min(call.atMs, nowMs) / secondMs), facts.callMilliIn(scope, account, call));
   return { fields: sums.fields(nowMs), running: [...running.values()], settled };
 }
 

@@ -22,10 +22,10 @@ export interface Seeding {
 export function createSeeding(options: {
   link: Pick<Link, 'run'>;
   books: QuotaBooks;
-  scopesOf: SeedFacts['scopesOf'];
+  rules: Pick<SeedFacts, 'scopesOf' | 'callMilliIn'>;
   onTrouble: (message: string) => void;
 }): Seeding {
-  const { link, books, scopesOf, onTrouble } = options;
+  const { link, books, rules, onTrouble } = options;
   const running = new Map<string, { scopes: ReadonlySet<Scope>; done: Promise<boolean> }>();
   let working = 0;
   const turns: (() => void)[] = [];
@@ -86,7 +86,7 @@ export function createSeeding(options: {
       Promise.resolve().then(() => books.recentCalls(account, nowMs - recentCallsMs)),
     ]);
     told = '';
-    const facts: SeedFacts = { seed: fromLedger, calls, entries, nowMs, scopesOf };
+    const facts: SeedFacts = { seed: fromLedger, calls, entries, nowMs, ...rules };
     const done = await Promise.all(
       scopes.map((scope, i) => {
         const { fields, running: runs, settled } = seedScope(account, scope, facts);

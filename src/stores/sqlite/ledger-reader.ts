@@ -33,8 +33,8 @@ export function createLedgerReader(database: Database): LedgerReader {
   bucketsOf.setReturnArrays(true);
   const reservationsOf = database.prepare('SELECT * FROM reservation WHERE account = ? ORDER BY key');
   const callsSince = database.prepare(
-    `SELECT key, at_ms, account, tenant, tier FROM reservation WHERE key >= ?
-     UNION ALL SELECT key, at_ms, account, tenant, tier FROM usage_event WHERE key >= ? ORDER BY key`,
+    `SELECT key, at_ms, account, tenant, tier, endpoint FROM reservation WHERE key >= ?
+     UNION ALL SELECT key, at_ms, account, tenant, tier, endpoint FROM usage_event WHERE key >= ? ORDER BY key`,
   );
 
   return {
@@ -79,6 +79,7 @@ export function createLedgerReader(database: Database): LedgerReader {
         account: String(row.account),
         tenant: String(row.tenant),
         tier: row.tier === null ? null : String(row.tier),
+        endpoint: String(row.endpoint),
       }));
     },
   };

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import type { RecentCall } from '../../metering/counters.ts';
 import { createRecentCalls } from './recent-calls.ts';
 
 const keptMs = 65_000;
 
 test('property: the calls of the last minute are those that were added, however many and whoever called', () => {
-  const call = fc.record({ account: fc.constantFrom('a', 'b'), key: fc.constantFrom('x', 'y'), laterMs: fc.nat(100) });
+  const call = fc.record({
+    account: fc.constantFrom('a', 'b'),
+    key: fc.constantFrom('x', 'y'),
+    endpoint: fc.constantFrom('chat', 'vectors'),
+    laterMs: fc.nat(100),
+  });
   fc.assert(
     fc.property(fc.array(call, { maxLength: 5_000, size: 'max' }), (all) => {
       const calls = createRecentCalls(keptMs);
-      const added: { atMs: number; account: string; tenant: string; tier: string | null }[] = [];
+      const added: (RecentCall & { account: string })[] = [];
       let nowMs = 1_000_000;
-      for (const { account, key, laterMs } of all) {
+      for (const { account, key, endpoint, laterMs } of all) {
         nowMs += laterMs;
-        const one = { atMs: nowMs, account, tenant: `${account}/${key}`, tier: key === 'x' ? 'large' : null };
+        const one = { atMs: nowMs, account, tenant: `${account}/${key}`, tier: key === 'x' ? 'large' : null, endpoint };
         calls.add(one.atMs, one);
         added.push(one);
       }
@@ -22,7 +28,7 @@ test('property: the calls of the last minute are those that were added, however 
       const expected = added.filter(({ atMs, account }) => account === 'a' && atMs >= sinceMs).reverse();
       assert.deepEqual(
         calls.of('a', sinceMs),
-        expected.map(({ atMs, tenant, tier }) => ({ atMs, tenant, tier })),
+        expected.map(({ account: _, ...known }) => known),
       );
     }),
     { numRuns: 30 },

@@ -5,6 +5,7 @@ interface Caller {
   account: string;
   tenant: string;
   tier: string | null;
+  endpoint: string;
 }
 
 export interface RecentCalls {
@@ -34,11 +35,12 @@ export function createRecentCalls(keptMs: number): RecentCalls {
 
   function theOne(caller: Caller): Caller {
     if (last !== null && isSame(last, caller)) return last;
-    const name = JSON.stringify([caller.account, caller.tenant, caller.tier]);
+    const name = JSON.stringify([caller.account, caller.tenant, caller.tier, caller.endpoint]);
     last = known.get(name) ?? null;
     if (last === null) {
       if (known.size >= knownCallersMax) known.clear();
-      last = { account: caller.account, tenant: caller.tenant, tier: caller.tier };
+      const { account, tenant, tier, endpoint } = caller;
+      last = { account, tenant, tier, endpoint };
       known.set(name, last);
     }
     return last;
@@ -82,7 +84,7 @@ export function createRecentCalls(keptMs: number): RecentCalls {
         if (atMs < sinceMs - disorderMs) break;
         const caller = callers[at]!;
         if (atMs >= sinceMs && caller.account === account)
-          found.push({ atMs, tenant: caller.tenant, tier: caller.tier });
+          found.push({ atMs, tenant: caller.tenant, tier: caller.tier, endpoint: caller.endpoint });
       }
       return found;
     },
@@ -90,5 +92,5 @@ export function createRecentCalls(keptMs: number): RecentCalls {
 }
 
 function isSame(a: Caller, b: Caller): boolean {
-  return a.tenant === b.tenant && a.tier === b.tier && a.account === b.account;
+  return a.tenant === b.tenant && a.tier === b.tier && a.endpoint === b.endpoint && a.account === b.account;
 }
