@@ -1,0 +1,162 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { datetimeMs } from './datetime.ts';
+import type { Condition, FieldTest, Filter, Scalar } from './filter.ts';
+import { type FilterBudget, takeValues } from './filter-budget.ts';
+import type { KeyPath } from './key-path.ts';
+import { readGeoBox, readGeoPolygon, readGeoRadius } from './read-geo.ts';
+import { readKeyPath } from './read-key-path.ts';
+import { kindOf, quoted, readObject, refuse } from './refuse.ts';
+
+/** Keys of a condition about one payload field. */
+export const fieldKeys = [
+  'key',
+  'match',
+  'range',
+  'geo_bounding_box',
+  'geo_radius',
+  'geo_polygon',
+  'values_count',
+  'is_empty',
+  'is_null',
+];
+
+/** Longest text that is looked for in payloads. */
+export const matchTextCharsMax = 4_096;
+
+const matchKeys = ['value', 'any', 'except', 'text', 'text_any', 'phrase'] as const;
+const rangeKeys = ['gt', 'gte', 'lt', 'lte'] as const;
+
+/** A condition with `key`. Several tests in it are OR-ed, as in Qdrant. Throws a FailureError (400). */
+export function readField(object: JsonObject, at: string, budget: FilterBudget): Condition {
+  readObject(object, at, fieldKeys);
+  const key = readKeyPath(object.key, `${at}.key`);
+  const tests: FieldTest[] = [];
+  const read = (name: string, reader: (json: unknown, at: string) => FieldTest | FieldTest[]) => {
+    const json = object[name];
+    if (json !== undefined && json !== null) tests.push(...[reader(json, `${at}.${name}`)].flat());
+  };
+  read('match', (json, inner) => readMatch(json, inner, budget));
+  read('range', readRange);
+  read('geo_bounding_box', readGeoBox);
+  read('geo_radius', readGeoRadius);
+  read('geo_polygon', readGeoPolygon);
+  read('values_count', readValuesCount);
+  const flags = [emptyFlag(object.is_empty, key, `${at}.is_empty`), nullFlag(object.is_null, key, `${at}.is_null`)];
+  const conditions = flags.filter((flag) => flag !== null);
+  if (tests.length > 0) conditions.unshift({ kind: 'field', key, tests });
+  if (conditions.length === 0) refuse(at, `a condition on 'key' needs one of ${fieldKeys.slice(1).join(', ')}`);
+  return conditions.length === 1 ? conditions[0]! : { kind: 'filter', filter: filterOf('should', conditions) };
+}
+
+function emptyFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
+  return readFlag(flag, { kind: 'is-empty', key }, at);
+}
+
+/** Unlike the condition `is_null`, the flag also counts an array with a null in it. */
+function nullFlag(flag: unknown, key: KeyPath, at: string): Condition | null {
+  const elements: KeyPath = { text: `${key.text}[]`, steps: [...key.steps, { kind: 'each' }] };
+  const either: Condition[] = [
+    { kind: 'is-null', key },
+    { kind: 'is-null', key: elements },
+  ];
+  return readFlag(flag, { kind: 'filter', filter: filterOf('should', either) }, at);
+}
+
+function readFlag(flag: unknown, condition: Condition, at: string): Condition | null {
+  if (flag === undefined || flag === null) return null;
+  if (typeof flag !== 'boolean') refuse(at, `expected true or false, got ${kindOf(flag)}`);
+  return flag ? condition : { kind: 'filter', filter: filterOf('mustNot', [condition]) };
+}
+
+function filterOf(clause: 'should' | 'mustNot', conditions: readonly Condition[]): Filter {
+  return { must: [], should: [], mustNot: [], minShould: null, [clause]: conditions };
+}
+
+function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest | FieldTest[] {
+  const object = readObject(json, at, matchKeys);
+  const given = matchKeys.filter((key) => object[key] !== undefined);
+  if (given.length !== 1)
+    refuse(at, `expected one of ${matchKeys.join(', ')}${given.length === 0 ? '' : `, got ${given.join(' and ')}`}`);
+  const kind = given[0]!;
+  const inner = `${at}.${kind}`;
+  const value = object[kind];
+  switch (kind) {
+    case 'value':
+      if (typeof value !== 'boolean') checkScalar(value, inner, 'a string, an integer or a boolean');
+      return { kind, value: value as Scalar };
+    case 'any':
+    case 'except':
+      return { kind, values: readValues(value, inner, budget) };
+    case 'text':
+    case 'phrase':
+      return { kind: 'text', text: readText(value, inner) };
+    case 'text_any': {
+      const words = readText(value, inner)
+        .split(/\s+/u)
+        .filter((word) => word !== '');
+      takeValues(words.length, inner, budget);
+      // No word is in no text.
+      return words.length === 0 ? { kind: 'any', values: new Set() } : words.map((text) => ({ kind: 'text', text }));
+    }
+  }
+}
+
+function readText(json: unknown, at: string): string {
+  if (typeof json !== 'string') refuse(at, `expected a string, got ${kindOf(json)}`);
+  if (json.length > matchTextCharsMax)
+    refuse(at, `a text to look for has at most ${matchTextCharsMax} characters, this one has ${json.length}`);
+  return json;
+}
+
+/** Strings alone or integers alone. */
+function readValues(json: unknown, at: string, budget: FilterBudget): ReadonlySet<Scalar> {
+  if (!Array.isArray(json)) refuse(at, `expected an array of strings or of integers, got ${kindOf(json)}`);
+  takeValues(json.length, at, budget);
+  for (const [i, value] of json.entries()) {
+    checkScalar(value, `${at}[${i}]`, 'a string or an integer');
+    if (typeof value !== typeof json[0]) refuse(`${at}[${i}]`, 'expected strings alone or integers alone');
+  }
+  return new Set(json as Scalar[]);
+}
+
+function checkScalar(value: unknown, at: string, expected: string): void {
+  if (typeof value === 'string' || Number.isSafeInteger(value)) return;
+  if (typeof value !== 'number') refuse(at, `expected ${expected}, got ${kindOf(value)}`);
+  // Beyond 2^53 several integers are the same number here, and a filter must not match another's.
+  if (Number.isInteger(value)) refuse(at, 'expected an integer between -2^53 and 2^53; store larger ones as strings');
+  refuse(at, `expected ${expected}, got ${value}; use range for other numbers`);
+}
+
+/** Numbers alone, or times alone. */
+function readRange(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, rangeKeys);
+  const given = rangeKeys.filter((side) => object[side] !== undefined && object[side] !== null);
+  const kind = given.some((side) => typeof object[side] === 'string') ? 'datetime' : 'range';
+  const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
+  for (const side of given) {
+    const value = object[side];
+    const bound = kind === 'datetime' && typeof value === 'string' ? datetimeMs(value) : value;
+    if (kind === 'datetime' && typeof value === 'string' && bound === null)
+      refuse(`${at}.${side}`, `${quoted(value)} is not an RFC 3339 time, such as 2026-01-31T12:00:00Z`);
+    if (typeof bound !== 'number' || (kind === 'datetime' && typeof value !== 'string'))
+      refuse(`${at}.${side}`, `expected ${kind === 'range' ? 'a number' : 'a time'}, got ${kindOf(value)}`);
+    range[side] = bound;
+  }
+  return { kind, ...range };
+}
+
+function readValuesCount(json: unknown, at: string): FieldTest {
+  const object = readObject(json, at, rangeKeys);
+  const range = { gt: -Infinity, gte: -Infinity, lt: Infinity, lte: Infinity };
+  for (const side of rangeKeys) {
+    const value = object[side];
+    if (value === undefined || value === null) continue;
+    if (!Number.isSafeInteger(value) || (value as number) < 0)
+      refuse(
+        `${at}.${side}`,
+        `expected an integer from 0 on, got ${typeof value === 'number' ? value : kindOf(value)}`,
+      );
+    range[side] = value as number;
+  }
+  return { kind: 'values-count', ...range };
+}
