@@ -35,6 +35,7 @@ export async function servePlans(plans: Record<string, unknown>, more: Record<st
     gateway,
     upstream,
     config,
+    keyOf,
     ask,
     /** A chat completion; fields of the body may be replaced. */
     chat: (plan: string, fields: Record<string, unknown> = {}, name = 'one') =>
