@@ -40,7 +40,8 @@ function healthOf({ clock, version, snapshot, health, troubles }: AdminParts): z
     return [name, own.length === 0 ? 'healthy' : health.status(own, nowMs)] as const;
   });
   const stores = Object.entries(troubles()).map(([name, trouble]) => ({ name, ok: trouble === null, trouble }));
-  const served = targets.length > 0 && health.status(targets, nowMs) !== 'down';
+  const named = models.namedTargets();
+  const served = named.length > 0 && health.status(named, nowMs) !== 'down';
   const broken = !served || stores.some(({ ok }) => !ok);
   const ill = statuses.some(([, status]) => status !== 'healthy') || models.unheard.length > 0;
   return {

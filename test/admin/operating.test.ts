@@ -75,6 +75,7 @@ test('models are shown whoever may use them, with their targets', async (t) => {
     ]),
     [
       ['big', 'premium', 2, 2],
+      ['culvert-lexical-1024', null, 1, 1],
       ['small', null, 1, 1],
     ],
   );

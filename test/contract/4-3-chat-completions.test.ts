@@ -185,7 +185,7 @@ test('§4.3, design §6: an unknown model is 404 with the allowed ones and the n
   const { error } = (await response.json()) as { error: { message: string; code: number; param: string } };
   assert.equal(error.code, 404);
   assert.equal(error.param, 'model');
-  assert.match(error.message, /Did you mean 'chat'\? Allowed models: chat\./);
+  assert.match(error.message, /Did you mean 'chat'\? Allowed models: chat, culvert-lexical-1024,/);
 });
 
 test('design §6: "Unknown request fields are forwarded when the provider speaks the caller\'s dialect"', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { chatPath, type ErrorBody, hello, serve } from './served.ts';
+import { alwaysThere, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
 const { gateway } = await serve({
   models: {
@@ -42,7 +42,7 @@ test('§4.8 "GET /v1/models": "list available models", in config order, patterns
   assert.equal(body.object, 'list');
   assert.deepEqual(
     body.data.map(({ id }) => id),
-    ['chat', 'team/large', 'v-chat', 'v-reason', 'emb'],
+    ['chat', 'team/large', 'v-chat', 'v-reason', 'v-embedding', 'emb', ...alwaysThere],
   );
 });
 
@@ -153,8 +153,8 @@ test("design §6: with an `anthropic-version` header the list has Anthropic's sh
   assert.equal(first.data[0]?.type, 'model');
   assert.equal(first.data[0]?.display_name, 'chat');
   assert.match(first.data[0]?.created_at ?? '', /^\d{4}-\d\d-\d\dT/);
-  const rest = await page(`?limit=10&after_id=${first.last_id}`);
-  assert.deepEqual([rest.has_more, rest.first_id, rest.last_id], [false, 'v-chat', 'emb']);
+  const rest = await page(`?limit=8&after_id=${first.last_id}`);
+  assert.deepEqual([rest.has_more, rest.first_id, rest.last_id], [true, 'v-chat', 'alpha-embedding']);
   const before = await page('?limit=2&before_id=v-reason');
   assert.deepEqual(
     before.data.map(({ id }) => id),

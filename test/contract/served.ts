@@ -5,6 +5,17 @@ import { startUpstream, type Upstream } from '../start-upstream.ts';
 export const chatPath = '/v1/chat/completions';
 export const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
 
+/** What is there without being configured, behind the configured ones: mock upstreams list an embedding model. */
+export const alwaysThere: readonly string[] = [
+  'culvert-lexical-1024',
+  'alpha-embedding-small',
+  'Alpha-Embedding-0.6B',
+  'alpha-embedding',
+  'beta-embeddings-v5',
+  'gamma-m3',
+  'delta-embedqa-e5-v5',
+];
+
 /** api.md §7's error body with design §6's additions. */
 export interface ErrorBody {
   error: { message: string; type: string; code: number; param: string | null; request_id: string };

@@ -70,7 +70,7 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
     },
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),
-    dimensions: alias.dimensions,
+    dimensions: alias.listedDimensions,
     pricing:
       first?.price == null
         ? null

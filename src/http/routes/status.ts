@@ -34,7 +34,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
 }
 
 function ready({ services, draining, storeTrouble }: StatusParts, exchange: Exchange): void {
-  const targets = services.snapshot().models.targets();
+  const targets = services.snapshot().models.namedTargets();
   const healthy = services.health.status(targets, services.clock.monotonicMs()) !== 'down';
   const checks = {
     accepting: !draining(),

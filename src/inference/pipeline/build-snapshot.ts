@@ -5,7 +5,10 @@ import type { PlanBook } from '../../metering/plan-book.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';
 import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
-import { connectProviders } from './connections.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import { type ConfiguredProvider, connectProviders } from './connections.ts';
+import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
+import { engineModels } from './engine-target.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { Snapshot } from './services.ts';
@@ -27,32 +30,33 @@ export interface SnapshotSources {
 
 export type BuiltSnapshot =
   | { kind: 'built'; snapshot: Snapshot; problems: string[] }
-  /** Nothing chats without it: start it and build again. */
+  /** Something that every start has would be missing without it: start it and build again. */
   | { kind: 'needs-simulator' };
 
 /**
  * One state of everything that configuration decides: the file's providers, else those of keys in the environment;
- * confirmed local servers; the simulator where no provider chats at all.
+ * confirmed local servers; the simulator for what no provider does at all.
  */
 export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const { config, env, known, simulatorUrl, nowMs } = sources;
   const plans = sources.plans ?? plansOfFile(config);
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
-  const wanted =
-    config.simulator === 'on' ||
-    (config.simulator === 'auto' && isLoopback(config.server.host) && !anyChats(providers));
+  const real = connectProviders(providers, null).connected;
+  const stoodIn = simulatedModels(config, real, known);
+  const wanted = stoodIn.length > 0;
   if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
   if (wanted) {
     Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
   }
   const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
   const simulator = connected.get(simulatorName);
-  if (wanted && simulator !== undefined) known.put(simulator, [{ id: `${simulatorName}/chat`, type: 'chat' }]);
+  if (wanted && simulator !== undefined) known.put(simulator, stoodIn);
   const models = createModelTable({
     models: config.models,
     providers: connected,
     known: known.of(connected),
     unheard: known.unheard(connected),
+    engines: engineModels,
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });
@@ -89,6 +93,28 @@ function parseProviders(providers: Record<string, unknown>): Config['providers']
   return configSchema.parse({ providers }).providers;
 }
 
-function anyChats(providers: Config['providers']): boolean {
-  return [...connectProviders(providers, null).connected.values()].some(({ connection }) => chats(connection));
+/** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */
+function simulatedModels(
+  config: Config,
+  providers: ReadonlyMap<string, ConfiguredProvider>,
+  known: KnownModelStore,
+): DiscoveredModel[] {
+  const chat: DiscoveredModel = { id: `${simulatorName}/chat`, type: 'chat' };
+  const embedding: DiscoveredModel = {
+    id: `${simulatorName}/embedding`,
+    type: 'embedding',
+    dimensions: contractDimensions,
+  };
+  if (config.simulator === 'on') return [chat, embedding];
+  if (config.simulator === 'off' || !isLoopback(config.server.host)) return [];
+  const source = embeddingSource({
+    models: config.models,
+    providers,
+    known: known.of(providers),
+    unheard: known.unheard(providers),
+  });
+  return [
+    ...([...providers.values()].some(({ connection }) => chats(connection)) ? [] : [chat]),
+    ...(source.kind === 'none' ? [embedding] : []),
+  ];
 }

@@ -4,11 +4,15 @@ import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
 import { aliasTable } from '../providers/alias-table.ts';
+import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
+import { contractDimensions, contractEmbeddings, embeddingSource, ofContractSize } from './contract-embeddings.ts';
+import { type EngineModel, engineTarget } from './engine-target.ts';
 import { targetOf } from './target-of.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -23,7 +27,10 @@ export interface Alias {
   attempts: number;
   ownedBy: string;
   createdS: number;
+  /** Length of its vectors as the configuration or the contract declares it; null when neither does. */
   dimensions: number | null;
+  /** What the list shows: the declared length, else what is publicly known of its model. */
+  listedDimensions: number | null;
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
   /** Longest time a request may take, ms. */
@@ -33,15 +40,20 @@ export interface Alias {
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
   resolve(model: string, principal: Principal): Alias | Failure;
-  /** All that this key may use, in config order. */
+  /** All that this key may use, in config order; then what is there without being configured. */
   list(principal: Principal): readonly Alias[];
-  /** Whoever may use them, in config order. */
+  /** Whoever may use them, in the same order. */
   all(): readonly Alias[];
   readonly size: number;
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
+  /**
+   * Those of the aliases that configuration and providers name: whether these can be served says whether this process
+   * can. What is there in any case says nothing of it.
+   */
+  namedTargets(): readonly Target[];
 }
 
 /** What the providers' own lists name, by the operator's name of the provider. */
@@ -54,6 +66,8 @@ export interface ModelTableParts {
   known: KnownModels;
   /** Providers whose list nobody has heard yet. */
   unheard: readonly string[];
+  /** Models of this process: always aliases. */
+  engines: readonly EngineModel[];
   /** Whether the plan, as it stands now, may use this alias. */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -91,6 +105,64 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     }
   }
 
+  const source = embeddingSource(parts);
+  const named = [...aliases.values()];
+  addEngines();
+  addContractEmbeddings();
+
+  function addEngines(): void {
+    for (const { model, dimensions } of parts.engines) {
+      if (aliases.has(model)) continue;
+      const target = engineTarget({ model });
+      aliases.set(model, {
+        id: model,
+        type: 'embedding',
+        listedAs: 'embedding',
+        tier: null,
+        cost: 1,
+        attempts: 1,
+        ownedBy: engineProvider,
+        createdS: parts.nowS,
+        dimensions,
+        listedDimensions: dimensions,
+        candidates: [{ target, rank: 0 }],
+        totalMs: target.timeouts.totalMs,
+      });
+    }
+  }
+
+  /** Those that the configuration does not name, by a pattern for embeddings either. */
+  function addContractEmbeddings(): void {
+    const behind = behindContract();
+    if (behind === null) return;
+    const shared = {
+      dimensions: contractDimensions,
+      listedDimensions: contractDimensions,
+      listedAs: 'embedding',
+    } as const;
+    const candidates = behind.candidates.map(({ target, rank }) => ({ target: ofContractSize(target), rank }));
+    for (const id of contractEmbeddings) {
+      if (aliases.has(id) || aliasFor(parts.models, id)?.model.type === 'embedding') continue;
+      aliases.set(id, { ...behind, id, ...shared, candidates });
+    }
+  }
+
+  function behindContract(): Alias | null {
+    switch (source.kind) {
+      case 'alias':
+        return aliases.get(source.id) ?? null;
+      case 'model':
+        return aliasOfKnown('', source.provider, source.model);
+      case 'unheard':
+        return null;
+      case 'none': {
+        const simulator = [...parts.providers].find(([, { simulated }]) => simulated)?.[0];
+        const model = parts.known.get(simulator ?? '')?.find(({ type }) => type === 'embedding');
+        return simulator === undefined || model === undefined ? null : aliasOfKnown('', simulator, model);
+      }
+    }
+  }
+
   function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
     const own = targetsOf(model, star);
     const candidates: RouteCandidate[] = own.map((target) => ({ target, rank: 0 }));
@@ -109,6 +181,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
+      listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(own[0]?.model) : null),
       candidates,
       totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
     };
@@ -116,6 +189,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   function targetsOf(model: ModelConfig, star: string | null): Target[] {
     return model.targets.flatMap((target) => {
+      if (target.provider === engineProvider) {
+        const { priority, weight } = target;
+        return isEngineModel(target.model) ? [engineTarget({ model: target.model, priority, weight })] : [];
+      }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];
       const id = withStar(target.model, star);
@@ -153,9 +230,14 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       ownedBy: providerName,
       createdS: known.createdS ?? parts.nowS,
       dimensions: null,
+      listedDimensions: known.type === 'embedding' ? (known.dimensions ?? usualDimensions(known.id)) : null,
       candidates: [{ target, rank: 0 }],
       totalMs: target.timeouts.totalMs,
     };
+  }
+
+  function isEngineModel(model: string): boolean {
+    return parts.engines.some((engine) => engine.model === model);
   }
 
   function knownMatches(pattern: string, model: ModelConfig): string[] {
@@ -192,6 +274,9 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   /** Whose list may yet name it; null when its own provider's has been heard, or it is not for this key. */
   function mayComeFrom(model: string, principal: Principal): string | null {
+    if (source.kind === 'unheard' && contractEmbeddings.includes(model) && allowed(model, principal)) {
+      return source.provider;
+    }
     if (unheard.length === 0 || !allowed(model, principal)) return null;
     const named = [...parts.providers.keys()].find((name) => model.startsWith(`${name}/`));
     return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
@@ -203,10 +288,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     resolve(model, principal) {
       const alias = find(model);
       if (alias !== null && allowed(alias.id, principal)) return alias;
-      const source = alias === null ? mayComeFrom(model, principal) : null;
-      if (source !== null) {
+      const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
+      if (unheardOf !== null) {
         const shown = model.slice(0, 256);
-        const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${source} could not be read so far. It is asked again.`;
+        const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${unheardOf} could not be read so far. It is asked again.`;
         return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
       }
       const allowedModels = list(principal).map(({ id }) => id);
@@ -221,6 +306,15 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     all: () => [...aliases.values()],
     size: aliases.size,
     unheard,
-    targets: () => [...aliases.values()].flatMap((alias) => alias.candidates.map(({ target }) => target)),
+    targets: () => targetsBehind(aliases.values()),
+    namedTargets: () => targetsBehind(named),
   };
+}
+
+function targetsBehind(aliases: Iterable<Alias>): Target[] {
+  return [...aliases].flatMap((alias) => alias.candidates.map(({ target }) => target));
+}
+
+function usualDimensions(model: string | undefined): number | null {
+  return model === undefined ? null : (embeddingFacts(model)?.native ?? null);
 }

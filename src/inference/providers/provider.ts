@@ -1,4 +1,5 @@
 import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
@@ -28,6 +29,10 @@ export interface Provider {
   forwards?: ForwardPaths;
   /** What servers of this type at another address than the service's own are taken to serve too. */
   forwardsElsewhere?: ForwardPaths;
+  /** How it makes vectors; absent: it does not. */
+  embeds?: EmbeddingFacts;
+  /** Where servers of this type at another address than the service's own differ from that. */
+  embedsElsewhere?: Partial<EmbeddingFacts>;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   quirks: ProviderQuirks;
@@ -87,6 +92,8 @@ export interface DiscoveredModel {
   type: 'chat' | 'embedding' | 'speech' | 'transcription' | 'image' | 'rerank';
   contextWindow?: number;
   maxOutputTokens?: number;
+  /** Length of its vectors. */
+  dimensions?: number;
   createdS?: number;
 }
 

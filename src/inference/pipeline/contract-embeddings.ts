@@ -1,0 +1,84 @@
+import type { Config } from '../../config/schema.ts';
+import { embeddingRank, givesDimensions } from '../providers/embedding-models.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import type { Target } from '../routing/target.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { KnownModels } from './model-table.ts';
+
+/** The embedding models that the contract promises (api.md §2.5): always there, whoever answers. */
+export const contractEmbeddings: readonly string[] = [
+  'alpha-embedding-small',
+  'Alpha-Embedding-0.6B',
+  'alpha-embedding',
+  'beta-embeddings-v5',
+  'gamma-m3',
+  'delta-embedqa-e5-v5',
+];
+
+/** The size that it promises with them. */
+export const contractDimensions = 1_024;
+
+/** What stands behind those that the configuration does not name itself. */
+export type EmbeddingSource =
+  /** An alias of the configuration. */
+  | { kind: 'alias'; id: string }
+  | { kind: 'model'; provider: string; model: DiscoveredModel }
+  /** It may have a model for it. Until its list is heard, nothing else stands in: vectors of two models do not mix. */
+  | { kind: 'unheard'; provider: string }
+  /** No provider has one. */
+  | { kind: 'none' };
+
+export interface EmbeddingSourceParts {
+  models: Config['models'];
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  known: KnownModels;
+  unheard: readonly string[];
+}
+
+/**
+ * The first alias of the configuration that gives vectors of that size, else the first provider with a model that does.
+ * The same sources give the same model whatever the order of a provider's list, since collections depend on it. Never
+ * the simulator, and never an engine of this process: those are for who has no provider, or asks for them.
+ */
+export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
+  for (const [id, model] of Object.entries(parts.models)) {
+    if (model.type !== 'embedding' || id.includes('*')) continue;
+    const there = model.targets.filter(({ provider }) => parts.providers.has(provider));
+    if (there.length > 0 && giveContractSize(model.dimensions, there)) return { kind: 'alias', id };
+  }
+  for (const [provider, { simulated, connection }] of parts.providers) {
+    if (simulated || connection.embeds === null) continue;
+    const model = bestOf(parts.known.get(provider) ?? []);
+    if (model !== null) return { kind: 'model', provider, model };
+    if (parts.unheard.includes(provider)) return { kind: 'unheard', provider };
+  }
+  return { kind: 'none' };
+}
+
+/** The target as the contract's aliases ask it: for vectors of their size, unless it makes no others. */
+export function ofContractSize(target: Target): Target {
+  if (target.embedding === undefined) return target;
+  const told = target.embedding.resizes !== 'never' && givesDimensions(target.model, contractDimensions) !== 'natively';
+  const resizes = told ? 'always' : target.embedding.resizes;
+  return { ...target, embedding: { ...target.embedding, dimensions: contractDimensions, resizes } };
+}
+
+function giveContractSize(declared: number | undefined, targets: readonly { model: string }[]): boolean {
+  if (declared !== undefined) return declared === contractDimensions;
+  return targets.every(({ model }) => givesDimensions(model, contractDimensions) !== 'never');
+}
+
+/** The best known family first; within one the smallest id, which a newer model does not change. */
+function bestOf(models: readonly DiscoveredModel[]): DiscoveredModel | null {
+  let best: DiscoveredModel | null = null;
+  for (const model of models) {
+    if (model.type !== 'embedding' || givesDimensions(model.id, contractDimensions) === 'never') continue;
+    if (best === null || isBefore(model, best)) best = model;
+  }
+  return best;
+}
+
+function isBefore(one: DiscoveredModel, other: DiscoveredModel): boolean {
+  const difference = embeddingRank(one.id) - embeddingRank(other.id);
+  return difference < 0 || (difference === 0 && one.id < other.id);
+}
