@@ -1,0 +1,77 @@
+import { pageBytes } from '../kernels/linear-memory.ts';
+import type { Arena } from './arena.ts';
+
+/**
+ * Rows of `stride` bytes (a multiple of 16), dense from 0, in blocks of the arena. Beside each row stands a result of four
+ * bytes, where kernels write, so that no search has to allocate.
+ */
+export interface ArenaRows {
+  readonly count: number;
+  readonly bytes: number;
+  readonly stride: number;
+  /** One row more at the end; what stands in it is not defined. Throws ArenaFull, nothing done. */
+  push(): void;
+  /** The last row goes. */
+  pop(): void;
+  address(row: number): number;
+  resultAddress(row: number): number;
+  /** All rows in order, block by block. */
+  blocks(visit: (address: number, resultAddress: number, count: number) => void): void;
+  close(): void;
+}
+
+/** Of a block that may be lost because no row fits into it. */
+const wasteMax = 0.05;
+const blockPagesMax = 16;
+
+export function createArenaRows(arena: Arena, stride: number): ArenaRows {
+  const cell = stride + 4;
+  const blockBytes = blockPages(cell) * pageBytes;
+  const rowsPerBlock = Math.floor(blockBytes / cell);
+  const resultsOffset = rowsPerBlock * stride;
+  const blocks: number[] = [];
+  let count = 0;
+
+  return {
+    get count() {
+      return count;
+    },
+    get bytes() {
+      return blocks.length * blockBytes;
+    },
+    stride,
+    push() {
+      if (count === blocks.length * rowsPerBlock) blocks.push(arena.alloc(blockBytes));
+      count += 1;
+    },
+    pop() {
+      count -= 1;
+      // One empty block stays, so that a row coming and going does not allocate each time.
+      if (count <= (blocks.length - 2) * rowsPerBlock) arena.free(blocks.pop()!, blockBytes);
+    },
+    address(row) {
+      const block = Math.floor(row / rowsPerBlock);
+      return blocks[block]! + (row - block * rowsPerBlock) * stride;
+    },
+    resultAddress(row) {
+      const block = Math.floor(row / rowsPerBlock);
+      return blocks[block]! + resultsOffset + (row - block * rowsPerBlock) * 4;
+    },
+    blocks(visit) {
+      for (let first = 0, i = 0; first < count; first += rowsPerBlock, i += 1) {
+        visit(blocks[i]!, blocks[i]! + resultsOffset, Math.min(rowsPerBlock, count - first));
+      }
+    },
+    close() {
+      for (const block of blocks) arena.free(block, blockBytes);
+      blocks.length = 0;
+      count = 0;
+    },
+  };
+}
+
+function blockPages(cell: number): number {
+  let pages = Math.ceil(cell / pageBytes);
+  while (pages < blockPagesMax && ((pages * pageBytes) % cell) / (pages * pageBytes) > wasteMax) pages += 1;
+  return pages;
+}

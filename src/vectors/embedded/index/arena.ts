@@ -1,0 +1,152 @@
+import { type Kernels, loadKernels } from '../kernels/kernels.ts';
+import { createLinearMemory, type LinearMemory, pageBytes, pagesMax } from '../kernels/linear-memory.ts';
+
+/**
+ * The memory of all indexes of one thread. `alloc` gives whole pages of 64 KiB, so that what one collection gave back fits
+ * another of any size; nothing is zeroed. Addresses stay when the memory grows, the views do not: take them after the last
+ * `alloc` of a turn.
+ */
+export interface Arena {
+  readonly bytesMax: number;
+  readonly bytesUsed: number;
+  /** Why searches are slow on this machine; null when they are not. */
+  readonly warning: string | null;
+  readonly kernels: Kernels;
+  readonly views: ArenaViews;
+  /** Address of `bytes`, rounded up to pages. Throws ArenaFull. */
+  alloc(bytes: number): number;
+  free(address: number, bytes: number): void;
+  /** Room that all indexes share, at least `bytes`: what stands there is gone at the next call. Throws ArenaFull. */
+  scratch(bytes: number): number;
+}
+
+export interface ArenaViews {
+  i8: Int8Array;
+  u8: Uint8Array;
+  i16: Int16Array;
+  i32: Int32Array;
+  u32: Uint32Array;
+  f32: Float32Array;
+}
+
+/** The memory that vectors may take is used up. */
+export class ArenaFull extends Error {
+  constructor(bytesMax: number) {
+    super(`the vectors' memory of ${bytesMax} bytes is full`);
+    this.name = 'ArenaFull';
+  }
+}
+
+/** At least so much is asked of the system at once. */
+const growPages = 16;
+
+/** `load`: for tests, which kernels there are. */
+export function createArena(options: { bytesMax: number; load?: typeof loadKernels }): Arena {
+  const maxPages = Math.max(1, Math.min(pagesMax, Math.floor(options.bytesMax / pageBytes)));
+  const memory = createLinearMemory(maxPages);
+  const { kernels, warning } = (options.load ?? loadKernels)(memory);
+  const bytesMax = maxPages * pageBytes;
+  let views = viewsOf(memory);
+  let pages = 1;
+  let pagesUsed = 0;
+  /** Free runs of pages, by first page, never touching each other. */
+  const free: { first: number; count: number }[] = [{ first: 0, count: 1 }];
+  let shared = { address: 0, bytes: 0 };
+
+  /** Sorted in and joined with its neighbours. */
+  function release(first: number, count: number): void {
+    let at = 0;
+    for (let end = free.length; at < end; ) {
+      const middle = (at + end) >> 1;
+      if (free[middle]!.first < first) at = middle + 1;
+      else end = middle;
+    }
+    const before = free[at - 1];
+    const after = free[at];
+    const joinsBefore = before !== undefined && before.first + before.count === first;
+    const joinsAfter = after !== undefined && first + count === after.first;
+    if (joinsBefore) {
+      before.count += count + (joinsAfter ? after.count : 0);
+      if (joinsAfter) free.splice(at, 1);
+    } else if (joinsAfter) {
+      after.first = first;
+      after.count += count;
+    } else {
+      free.splice(at, 0, { first, count });
+    }
+  }
+
+  function grow(count: number): boolean {
+    const last = free.at(-1);
+    const atEnd = last !== undefined && last.first + last.count === pages ? last.count : 0;
+    const needed = count - atEnd;
+    if (pages + needed > maxPages) return false;
+    const wanted = Math.min(maxPages - pages, Math.max(needed, growPages));
+    try {
+      memory.grow(wanted);
+    } catch {
+      // The system has less than it was said to have.
+      return false;
+    }
+    views = viewsOf(memory);
+    release(pages, wanted);
+    pages += wanted;
+    return true;
+  }
+
+  function alloc(bytes: number): number {
+    const count = Math.max(1, Math.ceil(bytes / pageBytes));
+    let at = free.findIndex((run) => run.count >= count);
+    if (at === -1) {
+      if (!grow(count)) throw new ArenaFull(bytesMax);
+      at = free.length - 1;
+    }
+    const run = free[at]!;
+    const address = run.first * pageBytes;
+    run.first += count;
+    run.count -= count;
+    if (run.count === 0) free.splice(at, 1);
+    pagesUsed += count;
+    return address;
+  }
+
+  function giveBack(address: number, bytes: number): void {
+    const count = Math.max(1, Math.ceil(bytes / pageBytes));
+    release(address / pageBytes, count);
+    pagesUsed -= count;
+  }
+
+  return {
+    bytesMax,
+    get bytesUsed() {
+      return pagesUsed * pageBytes;
+    },
+    warning,
+    kernels,
+    get views() {
+      return views;
+    },
+    alloc,
+    free: giveBack,
+    scratch(bytes) {
+      if (bytes > shared.bytes) {
+        const room = Math.ceil(bytes / pageBytes) * pageBytes;
+        const address = alloc(room);
+        if (shared.bytes > 0) giveBack(shared.address, shared.bytes);
+        shared = { address, bytes: room };
+      }
+      return shared.address;
+    },
+  };
+}
+
+function viewsOf({ buffer }: LinearMemory): ArenaViews {
+  return {
+    i8: new Int8Array(buffer),
+    u8: new Uint8Array(buffer),
+    i16: new Int16Array(buffer),
+    i32: new Int32Array(buffer),
+    u32: new Uint32Array(buffer),
+    f32: new Float32Array(buffer),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * How many rows the bit stage must keep is found on the callers' own searches: the first ones after the bits were made are
+ * answered without the bits, and counted is which of their results each width would have kept.
+ */
+export interface BitTrial {
+  /** Rows to keep for the best `k`; null: the bits are of no use for this collection. Undefined while the trial runs. */
+  keep(k: number): number | null | undefined;
+  /** Searches that are still to come. */
+  readonly left: number;
+  /** False for a query that says nothing new. */
+  isNew(query: Float32Array): boolean;
+  /** `kept`: whether result `i` of the `found` ones would have been kept among `keep` rows. */
+  record(found: number, k: number, kept: (i: number, keep: number) => boolean): void;
+}
+
+/** Searches of a trial. */
+export const trialSearches = 32;
+
+/** Rows kept for ten results or fewer; for more, as many more. The first that is good enough is taken. */
+const keeps = [1_000, 3_000, 10_000] as const;
+
+/** Of the results, over the whole trial. Above the 0.99 that is promised, because a trial is a sample. */
+const recallMin = 0.995;
+
+export function createBitTrial(): BitTrial {
+  let left = trialSearches;
+  let results = 0;
+  const hits = keeps.map(() => 0);
+  const seen = new Set<number>();
+  let chosen: number | null = null;
+
+  const widened = (keep: number, k: number): number => Math.max(keep, (keep / 10) * k);
+
+  return {
+    get left() {
+      return left;
+    },
+    keep(k) {
+      if (left > 0) return undefined;
+      return chosen === null ? null : widened(chosen, k);
+    },
+    isNew(query) {
+      let sum = 0;
+      for (let i = 0; i < query.length; i += 1) sum += query[i]! * (i + 1);
+      if (seen.has(sum)) return false;
+      seen.add(sum);
+      return true;
+    },
+    record(found, k, kept) {
+      results += found;
+      keeps.forEach((keep, at) => {
+        for (let i = 0; i < found; i += 1) if (kept(i, widened(keep, k))) hits[at]! += 1;
+      });
+      left -= 1;
+      if (left === 0) chosen = keeps.find((_keep, at) => hits[at]! >= recallMin * results) ?? null;
+    },
+  };
+}

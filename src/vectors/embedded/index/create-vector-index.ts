@@ -1,0 +1,101 @@
+import { type Arena, ArenaFull } from './arena.ts';
+import { createCodeTier } from './code-tier.ts';
+import { scanRows } from './disk-index.ts';
+import { comparable } from './exact-score.ts';
+import { createFloatTier, type FloatTier } from './float-tier.ts';
+import type { Tier } from './tier.ts';
+import type { IndexOptions, VectorIndex } from './vector-index.ts';
+
+/** Most rows of a tier before the next one takes over; it comes back below half of that. */
+export const tierLimits = { disk: 256, floats: 2_048 } as const;
+
+/** Below so many components codes take no less memory than floats, with what each row needs besides. */
+const codesSizeMin = 32;
+
+/**
+ * An index that changes its tier as the collection grows and shrinks: rows on disk, f32 in memory, one byte a component
+ * (with bits before it when large). Null: the arena has no room for it. `put` throws ArenaFull when it does not fit any
+ * more; nothing but `close` may be called then. `rows.count()` is asked for at each put on the smallest tier: it must be
+ * cheap.
+ */
+export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIndex | null {
+  const { rows, distance, size } = options;
+  const codesHelp = distance !== 'Manhattan' && size >= codesSizeMin;
+  /** Null: the smallest tier, all is read from the rows. */
+  let tier: Tier | null = null;
+
+  const createTier = (count: number): Tier =>
+    codesHelp && count > tierLimits.floats ? createCodeTier(options, arena) : createFloatTier(options, arena);
+
+  /** A tier for `count` rows, filled by `each`. */
+  function fill(count: number, each: (put: (slot: number, vector: Float32Array) => void) => void): Tier {
+    const filled = createTier(count);
+    try {
+      each(filled.put);
+      return filled;
+    } catch (error) {
+      filled.close();
+      throw error;
+    }
+  }
+
+  function growTo(next: Tier): void {
+    tier?.close();
+    tier = next;
+  }
+
+  /** Smaller tiers save memory, or time: when there is no room to change, all stays as it is. */
+  function shrink(removed: number): void {
+    if (tier === null) return;
+    if (tier.count < tierLimits.disk / 2) {
+      tier.close();
+      tier = null;
+    } else if (tier.kind === 'codes' && tier.count < tierLimits.floats / 2) {
+      try {
+        growTo(fill(tier.count, rows.each));
+        // The rows may still show what is being removed.
+        tier.remove(removed);
+      } catch (error) {
+        if (!(error instanceof ArenaFull)) throw error;
+      }
+    }
+  }
+
+  try {
+    if (rows.count() > tierLimits.disk) tier = fill(rows.count(), rows.each);
+  } catch (error) {
+    if (error instanceof ArenaFull) return null;
+    throw error;
+  }
+
+  return {
+    get count() {
+      return tier?.count ?? rows.count();
+    },
+    get bytes() {
+      return tier?.bytes ?? 0;
+    },
+    put(slot, vector) {
+      if (tier === null) {
+        if (rows.count() <= tierLimits.disk) return;
+        growTo(fill(rows.count(), rows.each));
+      }
+      tier!.put(slot, vector);
+      if (codesHelp && tier!.kind === 'floats' && tier!.count > tierLimits.floats) {
+        growTo(fill(tier!.count, (tier as FloatTier).each));
+      }
+    },
+    remove(slot) {
+      if (tier?.remove(slot)) shrink(slot);
+    },
+    search(query, k, { slots, exact }) {
+      const wanted = comparable(distance, query);
+      if (tier === null || (exact && tier.kind === 'codes')) return scanRows(options, wanted, k, slots);
+      return tier.search(wanted, k, slots);
+    },
+    close() {
+      tier?.close();
+      tier = null;
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import { comparable, exactScore, ranked } from './exact-score.ts';
+import { createTopK } from './top-k.ts';
+import type { IndexOptions, Ranked, VectorIndex } from './vector-index.ts';
+
+/** No memory at all: every search reads the rows it is about. For small collections, and for those that memory is too small for. */
+export function createDiskIndex(options: IndexOptions): VectorIndex {
+  const { rows } = options;
+  return {
+    get count() {
+      return rows.count();
+    },
+    bytes: 0,
+    put() {},
+    remove() {},
+    search: (query, k, { slots }) => scanRows(options, query, k, slots),
+    close() {},
+  };
+}
+
+/** The best `k` of the rows in `slots`, or of all, by their f32 as they are stored. Throws when a slot has no row. */
+export function scanRows(
+  { distance, rows }: IndexOptions,
+  query: Float32Array,
+  k: number,
+  slots: Uint32Array | null,
+): Ranked {
+  const { score, sign } = exactScore(distance);
+  const wanted = comparable(distance, query);
+  const top = createTopK(Math.min(k, slots === null ? rows.count() : slots.length));
+  if (slots === null) rows.each((slot, vector) => top.offer(score(wanted, vector) * sign, slot));
+  else for (const slot of slots) top.offer(score(wanted, rows.vector(slot)) * sign, slot);
+  return ranked(top, sign);
+}

@@ -1,0 +1,26 @@
+/** Which row of an index holds a slot. 4 bytes a slot, outside of the arena. */
+export interface SlotMap {
+  /** −1: none. */
+  row(slot: number): number;
+  set(slot: number, row: number): void;
+  delete(slot: number): void;
+}
+
+export function createSlotMap(): SlotMap {
+  /** Row + 1; 0 is none. Slots are dense, so an array is the smallest map. */
+  let rows = new Uint32Array(256);
+  return {
+    row: (slot) => (slot < rows.length ? rows[slot]! - 1 : -1),
+    set(slot, row) {
+      if (slot >= rows.length) {
+        const larger = new Uint32Array(Math.max(slot + 1, rows.length * 2));
+        larger.set(rows);
+        rows = larger;
+      }
+      rows[slot] = row + 1;
+    },
+    delete(slot) {
+      if (slot < rows.length) rows[slot] = 0;
+    },
+  };
+}

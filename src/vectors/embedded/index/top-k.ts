@@ -1,0 +1,74 @@
+/** The best `capacity` of what was offered: greater keys first, equal ones by the smaller id. */
+export interface TopK {
+  readonly count: number;
+  /** A key must beat it (or be equal, with a smaller id) to get in; −Infinity while there is room. */
+  readonly floor: number;
+  offer(key: number, id: number): void;
+  /** Best first. The heap is empty afterwards. */
+  drain(): { keys: Float64Array; ids: Uint32Array };
+}
+
+/** A binary heap in typed arrays, the worst at the root. NaN counts as the worst of keys. */
+export function createTopK(capacity: number): TopK {
+  const keys = new Float64Array(capacity);
+  const ids = new Uint32Array(capacity);
+  let count = 0;
+
+  const worse = (key: number, id: number, otherKey: number, otherId: number): boolean =>
+    key < otherKey || (key === otherKey && id > otherId);
+
+  function sinkFromRoot(key: number, id: number, end: number): void {
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= end) break;
+      const right = child + 1;
+      if (right < end && worse(keys[right]!, ids[right]!, keys[child]!, ids[child]!)) child = right;
+      if (!worse(keys[child]!, ids[child]!, key, id)) break;
+      keys[at] = keys[child]!;
+      ids[at] = ids[child]!;
+      at = child;
+    }
+    keys[at] = key;
+    ids[at] = id;
+  }
+
+  function rise(key: number, id: number): void {
+    let at = count;
+    count += 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!worse(key, id, keys[parent]!, ids[parent]!)) break;
+      keys[at] = keys[parent]!;
+      ids[at] = ids[parent]!;
+      at = parent;
+    }
+    keys[at] = key;
+    ids[at] = id;
+  }
+
+  return {
+    get count() {
+      return count;
+    },
+    get floor() {
+      return count < capacity || capacity === 0 ? Number.NEGATIVE_INFINITY : keys[0]!;
+    },
+    offer(offered, id) {
+      const key = Number.isNaN(offered) ? Number.NEGATIVE_INFINITY : offered;
+      if (count < capacity) rise(key, id);
+      else if (capacity > 0 && worse(keys[0]!, ids[0]!, key, id)) sinkFromRoot(key, id, count);
+    },
+    drain() {
+      const total = count;
+      for (let end = total - 1; end > 0; end -= 1) {
+        const [key, id] = [keys[end]!, ids[end]!];
+        keys[end] = keys[0]!;
+        ids[end] = ids[0]!;
+        sinkFromRoot(key, id, end);
+      }
+      count = 0;
+      return { keys: keys.slice(0, total), ids: ids.slice(0, total) };
+    },
+  };
+}

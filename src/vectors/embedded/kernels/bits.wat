@@ -1,0 +1,56 @@
+;; Vectors as one bit a component: 1 where it is above the mean of the collection.
+(module
+  (import "arena" "memory" (memory 1))
+
+  ;; Writes the bits of one row of codes (see i8.wat), `width / 8` bytes. `mean`: `width` f32.
+  (func (export "encodeBits") (param $codes i32) (param $width i32) (param $mean i32) (param $bits i32)
+    (local $end i32) (local $scale v128) (local $low v128) (local $high v128)
+    (local.set $end (i32.add (local.get $codes) (local.get $width)))
+    (local.set $scale (v128.load32_splat (local.get $end)))
+    (loop $codes16
+      (local.set $low (v128.load8x8_s (local.get $codes)))
+      (local.set $high (v128.load8x8_s offset=8 (local.get $codes)))
+      (i32.store16 (local.get $bits)
+        (i8x16.bitmask
+          (i8x16.narrow_i16x8_s
+            (i16x8.narrow_i32x4_s
+              (f32x4.gt
+                (f32x4.mul (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $low))) (local.get $scale))
+                (v128.load (local.get $mean)))
+              (f32x4.gt
+                (f32x4.mul (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $low))) (local.get $scale))
+                (v128.load offset=16 (local.get $mean))))
+            (i16x8.narrow_i32x4_s
+              (f32x4.gt
+                (f32x4.mul (f32x4.convert_i32x4_s (i32x4.extend_low_i16x8_s (local.get $high))) (local.get $scale))
+                (v128.load offset=32 (local.get $mean)))
+              (f32x4.gt
+                (f32x4.mul (f32x4.convert_i32x4_s (i32x4.extend_high_i16x8_s (local.get $high))) (local.get $scale))
+                (v128.load offset=48 (local.get $mean)))))))
+      (local.set $bits (i32.add (local.get $bits) (i32.const 2)))
+      (local.set $mean (i32.add (local.get $mean) (i32.const 64)))
+      (br_if $codes16 (i32.ne (local.tee $codes (i32.add (local.get $codes) (i32.const 16))) (local.get $end)))))
+
+  ;; Bits that differ between a query and each of `count` rows of `width` bytes (a multiple of 16), which follow each other;
+  ;; `out`: one i32 a row; `counts`: how many rows have each distance, added to.
+  (func (export "differingBits")
+    (param $query i32) (param $rows i32) (param $count i32) (param $width i32) (param $out i32) (param $counts i32)
+    (local $q i32) (local $end i32) (local $a i64) (local $b i64) (local $bits i32)
+    (if (i32.eqz (local.get $count)) (then (return)))
+    (local.set $end (i32.add (local.get $query) (local.get $width)))
+    (loop $row
+      (local.set $q (local.get $query))
+      (local.set $a (i64.const 0))
+      (local.set $b (i64.const 0))
+      (loop $words
+        (local.set $a (i64.add (local.get $a)
+          (i64.popcnt (i64.xor (i64.load (local.get $rows)) (i64.load (local.get $q))))))
+        (local.set $b (i64.add (local.get $b)
+          (i64.popcnt (i64.xor (i64.load offset=8 (local.get $rows)) (i64.load offset=8 (local.get $q))))))
+        (local.set $rows (i32.add (local.get $rows) (i32.const 16)))
+        (br_if $words (i32.ne (local.tee $q (i32.add (local.get $q) (i32.const 16))) (local.get $end))))
+      (i32.store (local.get $out) (local.tee $bits (i32.wrap_i64 (i64.add (local.get $a) (local.get $b)))))
+      (local.set $bits (i32.add (local.get $counts) (i32.shl (local.get $bits) (i32.const 2))))
+      (i32.store (local.get $bits) (i32.add (i32.load (local.get $bits)) (i32.const 1)))
+      (local.set $out (i32.add (local.get $out) (i32.const 4)))
+      (br_if $row (local.tee $count (i32.sub (local.get $count) (i32.const 1)))))))

@@ -1,0 +1,91 @@
+import { kernelBytes } from './kernel-bytes.ts';
+import { createLinearMemory, instantiate, type LinearMemory } from './linear-memory.ts';
+import { createScalarKernels } from './scalar-kernels.ts';
+
+/**
+ * The loops that searches spend their time in. All places and widths are bytes of the memory that the kernels were loaded
+ * for, multiples of 16 (rows and results of 4); the formats are described in the .wat files.
+ */
+export interface Kernels {
+  dotF32: FloatKernel;
+  /** Sum of squared differences. */
+  squaresF32: FloatKernel;
+  /** Sum of absolute differences. */
+  absoluteF32: FloatKernel;
+  /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 16; `out`: f32 a row. */
+  dotI8(query: number, step: number, rows: number, stride: number, count: number, width: number, out: number): void;
+  /** `vector`: f32; writes `width` codes, f32 scale, f32 length of what the codes miss. */
+  encodeI8(vector: number, width: number, row: number): void;
+  /** `codes`: a row that `encodeI8` wrote; `mean`: f32; writes `width / 8` bytes. */
+  encodeBits(codes: number, width: number, mean: number, bits: number): void;
+  /** `width`: bytes of a row; `out`: i32 a row; `counts`: i32 for each distance, added to. */
+  differingBits(query: number, rows: number, count: number, width: number, out: number, counts: number): void;
+}
+
+/** `width`: bytes of a vector; `stride`: bytes from row to row; `out`: f32 a row. */
+type FloatKernel = (query: number, rows: number, stride: number, count: number, width: number, out: number) => void;
+
+export interface LoadedKernels {
+  kernels: Kernels;
+  /** Why the slow ones stand in for the assembled ones; null when they do not. */
+  warning: string | null;
+}
+
+/** Kernels for `memory`; never throws. They are tried on a small input first, and the scalar ones used when they differ. */
+export function loadKernels(memory: LinearMemory, assembled: typeof kernelBytes = kernelBytes): LoadedKernels {
+  try {
+    const wrong = selfCheck(assembled);
+    if (wrong === null) return { kernels: link(assembled, memory), warning: null };
+    return fallback(memory, `${wrong} computes wrongly on this machine`);
+  } catch (error) {
+    return fallback(
+      memory,
+      `the machine does not run them (${error instanceof Error ? error.message : String(error)})`,
+    );
+  }
+}
+
+function fallback(memory: LinearMemory, why: string): LoadedKernels {
+  const warning = `Vector kernels are off, searches are slower: ${why}.`;
+  return { kernels: createScalarKernels(memory), warning };
+}
+
+function link(assembled: typeof kernelBytes, memory: LinearMemory): Kernels {
+  const parts = [assembled.f32, assembled.i8, assembled.bits];
+  return Object.assign({}, ...parts.map((part) => instantiate(part, memory))) as Kernels;
+}
+
+/** The first kernel that does not agree with its scalar twin; null when all do. */
+function selfCheck(assembled: typeof kernelBytes): string | null {
+  const [memory, twin] = [createLinearMemory(1), createLinearMemory(1)];
+  const [real, scalar] = [link(assembled, memory), createScalarKernels(twin)];
+  for (const each of [memory, twin]) {
+    // Small multiples of 1/8: sums are exact, so both must give the same bits.
+    const floats = new Float32Array(each.buffer, 0, 96);
+    for (let i = 0; i < floats.length; i += 1) floats[i] = (((i * 37) % 41) - 20) / 8;
+    const codes = new Int16Array(each.buffer, 1_024, 48);
+    for (let i = 0; i < codes.length; i += 1) codes[i] = ((i * 53) % 401) - 200;
+  }
+  const steps: Record<keyof Kernels, (k: Kernels) => void> = {
+    dotF32: (k) => k.dotF32(0, 0, 192, 2, 192, 4_096),
+    squaresF32: (k) => k.squaresF32(0, 0, 192, 2, 192, 4_128),
+    absoluteF32: (k) => k.absoluteF32(0, 0, 192, 2, 192, 4_160),
+    encodeI8: (k) => k.encodeI8(0, 48, 2_048),
+    dotI8: (k) => k.dotI8(1_024, 0.5, 2_048, 64, 1, 48, 4_192),
+    encodeBits: (k) => k.encodeBits(2_048, 48, 192, 3_072),
+    differingBits: (k) => k.differingBits(0, 16, 3, 16, 4_224, 5_120),
+  };
+  for (const [name, step] of Object.entries(steps)) {
+    step(real);
+    step(scalar);
+    if (!sameFloats(memory, twin)) return name;
+  }
+  return null;
+}
+
+/** Bytes alike, or as floats so near that only the order of adding can be why. */
+function sameFloats(memory: LinearMemory, twin: LinearMemory): boolean {
+  const [a, b] = [new Float32Array(memory.buffer), new Float32Array(twin.buffer)];
+  const [c, d] = [new Uint32Array(memory.buffer), new Uint32Array(twin.buffer)];
+  return c.every((word, i) => word === d[i] || Math.abs(a[i]! - b[i]!) <= 1e-5 * Math.abs(b[i]!));
+}

@@ -1,0 +1,89 @@
+import type { Kernels } from './kernels.ts';
+import type { LinearMemory } from './linear-memory.ts';
+
+/** The kernels in plain JavaScript: what the assembled ones must agree with, and what stands in for them. */
+export function createScalarKernels(memory: LinearMemory): Kernels {
+  const f32 = (at: number, length: number) => new Float32Array(memory.buffer, at >>> 0, length);
+  const i8 = (at: number, length: number) => new Int8Array(memory.buffer, at >>> 0, length);
+  const u8 = (at: number, length: number) => new Uint8Array(memory.buffer, at >>> 0, length);
+
+  function overRows(term: (a: number, b: number) => number): Kernels['dotF32'] {
+    return (query, rows, stride, count, width, out) => {
+      const q = f32(query, width / 4);
+      const results = f32(out, count);
+      for (let row = 0; row < count; row += 1) {
+        const p = f32(rows + row * stride, width / 4);
+        let sum = 0;
+        for (let i = 0; i < q.length; i += 1) sum += term(q[i]!, p[i]!);
+        results[row] = sum;
+      }
+    };
+  }
+
+  return {
+    dotF32: overRows((a, b) => a * b),
+    squaresF32: overRows((a, b) => (a - b) * (a - b)),
+    absoluteF32: overRows((a, b) => Math.abs(a - b)),
+    dotI8(query, step, rows, stride, count, width, out) {
+      const q = new Int16Array(memory.buffer, query >>> 0, width);
+      const results = f32(out, count);
+      for (let row = 0; row < count; row += 1) {
+        const at = rows + row * stride;
+        const codes = i8(at, width);
+        let sum = 0;
+        for (let i = 0; i < width; i += 1) sum += q[i]! * codes[i]!;
+        results[row] = sum * step * f32(at + width, 1)[0]!;
+      }
+    },
+    encodeI8(vector, width, row) {
+      const x = f32(vector, width);
+      const codes = i8(row, width);
+      let top = 0;
+      for (const component of x) top = Math.max(top, Math.abs(component));
+      const scale = top > 1e-30 ? Math.fround(top / 127) : 0;
+      const inverse = top > 1e-30 ? Math.fround(127 / top) : 0;
+      let wrong = 0;
+      for (let i = 0; i < width; i += 1) {
+        const steps = nearestEven(Math.fround(x[i]! * inverse));
+        codes[i] = Math.max(-128, Math.min(127, steps));
+        wrong += (x[i]! - steps * scale) ** 2;
+      }
+      const meta = f32(row + width, 2);
+      meta[0] = scale;
+      meta[1] = Math.sqrt(wrong);
+    },
+    encodeBits(codes, width, mean, bits) {
+      const scale = f32(codes + width, 1)[0]!;
+      const x = i8(codes, width);
+      const means = f32(mean, width);
+      const out = u8(bits, width / 8).fill(0);
+      for (let i = 0; i < width; i += 1) {
+        if (Math.fround(x[i]! * scale) > means[i]!) out[i >> 3] = out[i >> 3]! | (1 << (i & 7));
+      }
+    },
+    differingBits(query, rows, count, width, out, counts) {
+      const q = u8(query, width);
+      const results = new Int32Array(memory.buffer, out >>> 0, count);
+      const histogram = new Int32Array(memory.buffer, counts >>> 0, width * 8 + 1);
+      for (let row = 0; row < count; row += 1) {
+        const p = u8(rows + row * width, width);
+        let differing = 0;
+        for (let i = 0; i < width; i += 1) differing += ones[q[i]! ^ p[i]!]!;
+        results[row] = differing;
+        histogram[differing] = histogram[differing]! + 1;
+      }
+    },
+  };
+}
+
+/** Bits set in each byte. */
+const ones = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll('0', '').length);
+
+/** Rounds as the machine does: halves to the even neighbour. */
+function nearestEven(x: number): number {
+  const down = Math.floor(x);
+  const over = x - down;
+  if (over < 0.5) return down;
+  if (over > 0.5) return down + 1;
+  return down % 2 === 0 ? down : down + 1;
+}
