@@ -1,0 +1,198 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { CollectionSpec } from '../collection.ts';
+import type { Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import { refuse } from '../filter/refuse.ts';
+import type { PointId } from '../point.ts';
+import { readPointId } from '../point-id.ts';
+import type { VectorVerb } from '../verbs.ts';
+import { parseBody } from './parse-body.ts';
+import { readAliasChanges, readCreate, readName, readPayloadIndex, readUpdate } from './read-collection.ts';
+import { readOptions } from './read-options.ts';
+import { readCount, readFacet, readRetrieve, readScroll } from './read-page.ts';
+import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
+import { optional } from './read-scalars.ts';
+import { readOneWrite, readWrites, type WriteName } from './read-write.ts';
+import { VectorReader } from './vector-reader.ts';
+import type { Acknowledge, VectorRequest } from './vector-request.ts';
+
+/** A call whose body is parsed and nothing more: enough to know which collection it is about. */
+export interface OpenedCall {
+  verb: VectorVerb;
+  /** As in the path, an alias perhaps; null for calls about none. */
+  collection: string | null;
+  params: VectorCall['params'];
+  search: string;
+  body: JsonObject;
+}
+
+export interface ReadCall {
+  request: VectorRequest;
+  /** What must be embedded, and given to `fill`, before the request may run. */
+  texts: TextsToEmbed | null;
+  fill(embedded: Embedded): void;
+}
+
+export interface ReadLimits {
+  /** Points that one call may write. */
+  pointsPerCall: number;
+}
+
+/** Verbs that ask for nothing but what the path says; a body is not looked at. */
+const bodiless: ReadonlySet<VectorVerb> = new Set<VectorVerb>([
+  'list-collections',
+  'inspect-collection',
+  'delete-collection',
+  'collection-exists',
+  'list-aliases',
+  'collection-aliases',
+  'delete-index',
+  'get-point',
+]);
+
+/** Parses the body and checks the names in the path. Throws a FailureError (400). */
+export function openCall({ verb, params, search, body }: VectorCall): OpenedCall {
+  const { collection } = params;
+  return {
+    verb,
+    collection: collection === undefined ? null : readName(collection, 'collection'),
+    params,
+    search,
+    body: bodiless.has(verb) ? {} : parseBody(body),
+  };
+}
+
+/** Checks the whole call. `spec`: of its collection, where it is about one. Throws a FailureError: 400 or 501. */
+export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: ReadLimits): ReadCall {
+  const acknowledge = readOptions(call.search);
+  const { verb, body } = call;
+  const collection = call.collection!;
+  const ready = (request: VectorRequest): ReadCall => ({ request, texts: null, fill() {} });
+  switch (verb) {
+    case 'list-collections':
+      return ready({ kind: 'list' });
+    case 'create-collection':
+      return readCreation(readCreate(body, null), 'contract');
+    case 'put-collection':
+      return readCreation(readCreate(body, collection), 'qdrant');
+    case 'inspect-collection':
+      return ready({ kind: 'inspect', collection });
+    case 'update-collection':
+      readUpdate(body);
+      return ready({ kind: 'update', collection });
+    case 'delete-collection':
+      return ready({ kind: 'drop', collection });
+    case 'collection-exists':
+      return ready({ kind: 'exists', collection });
+    case 'change-aliases':
+      return ready({ kind: 'change-aliases', changes: readAliasChanges(body) });
+    case 'list-aliases':
+      return ready({ kind: 'aliases', collection: null });
+    case 'collection-aliases':
+      return ready({ kind: 'aliases', collection });
+    case 'create-index':
+      return ready({ kind: 'index', collection, ...readPayloadIndex(body), acknowledge });
+    case 'delete-index': {
+      const key = readKeyPath(call.params.field, 'field').text;
+      return ready({ kind: 'index', collection, key, type: null, acknowledge });
+    }
+    case 'get-point':
+      return ready({ kind: 'get', collection, id: readPathId(call.params.id), want: { payload: true, vector: true } });
+    case 'scroll-points':
+      return ready({ kind: 'scroll', collection, query: readScroll(body) });
+    case 'count-points':
+      return ready({ kind: 'count', collection, filter: readCount(body) });
+    case 'facet-points':
+      return ready({ kind: 'facet', collection, query: readFacet(body) });
+    case 'post-points':
+      if (isRetrieve(body)) return ready({ kind: 'retrieve', collection, ...readRetrieve(body) });
+      return readWriteCall(body, collection, spec!, 'upsert', limits, acknowledge);
+    case 'search-points':
+    case 'recommend-points':
+    case 'query-points':
+    case 'search-batch':
+    case 'recommend-batch':
+    case 'query-batch':
+    case 'search-groups':
+    case 'query-groups':
+      return readQueryCall(verb, body, collection, spec!);
+    default:
+      return readWriteCall(body, collection, spec!, writeNames[verb], limits, acknowledge);
+  }
+}
+
+/** Verbs that write to points, by the operation that they do; `batch`: several. */
+const writeNames = {
+  'upsert-points': 'upsert',
+  'delete-points': 'delete',
+  'set-payload': 'set_payload',
+  'overwrite-payload': 'overwrite_payload',
+  'delete-payload': 'delete_payload',
+  'clear-payload': 'clear_payload',
+  'update-vectors': 'update_vectors',
+  'delete-vectors': 'delete_vectors',
+  'batch-points': 'batch',
+} as const satisfies Partial<Record<VectorVerb, WriteName | 'batch'>>;
+
+function readWriteCall(
+  body: JsonObject,
+  collection: string,
+  spec: CollectionSpec,
+  name: WriteName | 'batch',
+  { pointsPerCall }: ReadLimits,
+  acknowledge: Acknowledge,
+): ReadCall {
+  const vectors = new VectorReader(spec, body, 'document');
+  const budget = { left: pointsPerCall, max: pointsPerCall };
+  const operations =
+    name === 'batch' ? readWrites(body, spec, vectors, budget) : [readOneWrite(name, body, spec, vectors, budget)];
+  const form = name === 'batch' ? 'batch' : 'one';
+  return withTexts({ kind: 'write', collection, operations, form, acknowledge }, vectors);
+}
+
+type QueryVerb = Extract<VectorVerb, `${QueryDialect}-${'points' | 'batch' | 'groups'}`>;
+
+function readQueryCall(verb: QueryVerb, body: JsonObject, collection: string, spec: CollectionSpec): ReadCall {
+  const vectors = new VectorReader(spec, body, 'query');
+  const [dialect, shape] = verb.split('-') as [QueryDialect, 'points' | 'batch' | 'groups'];
+  const form = dialect === 'query' ? 'query' : 'search';
+  if (shape === 'groups') {
+    return withTexts({ kind: 'groups', collection, query: readGroupQuery(body, dialect, vectors) }, vectors);
+  }
+  const request: VectorRequest =
+    shape === 'batch'
+      ? { kind: 'queries', collection, queries: readQueries(body, dialect, vectors), form }
+      : { kind: 'query', collection, query: readQuery(body, dialect, '', vectors), form };
+  return withTexts(request, vectors);
+}
+
+function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
+  return { request, texts: vectors.texts, fill: (embedded) => vectors.fill(embedded) };
+}
+
+/** The size that nobody gave is that of the model's vectors. */
+function readCreation(spec: CollectionSpec, form: 'contract' | 'qdrant'): ReadCall {
+  const unsized = spec.size === 0 && spec.embeddingModel !== null;
+  return {
+    request: { kind: 'create', spec, form },
+    texts: unsized ? { model: spec.embeddingModel!, purpose: 'document', texts: [] } : null,
+    fill({ size }) {
+      spec.size = size;
+    },
+  };
+}
+
+/** The contract's upsert and Qdrant's retrieve have the same path. */
+function isRetrieve(body: JsonObject): boolean {
+  const writes = !optional(body.points) || !optional(body.batch);
+  if (!optional(body.ids)) {
+    if (writes) refuse('ids', 'give points to write them, or ids to read them, not both');
+    return true;
+  }
+  if (!writes) refuse('points', 'is missing: give points to write them, or ids to read them');
+  return false;
+}
+
+function readPathId(text: string | undefined): PointId {
+  return readPointId(text !== undefined && /^\d{1,16}$/.test(text) ? Number(text) : text, 'id');
+}

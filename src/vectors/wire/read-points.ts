@@ -1,0 +1,192 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
+import { kindOf, readObject, refuse } from '../filter/refuse.ts';
+import type { PointBatch, PointId } from '../point.ts';
+import { readPointId } from '../point-id.ts';
+import type { WriteOperation } from '../store.ts';
+import { optional } from './read-scalars.ts';
+import { refuseUnsupported } from './unsupported.ts';
+import type { VectorReader, VectorSource } from './vector-reader.ts';
+
+/** JSON text of one point's payload. Longer texts are chunked anyway, to be found. */
+export const payloadCharsMax = 4 * 1024 * 1024;
+
+/** What is left of the points that one call may write. */
+export interface PointBudget {
+  left: number;
+  readonly max: number;
+}
+
+/** `{points: […]}` or `{batch: {ids, vectors, payloads}}`; `at` as in `operations[2].upsert.`, '' at the top. */
+export function readUpsert(
+  body: JsonObject,
+  at: string,
+  size: number,
+  vectors: VectorReader,
+  budget: PointBudget,
+): WriteOperation {
+  refuseWriteExtras(body, at);
+  const rows = !optional(body.batch) ? readBatch(body.batch, `${at}batch`, budget) : readRows(body, at, budget);
+  if (!optional(body.batch) && !optional(body.points)) refuse(`${at}batch`, 'give points or batch, not both');
+  const sources = rows.map((row) => readSource(row, vectors));
+  // Every length is known to be right before memory is taken for all.
+  const numbers = new Float32Array(rows.length * size);
+  for (const [i, { source, at: place }] of sources.entries()) {
+    vectors.place(source, numbers.subarray(i * size, (i + 1) * size), place);
+  }
+  const points: PointBatch = {
+    ids: rows.map(({ id }) => id),
+    vectors: numbers,
+    payloads: rows.map(({ payload, payloadAt }) => (payload === null ? null : payloadJson(payload, payloadAt))),
+  };
+  return { kind: 'upsert', points };
+}
+
+/** `{points: [{id, vector}]}`: vectors of points that exist. */
+export function readUpdateVectors(
+  body: JsonObject,
+  at: string,
+  size: number,
+  vectors: VectorReader,
+  budget: PointBudget,
+): WriteOperation {
+  refuseWriteExtras(body, at);
+  const points = readPointList(body.points, `${at}points`, budget);
+  const read = points.map((point, i) => {
+    const place = `${at}points[${i}]`;
+    const { id, vector } = readObject(point, place, ['id', 'vector']);
+    const vectorAt = `${place}.vector`;
+    return { id: readPointId(id, `${place}.id`), source: vectors.look(vector, vectorAt), vectorAt };
+  });
+  const numbers = new Float32Array(read.length * size);
+  for (const [i, { source, vectorAt }] of read.entries()) {
+    vectors.place(source, numbers.subarray(i * size, (i + 1) * size), vectorAt);
+  }
+  return { kind: 'update-vectors', ids: read.map(({ id }) => id), vectors: numbers };
+}
+
+/** JSON text of a payload that may be stored. */
+export function payloadJson(payload: JsonObject, at: string): string {
+  const text = JSON.stringify(payload);
+  if (text.length > payloadCharsMax) {
+    refuse(at, `a payload has at most ${payloadCharsMax} characters of JSON, this one has ${text.length}`);
+  }
+  return text;
+}
+
+/** What Qdrant takes in a write and nobody can do here. */
+export function refuseWriteExtras(body: JsonObject, at: string): void {
+  refuseShardKey(body, at);
+  if (!optional(body.update_filter)) {
+    refuseUnsupported(`${at}update_filter`, 'conditional updates are', 'read the points first, or leave it out');
+  }
+  if (!optional(body.update_mode) && body.update_mode !== 'upsert') {
+    refuseUnsupported(`${at}update_mode`, 'other modes than "upsert" are', 'leave it out');
+  }
+}
+
+export function refuseShardKey(body: JsonObject, at: string): void {
+  if (!optional(body.shard_key)) {
+    refuseUnsupported(`${at}shard_key`, 'shard keys are', 'leave it out, or make a collection for each key');
+  }
+}
+
+/** One point of either form, not copied yet. */
+interface Row {
+  id: PointId;
+  vector: JsonValue | undefined;
+  payload: JsonObject | null;
+  vectorAt: string;
+  payloadAt: string;
+}
+
+function readRows(body: JsonObject, at: string, budget: PointBudget): Row[] {
+  return readPointList(body.points, `${at}points`, budget).map((value, i) => {
+    const place = `${at}points[${i}]`;
+    const { id, vector, payload } = readObject(value, place, ['id', 'vector', 'payload']);
+    const payloadAt = `${place}.payload`;
+    return {
+      id: readPointId(id, `${place}.id`),
+      vector,
+      payload: readPayload(payload, payloadAt),
+      vectorAt: `${place}.vector`,
+      payloadAt,
+    };
+  });
+}
+
+function readBatch(value: JsonValue, at: string, budget: PointBudget): Row[] {
+  const batch = readObject(value, at, ['ids', 'vectors', 'payloads']);
+  const ids = readPointList(batch.ids, `${at}.ids`, budget);
+  const vectors = readColumn(defaultVectors(batch.vectors, `${at}.vectors`), `${at}.vectors`, ids.length);
+  const payloads = readColumn(batch.payloads, `${at}.payloads`, ids.length);
+  return ids.map((id, i) => {
+    const payloadAt = `${at}.payloads[${i}]`;
+    return {
+      id: readPointId(id, `${at}.ids[${i}]`),
+      vector: vectors?.[i],
+      payload: readPayload(payloads?.[i], payloadAt),
+      vectorAt: `${at}.vectors[${i}]`,
+      payloadAt,
+    };
+  });
+}
+
+/** `{"": […]}` are the vectors without a name. */
+function defaultVectors(value: JsonValue | undefined, at: string): JsonValue | undefined {
+  if (!isObject(value)) return value;
+  const names = Object.keys(value);
+  const named = names.find((name) => name !== '');
+  if (named === undefined) return value[''];
+  return refuseUnsupported(
+    `${at}.${named.slice(0, 64)}`,
+    'named vectors are',
+    'make one collection for each kind of vector',
+  );
+}
+
+function readColumn(value: JsonValue | undefined, at: string, length: number): readonly JsonValue[] | null {
+  if (optional(value)) return null;
+  if (!Array.isArray(value)) refuse(at, `expected an array, got ${kindOf(value)}`);
+  if (value.length !== length) refuse(at, `expected ${length}, one for each id, got ${value.length}`);
+  return value;
+}
+
+function readPointList(value: JsonValue | undefined, at: string, budget: PointBudget): readonly JsonValue[] {
+  if (!Array.isArray(value)) refuse(at, `expected an array, got ${kindOf(value)}`);
+  if (value.length === 0) refuse(at, 'must not be empty');
+  takePoints(value.length, at, budget);
+  return value;
+}
+
+/** Counts points against what one call may write; throws a FailureError (400) beyond it. */
+export function takePoints(count: number, at: string, budget: PointBudget): void {
+  budget.left -= count;
+  if (budget.left < 0) refuse(at, `at most ${budget.max} points a call; split the call`);
+}
+
+function readPayload(value: JsonValue | undefined, at: string): JsonObject | null {
+  if (optional(value)) return null;
+  if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
+  return value;
+}
+
+interface PlacedSource {
+  source: VectorSource;
+  at: string;
+}
+
+function readSource(row: Row, vectors: VectorReader): PlacedSource {
+  const { vector, vectorAt } = row;
+  return optional(vector) ? payloadText(row, vectors) : { source: vectors.look(vector, vectorAt), at: vectorAt };
+}
+
+/** The payload's own text, where it stands for the vector. */
+function payloadText({ payload, vectorAt, payloadAt }: Row, vectors: VectorReader): PlacedSource {
+  const text = payload?.text;
+  if (!vectors.hasModel) refuse(vectorAt, 'is missing');
+  if (typeof text !== 'string' || text === '') {
+    refuse(vectorAt, `is missing, and there is no text to embed in ${payloadAt}.text`);
+  }
+  return { source: { kind: 'text', text }, at: `${payloadAt}.text` };
+}

@@ -1,0 +1,135 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject } from '../../kernel/json.ts';
+import { datetimeMs } from '../filter/datetime.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import { readObject, refuse } from '../filter/refuse.ts';
+import { readPointId } from '../point-id.ts';
+import type { OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
+import { optional, readFinite, readList, readWhole, readWord, shown } from './read-scalars.ts';
+import { refuseUnsupported } from './unsupported.ts';
+import type { VectorReader } from './vector-reader.ts';
+
+/** Examples of one recommendation, good and bad ones together. */
+const examplesMax = 1_000;
+/** As in Qdrant. */
+export const mmrCandidatesMax = 16_384;
+const mmrDiversityDefault = 0.5;
+const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satisfies readonly RecommendStrategy[];
+
+/** Kinds of query by the key that tells them. */
+const queryKinds = ['nearest', 'recommend', 'order_by', 'sample'] as const;
+const unsupportedKinds: Readonly<Record<string, string>> = {
+  fusion: 'send the queries with query/batch, and merge their answers',
+  rrf: 'send the queries with query/batch, and merge their answers',
+  formula: 'take more points, and score them again',
+  discover: 'use recommend with positive and negative',
+  context: 'use recommend with positive and negative',
+  relevance_feedback: 'use recommend with positive and negative',
+};
+
+/** `query` of points/query in every form that Qdrant gives it; left out, all points are meant. `limit`: of the query. */
+export function readTarget(value: JsonValue | undefined, at: string, limit: number, vectors: VectorReader): Target {
+  if (optional(value)) return { kind: 'all' };
+  if (!isObject(value)) return nearest(readVectorInput(value, at, vectors));
+  const unsupported = Object.keys(value).find((key) => Object.hasOwn(unsupportedKinds, key));
+  if (unsupported !== undefined) {
+    refuseUnsupported(`${at}.${unsupported}`, 'this kind of query is', unsupportedKinds[unsupported]!);
+  }
+  const kind = queryKinds.find((key) => key in value);
+  if (kind === undefined) return nearest(readVectorInput(value, at, vectors));
+  const inner = `${at}.${kind}`;
+  readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
+  switch (kind) {
+    case 'nearest':
+      return {
+        kind: 'nearest',
+        vector: readVectorInput(value.nearest, inner, vectors),
+        mmr: optional(value.mmr) ? null : readMmr(value.mmr, `${at}.mmr`, limit),
+      };
+    case 'recommend':
+      return readRecommend(
+        readObject(value.recommend, inner, ['positive', 'negative', 'strategy']),
+        `${inner}.`,
+        vectors,
+      );
+    case 'order_by':
+      return { kind: 'order-by', order: readOrderBy(value.order_by, inner) };
+    case 'sample':
+      readWord(value.sample, inner, ['random']);
+      return { kind: 'sample' };
+  }
+}
+
+/** A vector, a text, or the id of a point. */
+export function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput {
+  if (typeof value === 'number') return { id: readPointId(value, at) };
+  if (typeof value === 'string') return { id: readIdOfPoint(value, at) };
+  return vectors.read(value, at);
+}
+
+/** `positive`, `negative` and `strategy` of an object whose path is `at`, such as `query.recommend.`. */
+export function readRecommend(body: JsonObject, at: string, vectors: VectorReader): Target {
+  const strategy = optional(body.strategy) ? 'average_vector' : readWord(body.strategy, `${at}strategy`, strategies);
+  const positive = readExamples(body.positive, `${at}positive`, vectors);
+  const negative = readExamples(body.negative, `${at}negative`, vectors);
+  if (positive.length + negative.length > examplesMax) {
+    refuse(`${at}negative`, `at most ${examplesMax} examples, good and bad ones together`);
+  }
+  if (positive.length === 0 && (strategy === 'average_vector' || negative.length === 0)) {
+    refuse(
+      `${at}positive`,
+      `must not be empty${strategy === 'average_vector' ? ' with the strategy average_vector' : ''}`,
+    );
+  }
+  return { kind: 'recommend', positive, negative, strategy };
+}
+
+/** A key, or `{key, direction, start_from}`. */
+export function readOrderBy(value: JsonValue | undefined, at: string): OrderBy {
+  if (typeof value === 'string') return { key: readKeyPath(value, at).text, direction: 'asc', startFrom: null };
+  const { key, direction, start_from: from } = readObject(value, at, ['key', 'direction', 'start_from']);
+  return {
+    key: readKeyPath(key, `${at}.key`).text,
+    direction: optional(direction) ? 'asc' : readWord(direction, `${at}.direction`, ['asc', 'desc']),
+    startFrom: optional(from) ? null : readStart(from, `${at}.start_from`),
+  };
+}
+
+export function nearest(vector: VectorInput): Target {
+  return { kind: 'nearest', vector, mmr: null };
+}
+
+function readExamples(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput[] {
+  if (optional(value)) return [];
+  return readList(value, at, { min: 0, max: examplesMax }, (item, place) => readVectorInput(item, place, vectors));
+}
+
+function readMmr(value: JsonValue, at: string, limit: number): { diversity: number; candidates: number } {
+  const { diversity, candidates_limit: candidates } = readObject(value, at, ['diversity', 'candidates_limit']);
+  const share = optional(diversity) ? mmrDiversityDefault : readFinite(diversity, `${at}.diversity`);
+  if (share < 0 || share > 1) refuse(`${at}.diversity`, `expected a number from 0 to 1, got ${share}`);
+  return {
+    diversity: share,
+    candidates: optional(candidates)
+      ? Math.min(limit, mmrCandidatesMax)
+      : readWhole(candidates, `${at}.candidates_limit`, 1, mmrCandidatesMax),
+  };
+}
+
+/** A string that is no id was probably meant to be looked for. */
+function readIdOfPoint(value: string, at: string): string | number {
+  try {
+    return readPointId(value, at);
+  } catch {
+    return refuse(
+      at,
+      `a string is the id of a point, a UUID, which ${shown(value)} is not; to look for a text send {"text": …}`,
+    );
+  }
+}
+
+function readStart(value: JsonValue, at: string): number | string {
+  if (typeof value === 'number') return readFinite(value, at);
+  if (typeof value === 'string' && datetimeMs(value) !== null) return value;
+  return refuse(at, `expected a number or an RFC 3339 time, got ${shown(value)}`);
+}

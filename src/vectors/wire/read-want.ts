@@ -1,0 +1,45 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import { kindOf, readObject, refuse } from '../filter/refuse.ts';
+import type { Want } from '../point.ts';
+import { optional, readList } from './read-scalars.ts';
+import { refuseUnsupported } from './unsupported.ts';
+
+/** Paths in one `with_payload`. */
+const payloadPathsMax = 1_000;
+
+/** `with_payload` and `with_vector` of a body; `at` as in `searches[2].`, '' at the top. `payload`: when left out. */
+export function readWant(body: JsonObject, at: string, { payload }: { payload: boolean }): Want {
+  return {
+    payload: readPayloadWant(body.with_payload, `${at}with_payload`, payload),
+    vector: readVectorWant(body.with_vector, `${at}with_vector`),
+  };
+}
+
+function readPayloadWant(value: JsonValue | undefined, at: string, fallback: boolean): Want['payload'] {
+  if (optional(value)) return fallback;
+  if (typeof value === 'boolean') return value;
+  if (Array.isArray(value)) return { include: readPaths(value, at) };
+  if (typeof value !== 'object') {
+    refuse(at, `expected true, false, an array of keys, or {"include"} or {"exclude"}, got ${kindOf(value)}`);
+  }
+  const { include, exclude } = readObject(value, at, ['include', 'exclude']);
+  if (!optional(include) && optional(exclude)) return { include: readPaths(include, `${at}.include`) };
+  if (!optional(exclude) && optional(include)) return { exclude: readPaths(exclude, `${at}.exclude`) };
+  return refuse(at, 'give either include or exclude');
+}
+
+function readPaths(value: JsonValue, at: string): string[] {
+  return readList(value, at, { min: 0, max: payloadPathsMax }, (item, place) => readKeyPath(item, place).text);
+}
+
+function readVectorWant(value: JsonValue | undefined, at: string): boolean {
+  if (optional(value)) return false;
+  if (typeof value === 'boolean') return value;
+  if (!Array.isArray(value)) refuse(at, `expected true or false, got ${kindOf(value)}`);
+  for (const [i, name] of value.entries()) {
+    if (typeof name !== 'string') refuse(`${at}[${i}]`, `expected a name, got ${kindOf(name)}`);
+    if (name !== '') refuseUnsupported(`${at}[${i}]`, 'named vectors are', 'a point has one vector: write true');
+  }
+  return value.length > 0;
+}

@@ -1,0 +1,92 @@
+import { FailureError } from '../../kernel/failure.ts';
+import type { Owner, VectorStore } from '../store.ts';
+import { shownInfo, shownSpec } from './shown-collection.ts';
+import { shownPoint, shownScored } from './shown-point.ts';
+import type { Acknowledge, VectorRequest } from './vector-request.ts';
+
+/**
+ * Does a checked request whose vectors are all there, and gives the `result` of its answer, ready for JSON. Rejects
+ * with the store's FailureError.
+ */
+export async function runRequest(store: VectorStore, owner: Owner, request: VectorRequest): Promise<unknown> {
+  const { tenant } = owner;
+  switch (request.kind) {
+    case 'list':
+      return { collections: (await store.list(tenant)).map(shownSpec) };
+    case 'create':
+      await store.create(owner, request.spec);
+      return request.form === 'qdrant' ? true : shownSpec(request.spec);
+    case 'inspect':
+      return shownInfo(await store.inspect(tenant, request.collection));
+    case 'update':
+      return true;
+    case 'drop':
+      return store.drop(tenant, request.collection);
+    case 'exists':
+      return { exists: (await store.find(tenant, request.collection)) !== null };
+    case 'aliases': {
+      const aliases = await store.aliases(tenant, request.collection);
+      return { aliases: aliases.map(({ alias, collection }) => ({ alias_name: alias, collection_name: collection })) };
+    }
+    case 'change-aliases':
+      await store.changeAliases(tenant, request.changes);
+      return true;
+    case 'index': {
+      const { collection, key, type, acknowledge } = request;
+      return updateResult(await store.indexPayload(tenant, collection, key, type), acknowledge);
+    }
+    case 'write': {
+      const { operations, acknowledge } = request;
+      const last = await store.write(tenant, request.collection, operations);
+      if (request.form === 'one') return updateResult(last, acknowledge);
+      return operations.map((_, i) => updateResult(last - operations.length + 1 + i, acknowledge));
+    }
+    case 'get': {
+      const [point] = await store.retrieve(tenant, request.collection, [request.id], request.want);
+      if (point !== undefined) return shownPoint(point);
+      const message = `Point ${request.id} does not exist in collection '${request.collection}'.`;
+      throw new FailureError({ kind: 'not-found', message });
+    }
+    case 'retrieve':
+      return (await store.retrieve(tenant, request.collection, request.ids, request.want)).map(shownPoint);
+    default:
+      return search(store, tenant, request);
+  }
+}
+
+type Search = Extract<VectorRequest, { kind: 'query' | 'queries' | 'groups' | 'scroll' | 'count' | 'facet' }>;
+
+async function search(store: VectorStore, tenant: string, request: Search): Promise<unknown> {
+  const { collection } = request;
+  switch (request.kind) {
+    case 'query': {
+      const [points] = await store.query(tenant, collection, [request.query]);
+      const shown = points!.map(shownScored);
+      return request.form === 'query' ? { points: shown } : shown;
+    }
+    case 'queries': {
+      const lists = await store.query(tenant, collection, request.queries);
+      const shown = lists.map((points) => points.map(shownScored));
+      return request.form === 'query' ? shown.map((points) => ({ points })) : shown;
+    }
+    case 'groups': {
+      const groups = await store.queryGroups(tenant, collection, request.query);
+      return { groups: groups.map(({ id, hits }) => ({ id, hits: hits.map(shownScored) })) };
+    }
+    case 'scroll': {
+      const { points, next } = await store.scroll(tenant, collection, request.query);
+      const shown = points.map(({ orderValue, ...point }) =>
+        orderValue === undefined ? shownPoint(point) : { ...shownPoint(point), order_value: orderValue },
+      );
+      return { points: shown, next_page_offset: next };
+    }
+    case 'count':
+      return { count: await store.count(tenant, collection, request.filter) };
+    case 'facet':
+      return { hits: await store.facet(tenant, collection, request.query) };
+  }
+}
+
+function updateResult(operation: number, acknowledge: Acknowledge): object {
+  return { operation_id: operation, status: acknowledge };
+}

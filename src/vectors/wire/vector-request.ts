@@ -1,0 +1,39 @@
+import type { CollectionSpec, PayloadType } from '../collection.ts';
+import type { Filter } from '../filter/filter.ts';
+import type { PointId, Want } from '../point.ts';
+import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../store.ts';
+
+/** A checked call. What differs between the two vocabularies, or in the answer alone, stands in `form`. */
+export type VectorRequest =
+  | { kind: 'list' }
+  /** `spec.size` is 0 until the embedding model has told it. `contract` answers with the collection, `qdrant` true. */
+  | { kind: 'create'; spec: CollectionSpec; form: 'contract' | 'qdrant' }
+  | { kind: 'inspect'; collection: string }
+  /** Nothing that may be asked changes anything here. */
+  | { kind: 'update'; collection: string }
+  | { kind: 'drop'; collection: string }
+  | { kind: 'exists'; collection: string }
+  | { kind: 'aliases'; collection: string | null }
+  | { kind: 'change-aliases'; changes: readonly AliasChange[] }
+  | { kind: 'index'; collection: string; key: string; type: PayloadType | null; acknowledge: Acknowledge }
+  | {
+      kind: 'write';
+      collection: string;
+      operations: readonly WriteOperation[];
+      form: 'one' | 'batch';
+      acknowledge: Acknowledge;
+    }
+  | { kind: 'get'; collection: string; id: PointId; want: Want }
+  | { kind: 'retrieve'; collection: string; ids: readonly PointId[]; want: Want }
+  /** `search` answers the list itself, `query` an object with it. */
+  | { kind: 'query'; collection: string; query: PointQuery; form: QueryForm }
+  | { kind: 'queries'; collection: string; queries: readonly PointQuery[]; form: QueryForm }
+  | { kind: 'groups'; collection: string; query: GroupQuery }
+  | { kind: 'scroll'; collection: string; query: ScrollQuery }
+  | { kind: 'count'; collection: string; filter: Filter | null }
+  | { kind: 'facet'; collection: string; query: FacetQuery };
+
+export type QueryForm = 'search' | 'query';
+
+/** What a write is answered: `acknowledged` with `wait=false`. It is durable by then all the same. */
+export type Acknowledge = 'completed' | 'acknowledged';
