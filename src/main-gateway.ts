@@ -6,6 +6,7 @@ import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
 import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
+import { embeddingsRoute } from './http/routes/embeddings.ts';
 import { forwardedRoutes } from './http/routes/forwarded.ts';
 import { geminiRoutes } from './http/routes/gemini.ts';
 import { messagesRoutes } from './http/routes/messages.ts';
@@ -19,6 +20,7 @@ import { usageRoute } from './http/routes/usage.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
+import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
 import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
@@ -157,6 +159,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     conversations: createConversationReader(createConversationWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     tokenCounter: createTokenCounter(),
+    embeddingCodec: createEmbeddingCodec(),
+    engines: new Map(),
     snapshot,
     finished(event) {
       metrics.finished(event);
@@ -176,7 +180,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
-  opened.push(services.conversations.close, services.tokenCounter.close, async () => {
+  opened.push(services.conversations.close, services.tokenCounter.close, services.embeddingCodec.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
@@ -212,6 +216,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...messagesRoutes(services),
     ...responsesRoutes(services),
     ...forwardedRoutes(services),
+    embeddingsRoute(services),
     ...geminiRoutes(services),
     ...modelRoutes(services),
     requestRoute(ledger, clock),

@@ -17,10 +17,13 @@ export const providerTypes = [
   'nvidia',
   'cohere',
   'jina',
+  'voyage',
   'ollama',
   'lmstudio',
   'llamacpp',
   'vllm',
+  'tei',
+  'infinity',
 ] as const;
 
 /** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */

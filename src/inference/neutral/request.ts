@@ -133,4 +133,6 @@ export interface RequestNeeds {
   /** Rough size of the input in tokens (UTF-8 bytes / 4, media left out). */
   inputTokensEstimate: number;
   maxOutputTokens: number | null;
+  /** Vectors are asked for, of texts or tokens, of a length (null = the model's own). */
+  embedding?: { inputs: 'texts' | 'tokens'; dimensions: number | null };
 }

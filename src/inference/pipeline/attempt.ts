@@ -14,7 +14,7 @@ import type { AnswerReader, Bytes } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
+import { GatheredWhole, PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
 import { recordAttempt } from './record-attempt.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
@@ -34,7 +34,7 @@ export class Attempt implements UpstreamObserver {
   firstTokenMs: number | null = null;
   readonly #parts: AttemptParts;
   readonly #job: Job;
-  readonly #route: Route;
+  readonly #route: Pick<Route, 'firstToken'>;
   readonly #attempt: RouteAttempt;
   readonly #body: PreparedBody;
   readonly #provider: ConfiguredProvider;
@@ -52,7 +52,13 @@ export class Attempt implements UpstreamObserver {
   /** The answer is over, the upstream's connection is not. */
   #lingering: NodeJS.Timeout | null = null;
 
-  constructor(parts: AttemptParts, job: Job, route: Route, attempt: RouteAttempt, body: PreparedBody) {
+  constructor(
+    parts: AttemptParts,
+    job: Job,
+    route: Pick<Route, 'firstToken'>,
+    attempt: RouteAttempt,
+    body: PreparedBody,
+  ) {
     this.#route = route;
     this.#parts = parts;
     this.#job = job;
@@ -98,7 +104,7 @@ export class Attempt implements UpstreamObserver {
       model: target.model,
       answer: this.#body.streamed ? 'stream' : 'whole',
       dialect: this.#body.upstreamDialect.id,
-      endpoint: this.#body.forwarded?.id,
+      endpoint: this.#body.endpoint ?? this.#body.forwarded?.id,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -274,6 +280,7 @@ export class Attempt implements UpstreamObserver {
     const dialect = body.upstreamDialect;
     // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
     const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
+    if (body.endpoint === 'embeddings') return comesStreamed ? new UnlikeAnswer(stream) : new GatheredWhole();
     if (body.forwarded !== undefined) {
       if (comesStreamed !== stream) return new UnlikeAnswer(stream);
       return stream

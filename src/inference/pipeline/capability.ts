@@ -34,7 +34,7 @@ export function incapable(alias: string, unmet: readonly string[]): Failure {
 /** The field to change when one need alone stands in the way and has a field of its own; else the model. */
 function paramOfNeed([need, ...others]: readonly string[]): string {
   if (need === undefined || others.length > 0) return 'model';
-  return fieldOfNeed[need] ?? 'model';
+  return fieldOfNeed[need.split(':', 1)[0]!] ?? 'model';
 }
 
 const fieldOfNeed: Readonly<Record<string, string>> = {
@@ -43,4 +43,6 @@ const fieldOfNeed: Readonly<Record<string, string>> = {
   'JSON schema': 'response_format',
   vision: 'messages',
   'audio input': 'messages',
+  'token input': 'input',
+  dimensions: 'dimensions',
 };

@@ -4,6 +4,7 @@ import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
@@ -14,6 +15,7 @@ import { applyQuirks } from '../providers/apply-quirks.ts';
 import { providerOf } from '../providers/catalog.ts';
 import { quirksOf } from '../providers/model-facts.ts';
 import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
+import { type EmbeddingFactsOfBody, type EmbeddingOrderOfBody, embeddingBody } from './embedding-body.ts';
 import { notUtf8, readTwoWays } from './read-one-way.ts';
 
 /**
@@ -31,7 +33,11 @@ export interface ConversationBody {
 export type ConversationFacts = Pick<
   CallerRequest,
   'model' | 'stream' | 'includeUsage' | 'n' | 'seed' | 'user' | 'fallbackModels' | 'conversationStart' | 'echo'
-> & { needs: RequestNeeds };
+> & {
+  needs: RequestNeeds;
+  /** Of a request for embeddings. */
+  embedding?: EmbeddingFactsOfBody;
+};
 
 /** The target, as plain data. */
 export interface EncodeOrder {
@@ -47,6 +53,8 @@ export interface EncodeOrder {
   reasoning?: 'taken' | 'refused';
   /** One child of a fan-out asks for one choice; null = as the caller wrote. */
   child: { seed: number | null } | null;
+  /** Which inputs of a request for embeddings, and how they are asked for. */
+  embedding?: EmbeddingOrderOfBody;
   /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
   media?: FetchedMedia;
 }
@@ -67,13 +75,17 @@ export interface EncodedBody {
 }
 
 /** How a body is read: as a conversation in a dialect, or for an endpoint of one format. */
-export type BodyKind = DialectId | ForwardedEndpointId;
+export type BodyKind = DialectId | ForwardedEndpointId | 'embeddings';
 
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, kind: BodyKind): Result<ConversationBody> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
+  if (kind === 'embeddings') {
+    const read = readEmbeddingRequest(body);
+    return read.ok ? { ok: true, value: embeddingBody(read.value) } : read;
+  }
   if (isForwarded(kind)) {
     const read = forwardedEndpoints[kind].readRequest(raw, body, scan);
     if (!read.ok) return read;

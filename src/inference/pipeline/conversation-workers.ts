@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads';
 import type { Result } from '../dialects/dialect.ts';
 import type {
   BodyKind,
@@ -10,71 +9,27 @@ import type {
 } from './conversation-body.ts';
 import type { ConversationReader } from './conversation-reader.ts';
 import type { WorkerOrder } from './conversation-worker.ts';
+import { createWorkThread } from './work-thread.ts';
 
 /** An unused worker costs some 40 MB: it is let go after this. */
 const idleMs = 60_000;
 /** Bodies in the worker at a time; at up to 32 MB each this bounds its memory. Further ones are refused. */
 const bodiesMax = 64;
 
-interface Waiting {
-  resolve(result: never): void;
-  reject(error: Error): void;
-}
-
 /**
  * Parses, checks and converts large bodies in one worker thread, started at the first of them, so that a 32 MB request
  * never holds up the streams of others (faults.md F23, F24). A crash of the thread fails its own bodies alone.
  */
 export function createConversationWorkers(): ConversationReader {
-  const waiting = new Map<number, Waiting>();
-  let worker: Worker | null = null;
+  const thread = createWorkThread(new URL('./conversation-worker.mjs', import.meta.url), 'body worker');
   let idle: NodeJS.Timeout | null = null;
   let bodies = 0;
-  let lastId = 0;
-
-  function running(): Worker {
-    if (worker !== null) return worker;
-    const started = new Worker(new URL('./conversation-worker.mjs', import.meta.url));
-    started.on('message', (message: { id: number; result?: never; error?: string }) => {
-      const order = waiting.get(message.id);
-      waiting.delete(message.id);
-      if (message.error !== undefined) order?.reject(new Error(message.error));
-      else order?.resolve(message.result!);
-    });
-    const lost = (error: Error) => {
-      // One that was let go had nothing left to do: what waits now waits for its successor.
-      if (worker !== started) return;
-      worker = null;
-      for (const order of waiting.values()) order.reject(error);
-      waiting.clear();
-    };
-    started.on('error', lost);
-    started.on('exit', () => lost(new Error('the body worker ended')));
-    started.unref();
-    worker = started;
-    return started;
-  }
-
-  function ask<T>(order: (id: number) => { message: WorkerOrder; transfer: ArrayBuffer[] }): Promise<T> {
-    const id = ++lastId;
-    const { message, transfer } = order(id);
-    return new Promise<T>((resolve, reject) => {
-      waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
-      running().postMessage(message, transfer);
-    });
-  }
 
   function released(): void {
     bodies--;
     if (bodies > 0) return;
-    idle = setTimeout(letGo, idleMs);
+    idle = setTimeout(thread.letGo, idleMs);
     idle.unref();
-  }
-
-  /** Forgotten at once, since it takes a while to end and would drop what it is still given. */
-  function letGo(): void {
-    void worker?.terminate();
-    worker = null;
   }
 
   return {
@@ -89,7 +44,7 @@ export function createConversationWorkers(): ConversationReader {
       bodies++;
       let bodyId = 0;
       try {
-        const facts = await ask<Result<ConversationFacts>>((id) => {
+        const facts = await thread.ask<Result<ConversationFacts>>((id) => {
           bodyId = id;
           return readOrder(id, raw, kind);
         });
@@ -105,7 +60,7 @@ export function createConversationWorkers(): ConversationReader {
     },
     async close() {
       if (idle !== null) clearTimeout(idle);
-      await worker?.terminate();
+      await thread.close();
     },
   };
 
@@ -114,7 +69,7 @@ export function createConversationWorkers(): ConversationReader {
     return {
       facts,
       async encode(order: EncodeOrder): Promise<Result<EncodedBody | MediaWanted>> {
-        const result = await ask<Result<EncodedBody | MediaWanted>>((id) => ({
+        const result = await thread.ask<Result<EncodedBody | MediaWanted>>((id) => ({
           message: { id, kind: 'encode', body, order },
           transfer: [],
         }));
@@ -128,7 +83,7 @@ export function createConversationWorkers(): ConversationReader {
       release() {
         if (!held) return;
         held = false;
-        worker?.postMessage({ kind: 'release', body } satisfies WorkerOrder);
+        thread.tell({ kind: 'release', body } satisfies WorkerOrder);
         released();
       },
     };

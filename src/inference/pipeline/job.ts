@@ -2,6 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpoint } from '../dialects/forwarded/endpoint.ts';
 import type { Loss } from '../neutral/loss.ts';
+import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
@@ -16,6 +17,8 @@ import type { Services } from './services.ts';
 export interface PreparedBody extends EncodedBody {
   /** What its errors come in, and its answer where it is no `forwarded` one. */
   upstreamDialect: UpstreamDialect;
+  /** Asked for embeddings: its answer is gathered, for whoever asked to read. */
+  endpoint?: 'embeddings';
   /** The endpoint of one format that is asked: its answer is read in passing and never converted. */
   forwarded?: ForwardedEndpoint;
 }
@@ -48,6 +51,8 @@ export interface Job {
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
   prepare(target: Target): PreparedBody | Failure | Promise<PreparedBody | Failure>;
+  /** A way of its own to make an attempt, which it ends and records; absent: one call of one prepared body. */
+  tryTarget?(attempt: RouteAttempt, route: Route): Promise<Fault | null>;
   /** What the request names by URL, for targets that take it inline. */
   media: RequestMedia;
   /** Where a converted answer's events go; replaced by the fan-out of n > 1. */

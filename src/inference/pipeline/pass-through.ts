@@ -123,6 +123,26 @@ export class PassedWhole implements AnswerReader {
   }
 }
 
+/** A whole answer that somebody else reads, and may find to be none. */
+export class GatheredWhole implements AnswerReader {
+  readonly contentEvents = 0;
+  readonly malformedLines = 0;
+  readonly done = false;
+  readonly usage = null;
+  readonly outputTokensSeen = 0;
+  fault: Fault | null = null;
+  readonly #body: WholeBody = new WholeBody();
+
+  push(chunk: Buffer): null {
+    this.fault ??= this.#body.add(chunk);
+    return null;
+  }
+
+  finish(): Bytes | null {
+    return this.fault === null ? this.#body.bytes() : null;
+  }
+}
+
 /** A stream where a whole answer was asked, or the other way round, and nobody to convert it. */
 export class UnlikeAnswer implements AnswerReader {
   readonly contentEvents = 0;

@@ -47,9 +47,9 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
 
     let fault: Fault | null;
     try {
-      const prepared = job.prepare(step.attempt.target);
+      const prepared = job.tryTarget === undefined ? job.prepare(step.attempt.target) : null;
       const body = prepared instanceof Promise ? await prepared : prepared;
-      if ('kind' in body) {
+      if (body !== null && 'kind' in body) {
         unencodable = body;
         route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
         continue;
@@ -59,7 +59,9 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
         route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
         return left(job);
       }
-      fault = await new Attempt(parts, job, route, step.attempt, body).run();
+      fault = await (body === null
+        ? job.tryTarget!(step.attempt, route)
+        : new Attempt(parts, job, route, step.attempt, body).run());
     } catch (error) {
       // A fault of ours: nothing is said against the target, and the caller gets a 500.
       route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());

@@ -5,11 +5,13 @@ import type { Admission } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
+import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
+import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { MediaFetcher } from './fetch-media.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ModelTable } from './model-table.ts';
@@ -30,6 +32,9 @@ export interface Services {
   media: MediaFetcher;
   idempotency: Idempotency;
   tokenCounter: TokenCounter;
+  embeddingCodec: EmbeddingCodec;
+  /** Models of this process that make vectors, by their id. */
+  engines: ReadonlyMap<string, EmbeddingEngine>;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

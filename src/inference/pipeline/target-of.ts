@@ -1,4 +1,5 @@
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
+import type { ProviderConnection } from '../providers/connection.ts';
 import { modelFacts, quirksOf } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
 import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
@@ -45,6 +46,27 @@ export function targetOf(
     simulated,
     stream: source.stream ?? true,
     body: source.body ?? {},
+    ...embeddingOf(connection, source, alias),
+  };
+}
+
+function embeddingOf(
+  { embeds }: ProviderConnection,
+  source: TargetSource,
+  alias: ModelConfig | null,
+): Pick<Target, 'embedding'> {
+  if (embeds === null) return {};
+  const { batch, batchTokens, takesTokens, dimensions } = embeds;
+  const resizes = typeof dimensions === 'string' ? dimensions : dimensions.test(source.model) ? 'always' : 'never';
+  return {
+    embedding: {
+      batch: source.batch ?? batch,
+      batchTokens: batchTokens ?? null,
+      takesTokens,
+      dimensions: alias?.dimensions ?? null,
+      resizes,
+      space: source.space ?? alias?.space ?? null,
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /**
  * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the
@@ -12,6 +12,20 @@ export const azureOpenAi = openAiLike({
   auth: 'api-key',
   quirks: { omitConverted: ['top_k'] },
   paths: { models: null, responses: '/openai/v1/responses' },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 2_048,
+    batchTokens: 150_000,
+    takesTokens: true,
+    // A deployment may have any name.
+    dimensions: 'asked',
+    encoding: 'base64',
+    takesUser: true,
+    pathOf: (model, { apiVersion }) =>
+      apiVersion === null
+        ? '/openai/v1/embeddings'
+        : `/openai/deployments/${pathSegment(model)}/embeddings?api-version=${encodeURIComponent(apiVersion)}`,
+  },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },

@@ -5,6 +5,7 @@ import { deepseek } from './deepseek.ts';
 import { fireworks } from './fireworks.ts';
 import { gemini } from './gemini.ts';
 import { groq } from './groq.ts';
+import { infinity } from './infinity.ts';
 import { jina } from './jina.ts';
 import { llamacpp } from './llamacpp.ts';
 import { lmstudio } from './lmstudio.ts';
@@ -14,8 +15,10 @@ import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 import { openrouter } from './openrouter.ts';
 import type { Provider } from './provider.ts';
+import { tei } from './tei.ts';
 import { together } from './together.ts';
 import { vllm } from './vllm.ts';
+import { voyage } from './voyage.ts';
 import { xai } from './xai.ts';
 
 /** Every provider, in the order in which a start without a file offers them. */
@@ -34,10 +37,13 @@ export const catalog: readonly Provider[] = [
   nvidia,
   cohere,
   jina,
+  voyage,
   ollama,
   lmstudio,
   llamacpp,
   vllm,
+  tei,
+  infinity,
 ];
 
 const byId = new Map(catalog.map((provider) => [provider.id, provider]));

@@ -11,6 +11,18 @@ export const cohere = openAiLike({
   envKey: 'COHERE_API_KEY',
   paths: { originModels: '/v1/models?page_size=1000' },
   forwards: { rerank: { fromOrigin: '/v2/rerank' } },
+  embeds: {
+    format: 'cohere',
+    path: { fromOrigin: '/v2/embed' },
+    batch: 96,
+    takesTokens: false,
+    dimensions: /embed-v[4-9]/,
+    inputType: {
+      field: 'input_type',
+      words: { query: 'search_query', document: 'search_document', similarity: 'clustering' },
+      asymmetric: 'all',
+    },
+  },
   quirks: {
     omit: [
       'store',

@@ -1,4 +1,5 @@
 import type { DialectId } from '../dialects/dialect.ts';
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
@@ -18,6 +19,8 @@ export interface ProviderConnection {
   responsesPath: string | null;
   /** Paths of the endpoints that it serves in the one format they have. */
   forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
+  /** How it makes vectors; null when it does not. */
+  embeds: EmbeddingFacts | null;
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
@@ -96,6 +99,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
     forwardPaths: forwardPathsOf(facts, base.path),
+    embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     dialects,
     apiVersion: facts.apiVersion,
     credentials,
@@ -120,12 +124,24 @@ function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly 
 }
 
 function forwardPathsOf({ provider, baseUrl }: ConnectionFacts, basePath: string): Map<ForwardedEndpointId, string> {
-  const elsewhere = baseUrl !== null && baseUrl !== provider.baseUrl ? provider.forwardsElsewhere : {};
+  const elsewhere = isElsewhere({ provider, baseUrl }) ? provider.forwardsElsewhere : {};
   const paths = new Map<ForwardedEndpointId, string>();
   for (const [endpoint, at] of Object.entries({ ...provider.forwards, ...elsewhere })) {
     paths.set(endpoint as ForwardedEndpointId, typeof at === 'string' ? basePath + at : at.fromOrigin);
   }
   return paths;
+}
+
+/** How a provider makes vectors, at its own address or at another one. */
+export function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): EmbeddingFacts | null {
+  const { embeds, embedsElsewhere } = provider;
+  if (embeds === undefined) return null;
+  return where === 'elsewhere' && embedsElsewhere !== undefined ? { ...embeds, ...embedsElsewhere } : embeds;
+}
+
+/** Another address than the service's own. */
+export function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
+  return baseUrl !== null && baseUrl !== provider.baseUrl;
 }
 
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {

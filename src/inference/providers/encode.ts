@@ -21,7 +21,7 @@ export interface UpstreamCallFacts {
   /** What the body is written in; absent: the provider's own. */
   dialect?: DialectId;
   /** The endpoint of one format that is asked; absent: it is asked to chat. */
-  endpoint?: ForwardedEndpointId | undefined;
+  endpoint?: ForwardedEndpointId | 'embeddings' | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -76,6 +76,7 @@ export function encodeGet(connection: ProviderConnection, path: string): Upstrea
 }
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {
+  if (call.endpoint === 'embeddings') return embeddingPath(connection, call);
   if (call.endpoint !== undefined) {
     const path = connection.forwardPaths.get(call.endpoint);
     if (path === undefined) throw new Error(`${connection.name} does not serve ${call.endpoint}`);
@@ -83,6 +84,16 @@ function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string
   }
   if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
   return connection.chatPath ?? modelPath(connection, call);
+}
+
+function embeddingPath(
+  { provider, basePath, embeds, apiVersion }: ProviderConnection,
+  { model }: UpstreamCallFacts,
+): string {
+  if (embeds === null) throw new Error(`${provider.id} does not embed`);
+  const { path, pathOf } = embeds;
+  if (pathOf !== undefined) return basePath + pathOf(model, { apiVersion });
+  return typeof path === 'string' ? basePath + path : path.fromOrigin;
 }
 
 function modelPath(connection: ProviderConnection, { model, answer }: UpstreamCallFacts): string {

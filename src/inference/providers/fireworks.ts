@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://docs.fireworks.ai/tools-sdks/openai-compatibility: usage ends every stream, unasked. */
 export const fireworks = openAiLike({
@@ -7,5 +7,6 @@ export const fireworks = openAiLike({
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   envKey: 'FIREWORKS_API_KEY',
   forwards: { completions: '/completions' },
+  embeds: { ...openAiEmbeddings, dimensions: 'asked' },
   errors: [{ status: 412, code: /suspended|spending limit|billing/i, class: 'quota_exhausted' }],
 });

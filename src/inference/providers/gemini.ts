@@ -25,6 +25,25 @@ export const gemini: Provider = {
   errors: [],
   chatPath: (model, { answer }) =>
     `/${resourceOf(model)}:${answer === 'stream' ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+  embeds: {
+    format: 'gemini',
+    path: '',
+    pathOf: (model) => `/${resourceOf(model)}:batchEmbedContents`,
+    batch: 100,
+    takesTokens: false,
+    dimensions: /gemini-embedding|text-embedding-00[4-9]/,
+    inputType: {
+      field: 'taskType',
+      words: {
+        query: 'RETRIEVAL_QUERY',
+        document: 'RETRIEVAL_DOCUMENT',
+        classification: 'CLASSIFICATION',
+        clustering: 'CLUSTERING',
+        similarity: 'SEMANTIC_SIMILARITY',
+      },
+      asymmetric: /gemini-embedding-001|text-embedding-00/,
+    },
+  },
   listModels,
 };
 

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://jina.ai/embeddings: embeddings and rerank only; it neither chats nor lists its models. */
 export const jina = openAiLike({
@@ -9,5 +9,23 @@ export const jina = openAiLike({
   envKey: 'JINA_API_KEY',
   paths: { chat: null, models: null },
   forwards: { rerank: '/rerank' },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 512,
+    dimensions: /-v[3-9]|clip-v2/,
+    inputType: {
+      field: 'task',
+      words: {
+        query: 'retrieval.query',
+        document: 'retrieval.passage',
+        classification: 'classification',
+        clustering: 'separation',
+        similarity: 'text-matching',
+      },
+      asymmetric: /embeddings-v[3-9]/,
+    },
+    encoding: 'base64',
+    encodingField: 'embedding_type',
+  },
   errors: [{ status: 402, class: 'quota_exhausted' }],
 });

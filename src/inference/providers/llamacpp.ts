@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://github.com/ggml-org/llama.cpp/tree/master/tools/server: one slot, one answer; 503 while it loads. */
 export const llamacpp = openAiLike({
@@ -7,6 +7,7 @@ export const llamacpp = openAiLike({
   baseUrl: 'http://127.0.0.1:8080/v1',
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: { ...openAiEmbeddings, takesTokens: true, encoding: 'asked' },
   quirks: { nativeN: false },
   errors: [
     { status: 400, code: 'exceed_context_size_error', class: 'caller_fault' },

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -10,6 +10,13 @@ export const mistral = openAiLike({
   baseUrl: 'https://api.mistral.ai/v1',
   envKey: 'MISTRAL_API_KEY',
   forwards: { moderations: '/moderations' },
+  // It takes 16,384 tokens over all inputs of a call.
+  embeds: {
+    ...openAiEmbeddings,
+    batchTokens: 8_192,
+    dimensions: /codestral-embed/,
+    dimensionsField: 'output_dimension',
+  },
   quirks: {
     omitConverted: ['top_k'],
     omit: [

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://docs.api.nvidia.com/nim/reference: each model behind it has its own schema, all know `max_tokens`. */
 export const nvidia = openAiLike({
@@ -7,6 +7,15 @@ export const nvidia = openAiLike({
   baseUrl: 'https://integrate.api.nvidia.com/v1',
   envKey: 'NVIDIA_API_KEY',
   forwards: { completions: '/completions' },
+  embeds: {
+    ...openAiEmbeddings,
+    dimensions: 'asked',
+    inputType: {
+      field: 'input_type',
+      words: { query: 'query', document: 'passage' },
+      asymmetric: /embedqa|nemoretriever|nv-embed|e5|arctic/,
+    },
+  },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   errors: [
     { status: 404, code: /function .*not found/i, class: 'model_unavailable' },

@@ -8,6 +8,13 @@ export const ollama = openAiLike({
   local: true,
   auth: 'bearer',
   forwards: { completions: '/completions' },
+  embeds: {
+    format: 'ollama',
+    path: { fromOrigin: '/api/embed' },
+    batch: 64,
+    takesTokens: false,
+    dimensions: 'asked',
+  },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
   errors: [{ status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' }],
 });

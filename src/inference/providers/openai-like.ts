@@ -1,3 +1,4 @@
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ErrorRule, ForwardPaths, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
 
 /** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
@@ -23,6 +24,8 @@ export interface OpenAiLikeFacts {
   paths?: Partial<ProviderPaths>;
   forwards?: ForwardPaths;
   forwardsElsewhere?: ForwardPaths;
+  embeds?: EmbeddingFacts;
+  embedsElsewhere?: Partial<EmbeddingFacts>;
   headers?: Readonly<Record<string, string>>;
   /** Only where it differs from OpenAI. */
   quirks?: Partial<ProviderQuirks>;
@@ -30,6 +33,15 @@ export interface OpenAiLikeFacts {
   chatPath?: NonNullable<Provider['chatPath']>;
   speaksToo?: Provider['speaksToo'];
 }
+
+/** `/embeddings` as servers that took over OpenAI's API have it: texts, and floats back. */
+export const openAiEmbeddings: EmbeddingFacts = {
+  format: 'openai',
+  path: '/embeddings',
+  batch: 64,
+  takesTokens: false,
+  dimensions: 'never',
+};
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
 export function openAiLike(facts: OpenAiLikeFacts): Provider {
@@ -45,6 +57,8 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     paths: { chat: '/chat/completions', responses: '/responses', models: '/models', ...facts.paths },
     ...(facts.forwards === undefined ? {} : { forwards: facts.forwards }),
     ...(facts.forwardsElsewhere === undefined ? {} : { forwardsElsewhere: facts.forwardsElsewhere }),
+    ...(facts.embeds === undefined ? {} : { embeds: facts.embeds }),
+    ...(facts.embedsElsewhere === undefined ? {} : { embedsElsewhere: facts.embedsElsewhere }),
     headers: facts.headers ?? {},
     quirks: { ...openAiQuirks, ...facts.quirks },
     errors: facts.errors ?? [],

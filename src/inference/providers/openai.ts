@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://platform.openai.com/docs/api-reference */
 export const openai = openAiLike({
@@ -10,6 +10,17 @@ export const openai = openAiLike({
   quirks: { omitConverted: ['top_k'] },
   forwards: { completions: '/completions', moderations: '/moderations' },
   forwardsElsewhere: { rerank: '/rerank' },
+  embeds: {
+    ...openAiEmbeddings,
+    batch: 2_048,
+    // 300,000 by its own count, which ours may miss by half.
+    batchTokens: 150_000,
+    takesTokens: true,
+    dimensions: /text-embedding-3/,
+    encoding: 'base64',
+    takesUser: true,
+  },
+  embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked' },
   errors: [
     // Said of the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /**
  * https://openrouter.ai/docs. Fields that the routed model lacks are ignored there, so none is omitted here; which
@@ -10,6 +10,7 @@ export const openrouter = openAiLike({
   baseUrl: 'https://openrouter.ai/api/v1',
   envKey: 'OPENROUTER_API_KEY',
   forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: { ...openAiEmbeddings, dimensions: 'asked', encoding: 'asked', takesUser: true },
   quirks: { nativeN: false },
   errors: [
     { status: 403, code: /moderation|flagged|guardrail/i, class: 'caller_fault' },

@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
 export const together = openAiLike({
@@ -7,6 +7,7 @@ export const together = openAiLike({
   baseUrl: 'https://api.together.ai/v1',
   envKey: 'TOGETHER_API_KEY',
   forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: openAiEmbeddings,
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   errors: [
     // Documented: 403 says that input and max_tokens together exceed the context.

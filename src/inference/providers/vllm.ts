@@ -1,4 +1,4 @@
-import { openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
 export const vllm = openAiLike({
@@ -7,5 +7,6 @@ export const vllm = openAiLike({
   baseUrl: 'http://127.0.0.1:8000/v1',
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: { ...openAiEmbeddings, batch: 256, takesTokens: true, dimensions: 'asked', encoding: 'asked' },
   errors: [{ status: 404, code: 'NotFoundError', class: 'model_unavailable' }],
 });

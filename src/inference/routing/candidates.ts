@@ -21,9 +21,23 @@ export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   if (needs.audioIn && !can.audioIn) return 'audio input';
   if (needs.logprobs && !can.logprobs) return 'logprobs';
   if (needs.jsonSchema && !can.jsonSchema && !can.tools) return 'JSON schema';
+  if (needs.embedding !== undefined) return unmetEmbedding(target, needs.embedding);
   const window = target.contextWindow;
   if (window !== null && needs.inputTokensEstimate > window * contextSurelyFull) {
     return `about ${needs.inputTokensEstimate} input tokens (its context holds ${window})`;
+  }
+  return null;
+}
+
+/** How long each input may be is the upstream's to judge: some cut what is longer. */
+function unmetEmbedding(
+  { embedding: can }: Target,
+  { inputs, dimensions }: NonNullable<RequestNeeds['embedding']>,
+): string | null {
+  if (can === undefined) return 'embeddings';
+  if (inputs === 'tokens' && !can.takesTokens) return 'token input';
+  if (dimensions !== null && dimensions !== can.dimensions && can.resizes === 'never') {
+    return `dimensions: ${dimensions}`;
   }
   return null;
 }
@@ -43,7 +57,7 @@ export function tierOf(candidate: RouteCandidate, needs: RequestNeeds): number {
 const priorityMax = 999_999;
 
 function isTight(target: Target, needs: RequestNeeds): boolean {
-  if (target.contextWindow === null) return false;
+  if (target.contextWindow === null || needs.embedding !== undefined) return false;
   const reserve = Math.min(needs.maxOutputTokens ?? 0, outputReserveMax);
   return needs.inputTokensEstimate + reserve > target.contextWindow * contextTight;
 }

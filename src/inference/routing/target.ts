@@ -27,8 +27,25 @@ export interface Target {
   simulated: boolean;
   /** False: a converted answer is asked whole. */
   stream: boolean;
+  /** How it makes vectors; absent when its provider does not. */
+  embedding?: EmbeddingTarget;
   /** Extra top-level body fields the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
+}
+
+/** What requests for embeddings need to know of a target. */
+export interface EmbeddingTarget {
+  /** Most inputs of one call. */
+  batch: number;
+  /** Most tokens of one call, by estimate; null when unknown. */
+  batchTokens: number | null;
+  takesTokens: boolean;
+  /** Length of its vectors as its alias declares it; null when nobody says. */
+  dimensions: number | null;
+  /** Takes a wish for another length; `always`: it is told the declared one too. */
+  resizes: 'never' | 'asked' | 'always';
+  /** Vectors of one space can be compared; null when nobody says. */
+  space: string | null;
 }
 
 /** What a target is asked in for a caller of `callerDialect`: the same, when it speaks that. */

@@ -1,0 +1,29 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
+import { malformed, readRows, tokensOf } from './read-rows.ts';
+
+/** https://docs.cohere.com/reference/embed, version 2: it will have `input_type` of every request. */
+export const cohereEmbeddings: EmbeddingFormat = {
+  id: 'cohere',
+  encode(order) {
+    const { model, inputs, dimensions } = order;
+    const body: JsonObject = {
+      model,
+      texts: inputs.kind === 'texts' ? [...inputs.texts] : [],
+      input_type: inputTypeFor(order) ?? 'search_query',
+      embedding_types: ['float'],
+    };
+    if (dimensions !== null) body.output_dimension = dimensions;
+    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+  },
+  decode(body, count) {
+    const { embeddings, meta } = isObject(body) ? body : {};
+    const vectors = isObject(embeddings) ? embeddings.float : embeddings;
+    if (!Array.isArray(vectors)) return errorInside(body) ?? malformed("the answer has no 'embeddings.float'");
+    const read = readRows(vectors, count);
+    if ('class' in read) return read;
+    const units = isObject(meta) && isObject(meta.billed_units) ? meta.billed_units : {};
+    return { ...read, inputTokens: tokensOf(units.input_tokens) };
+  },
+};

@@ -1,0 +1,16 @@
+import type { EmbeddingFormat } from './format.ts';
+import { lossesOf } from './format.ts';
+import { malformed } from './read-rows.ts';
+
+/** What is handed to an engine of this process: texts alone. Its answer never was JSON. */
+export const engineTexts: EmbeddingFormat = {
+  id: 'engine',
+  encode(order) {
+    const { inputs } = order;
+    return {
+      body: { texts: inputs.kind === 'texts' ? [...inputs.texts] : [] },
+      losses: lossesOf(order, { extra: 'lost' }),
+    };
+  },
+  decode: () => malformed('answered by an upstream'),
+};

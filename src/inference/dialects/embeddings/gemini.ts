@@ -1,0 +1,35 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
+import { malformed, readRows, tokensOf } from './read-rows.ts';
+
+/**
+ * https://ai.google.dev/api/embeddings, `batchEmbedContents`: every input is a request of its own that names the model
+ * again. It tells no tokens, but for newer models.
+ */
+export const geminiEmbeddings: EmbeddingFormat = {
+  id: 'gemini',
+  encode(order) {
+    const { model, inputs, dimensions } = order;
+    const taskType = inputTypeFor(order);
+    const name = /^(models|tunedModels)\//.test(model) ? model : `models/${model}`;
+    const texts = inputs.kind === 'texts' ? inputs.texts : [];
+    const requests = texts.map((text) => {
+      const request: JsonObject = { model: name, content: { parts: [{ text }] } };
+      if (taskType !== null) request.taskType = taskType;
+      if (dimensions !== null) request.outputDimensionality = dimensions;
+      return request;
+    });
+    return { body: { requests }, losses: lossesOf(order, { extra: 'lost' }) };
+  },
+  decode(body, count) {
+    const { embeddings, usageMetadata } = isObject(body) ? body : {};
+    if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
+    const read = readRows(
+      embeddings.map((one) => (isObject(one) ? one.values : undefined)),
+      count,
+    );
+    if ('class' in read) return read;
+    return { ...read, inputTokens: isObject(usageMetadata) ? tokensOf(usageMetadata.promptTokenCount) : null };
+  },
+};

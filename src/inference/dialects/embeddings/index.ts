@@ -1,0 +1,17 @@
+import { cohereEmbeddings } from './cohere.ts';
+import { engineTexts } from './engine.ts';
+import type { EmbeddingFormat, EmbeddingFormatId } from './format.ts';
+import { geminiEmbeddings } from './gemini.ts';
+import { ollamaEmbeddings } from './ollama.ts';
+import { openAiEmbeddings } from './openai.ts';
+import { teiEmbeddings } from './tei.ts';
+
+/** Every format in which upstreams are asked for embeddings. */
+export const embeddingFormats: Readonly<Record<EmbeddingFormatId, EmbeddingFormat>> = {
+  openai: openAiEmbeddings,
+  cohere: cohereEmbeddings,
+  gemini: geminiEmbeddings,
+  tei: teiEmbeddings,
+  ollama: ollamaEmbeddings,
+  engine: engineTexts,
+};

@@ -1,0 +1,21 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, lossesOf } from './format.ts';
+import { malformed, readRows, tokensOf } from './read-rows.ts';
+
+/** https://docs.ollama.com/api/embed */
+export const ollamaEmbeddings: EmbeddingFormat = {
+  id: 'ollama',
+  encode(order) {
+    const { model, inputs, dimensions } = order;
+    const body: JsonObject = { model, input: inputs.kind === 'texts' ? [...inputs.texts] : [] };
+    if (dimensions !== null) body.dimensions = dimensions;
+    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+  },
+  decode(body, count) {
+    const { embeddings, prompt_eval_count: inputTokens } = isObject(body) ? body : {};
+    if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
+    const read = readRows(embeddings, count);
+    return 'class' in read ? read : { ...read, inputTokens: tokensOf(inputTokens) };
+  },
+};

@@ -1,0 +1,60 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, type EmbeddingOrder, type EncodedEmbeddings, inputTypeFor, lossesOf } from './format.ts';
+import { malformed, readRows, tokensOf } from './read-rows.ts';
+
+/** OpenAI's format, which nearly everybody took over; where services differ is in their `EmbeddingFacts`. */
+export const openAiEmbeddings: EmbeddingFormat = {
+  id: 'openai',
+  encode,
+  decode(body, count) {
+    const error = errorInside(body);
+    if (error !== null) return error;
+    if (!isObject(body) || !Array.isArray(body.data)) return malformed("the answer has no 'data'");
+    const vectors = inOrder(body.data, count);
+    if (!Array.isArray(vectors)) return vectors as Fault;
+    const read = readRows(vectors, count);
+    return 'class' in read ? read : { ...read, inputTokens: inputTokens(body.usage) };
+  },
+};
+
+function encode(order: EmbeddingOrder): EncodedEmbeddings {
+  const { model, inputs, dimensions, request, facts } = order;
+  const body: JsonObject = {
+    ...request.extra,
+    model,
+    input: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
+  };
+  if (facts.encoding !== undefined) {
+    body[facts.encodingField ?? 'encoding_format'] = facts.encoding === 'asked' ? request.encoding : facts.encoding;
+  }
+  if (dimensions !== null) body[facts.dimensionsField ?? 'dimensions'] = dimensions;
+  const inputType = inputTypeFor(order);
+  if (inputType !== null) body[facts.inputType!.field] = inputType;
+  if (request.user !== null && facts.takesUser) body.user = request.user;
+  return { body, losses: lossesOf(order, { extra: 'taken' }) };
+}
+
+/** `index` says which input each is of: all of them once, or none of them has one. */
+function inOrder(data: readonly JsonValue[], count: number): (JsonValue | undefined)[] | Fault {
+  const rows = data.filter(isObject);
+  if (rows.length !== count || data.length !== count) {
+    return malformed(`answered ${data.length} vectors for ${count} inputs`);
+  }
+  if (rows.every(({ index }) => index === undefined)) return rows.map(({ embedding }) => embedding);
+  const ordered = new Array<JsonValue | undefined>(count);
+  for (const { index, embedding } of rows) {
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count || index in ordered) {
+      return malformed('answered indexes that are not those of the inputs');
+    }
+    ordered[index] = embedding;
+  }
+  return ordered;
+}
+
+/** Voyage and Jina tell the total alone. */
+function inputTokens(usage: JsonValue | undefined): number | null {
+  if (!isObject(usage)) return null;
+  return tokensOf(usage.prompt_tokens) ?? tokensOf(usage.total_tokens);
+}

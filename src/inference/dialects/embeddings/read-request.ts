@@ -1,0 +1,109 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
+import { asFailure, type Complaint, complain } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
+import { integerIn, oneOf, optional, stringOf } from '../field-rules.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
+import { faultOf } from '../forwarded/read-fields.ts';
+import { userOf } from '../openai-chat/decode-request.ts';
+
+/** Inputs of one request (design §6). */
+export const inputsMax = 2_048;
+const dimensionsMax = 65_536;
+const tokenIdMax = 2 ** 31 - 1;
+
+const known = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user', 'input_type']);
+const rules = {
+  dimensions: integerIn(1, dimensionsMax),
+  encoding_format: oneOf('float', 'base64'),
+  input_type: stringOf(1, 64),
+};
+
+/** The body of `POST /v1/embeddings`; the first fault found names its field. */
+export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest> {
+  const wrong = faultOf(body, null);
+  if (wrong !== null) return { ok: false, failure: wrong };
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(body, name, rule);
+    if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  }
+  const inputs = readInputs(body.input);
+  if (!inputs.ok) return inputs;
+  return {
+    ok: true,
+    value: {
+      model: body.model as string,
+      inputs: inputs.value,
+      dimensions: (body.dimensions as number | null | undefined) ?? null,
+      inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
+      encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
+      answerForm: 'openai',
+      user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+      extra: Object.fromEntries(
+        Object.entries(body).filter(
+          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
+        ),
+      ),
+    },
+  };
+}
+
+const whatToSend = `a text, tokens, or an array of 1 to ${inputsMax} of either`;
+
+function readInputs(input: JsonValue | undefined): Result<EmbeddingInputs> {
+  if (typeof input === 'string') {
+    return input === '' ? refuse(empty('input')) : { ok: true, value: { kind: 'texts', texts: [input] } };
+  }
+  if (!Array.isArray(input)) return refuse(asFailure(complain('input', input, whatToSend)));
+  if (input.length === 0) return refuse(empty('input'));
+  if (typeof input[0] === 'number') {
+    const complaint = wrongToken(input, 'input');
+    return complaint === null
+      ? { ok: true, value: { kind: 'tokens', tokens: [input as number[]] } }
+      : refuse(asFailure(complaint));
+  }
+  if (input.length > inputsMax) {
+    return refuse(invalid('input', `'input' has ${input.length} inputs; send at most ${inputsMax} in one request.`));
+  }
+  return typeof input[0] === 'string' ? readTexts(input) : readTokens(input);
+}
+
+function readTexts(input: readonly JsonValue[]): Result<EmbeddingInputs> {
+  for (let i = 0; i < input.length; i++) {
+    const text = input[i]!;
+    if (typeof text !== 'string') {
+      return refuse(asFailure(complain(`input[${i}]`, text, 'a text, as the inputs before it are')));
+    }
+    if (text === '') return refuse(empty(`input[${i}]`));
+  }
+  return { ok: true, value: { kind: 'texts', texts: input as string[] } };
+}
+
+function readTokens(input: readonly JsonValue[]): Result<EmbeddingInputs> {
+  for (let i = 0; i < input.length; i++) {
+    const tokens = input[i]!;
+    if (!Array.isArray(tokens)) {
+      return refuse(asFailure(complain(`input[${i}]`, tokens, i === 0 ? 'a text or tokens' : 'an array of tokens')));
+    }
+    if (tokens.length === 0) return refuse(empty(`input[${i}]`));
+    const complaint = wrongToken(tokens, `input[${i}]`);
+    if (complaint !== null) return refuse(asFailure(complaint));
+  }
+  return { ok: true, value: { kind: 'tokens', tokens: input as number[][] } };
+}
+
+function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | null {
+  const at = tokens.findIndex(
+    (token) => typeof token !== 'number' || !Number.isInteger(token) || token < 0 || token > tokenIdMax,
+  );
+  return at === -1 ? null : complain(`${path}[${at}]`, tokens[at], 'a token, which is an integer of 0 or more');
+}
+
+function empty(path: string): Failure {
+  return invalid(path, `'${path}' is empty: there is nothing to embed. Leave it out or send some text.`);
+}
+
+function refuse(failure: Failure): { ok: false; failure: Failure } {
+  return { ok: false, failure };
+}

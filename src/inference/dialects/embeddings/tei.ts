@@ -1,0 +1,22 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type EmbeddingFormat, lossesOf } from './format.ts';
+import { malformed, readRows } from './read-rows.ts';
+
+/** https://huggingface.github.io/text-embeddings-inference, `/embed`: one model a server, an array of arrays back. */
+export const teiEmbeddings: EmbeddingFormat = {
+  id: 'tei',
+  encode(order) {
+    const { inputs, dimensions } = order;
+    const body: JsonObject = {
+      inputs: inputs.kind === 'texts' ? [...inputs.texts] : inputs.tokens.map((tokens) => [...tokens]),
+    };
+    if (dimensions !== null) body.dimensions = dimensions;
+    return { body, losses: lossesOf(order, { extra: 'lost' }) };
+  },
+  decode(body, count) {
+    if (!Array.isArray(body)) return errorInside(body) ?? malformed('the answer is no array');
+    const read = readRows(body, count);
+    return 'class' in read ? read : { ...read, inputTokens: null };
+  },
+};

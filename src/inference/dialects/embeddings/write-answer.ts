@@ -1,0 +1,45 @@
+import type { AnswerForm, VectorEncoding } from '../../neutral/embedding.ts';
+
+/** One request's vectors, as its answer tells them. */
+export interface EmbeddingAnswer {
+  /** The alias. */
+  model: string;
+  encoding: VectorEncoding;
+  /** Row after row. */
+  rows: Float64Array<ArrayBuffer>;
+  size: number;
+  inputTokens: number;
+}
+
+/** A caller's answer, as JSON. */
+export function writeEmbeddings(answer: EmbeddingAnswer, form: AnswerForm): Buffer<ArrayBuffer> {
+  return Buffer.from(writers[form](answer));
+}
+
+const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>> = {
+  openai({ model, encoding, rows, size, inputTokens }) {
+    const data = rowsOf(rows, size).map((row, index) => {
+      const embedding = encoding === 'base64' ? `"${float32Base64(row)}"` : `[${row.join(',')}]`;
+      return `{"object":"embedding","index":${index},"embedding":${embedding}}`;
+    });
+    const usage = `{"prompt_tokens":${inputTokens},"total_tokens":${inputTokens}}`;
+    return `{"object":"list","data":[${data.join(',')}],"model":${JSON.stringify(model)},"usage":${usage}}`;
+  },
+  'gemini-one': ({ rows, inputTokens }) =>
+    `{"embedding":{"values":[${rows.join(',')}]},"usageMetadata":{"promptTokenCount":${inputTokens}}}`,
+  'gemini-batch'({ rows, size, inputTokens }) {
+    const embeddings = rowsOf(rows, size).map((row) => `{"values":[${row.join(',')}]}`);
+    return `{"embeddings":[${embeddings.join(',')}],"usageMetadata":{"promptTokenCount":${inputTokens}}}`;
+  },
+};
+
+function rowsOf(rows: Float64Array, size: number): Float64Array[] {
+  return Array.from({ length: rows.length / size }, (_, i) => rows.subarray(i * size, (i + 1) * size));
+}
+
+/** Little-endian, whatever the machine's own order is. */
+function float32Base64(row: Float64Array): string {
+  const bytes = Buffer.allocUnsafe(row.length * 4);
+  for (let i = 0; i < row.length; i++) bytes.writeFloatLE(row[i]!, i * 4);
+  return bytes.toString('base64');
+}

@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../kernel/json.ts';
+
+/** What is to become vectors: texts, or tokens of the model's own vocabulary. */
+export type EmbeddingInputs =
+  | { kind: 'texts'; texts: readonly string[] }
+  | { kind: 'tokens'; tokens: readonly (readonly number[])[] };
+
+/** How vectors stand in an answer: as numbers, or as little-endian float32 in base64. */
+export type VectorEncoding = 'float' | 'base64';
+
+/** OpenAI's answer, or Google's to `embedContent` and `batchEmbedContents`. */
+export type AnswerForm = 'openai' | 'gemini-one' | 'gemini-batch';
+
+/** A checked request for embeddings, between the callers' formats and the upstreams'. */
+export interface EmbeddingRequest {
+  /** The alias as the caller wrote it. */
+  model: string;
+  inputs: EmbeddingInputs;
+  /** Length of vector asked for; null = the model's own. */
+  dimensions: number | null;
+  /** What the inputs are for: one of `inputTypes`, or a vendor's own word; null = left open. */
+  inputType: string | null;
+  encoding: VectorEncoding;
+  /** The format that the caller wants the answer in. */
+  answerForm: AnswerForm;
+  /** End-user id for ledger and log. */
+  user: string | null;
+  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  extra: JsonObject;
+}
+
+/** The words that all vendors have in some spelling; asymmetric models embed each otherwise. */
+export type InputType = 'query' | 'document' | 'classification' | 'clustering' | 'similarity';
+
+const spellings: Readonly<Record<InputType, readonly string[]>> = {
+  query: ['query', 'search_query', 'retrieval.query', 'retrieval_query'],
+  document: ['document', 'passage', 'search_document', 'retrieval.passage', 'retrieval_document'],
+  classification: ['classification'],
+  clustering: ['clustering', 'separation'],
+  similarity: ['similarity', 'semantic_similarity', 'text-matching'],
+};
+
+const bySpelling = new Map(Object.entries(spellings).flatMap(([type, words]) => words.map((word) => [word, type])));
+
+/** Any vendor's spelling of an input type as the one word used here; what nobody knows stays as it is. */
+export function inputTypeOf(word: string): string {
+  return bySpelling.get(word.toLowerCase()) ?? word;
+}
+
+export function countOf(inputs: EmbeddingInputs): number {
+  return inputs.kind === 'texts' ? inputs.texts.length : inputs.tokens.length;
+}

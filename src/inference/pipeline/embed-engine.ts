@@ -1,0 +1,50 @@
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
+import type { Target } from '../routing/target.ts';
+
+/** How engines of this process are asked: in calls that each take them some milliseconds. */
+export const engineFacts: EmbeddingFacts = {
+  format: 'engine',
+  path: '',
+  batch: 256,
+  batchTokens: 65_536,
+  takesTokens: false,
+  dimensions: 'never',
+};
+
+/** A target that an engine of this process answers instead of an upstream. */
+export function engineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model' | 'dimensions'>): Target {
+  return {
+    id: `${engineProvider}/${model}`,
+    provider: engineProvider,
+    model,
+    priority: 1,
+    weight: 1,
+    dialect: 'openai-chat',
+    credentials: [{ id: `${engineProvider}#0`, weight: 1, rpm: null }],
+    capabilities: {
+      vision: false,
+      tools: false,
+      reasoning: false,
+      audioIn: false,
+      logprobs: false,
+      jsonSchema: false,
+      nativeN: false,
+    },
+    timeouts: { connectMs: 3_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
+    contextWindow: null,
+    maxOutputTokens: null,
+    price: null,
+    simulated: false,
+    stream: false,
+    embedding: {
+      batch: engineFacts.batch,
+      batchTokens: engineFacts.batchTokens ?? null,
+      takesTokens: false,
+      dimensions,
+      resizes: 'never',
+      space: `${engineProvider}/${model}`,
+    },
+    body: {},
+  };
+}
