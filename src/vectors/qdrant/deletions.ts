@@ -1,0 +1,74 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Deletion, VectorRegistry } from '../registry.ts';
+import { type Connection, QdrantRefused, wordsOf } from './connection.ts';
+import { ofGeneration, physicalName } from './partition.ts';
+
+/** Takes the points of dropped collections out of Qdrant. Nobody sees them meanwhile: their generation is nobody's. */
+export interface Deletions {
+  /** Does what is due; resolves to how many were tried. One run at a time: while one goes on, that one is waited for. */
+  run(): Promise<number>;
+  /** Resolves once no run goes on. */
+  settled(): Promise<void>;
+}
+
+/** Deletions of one look. */
+const batchMax = 16;
+/** Whoever died with one in hand keeps others from it for so long. */
+const leaseMs = 120_000;
+/** A write that was under way when its collection was dropped may come so much later: points are deleted again then. */
+const lateWriteMs = 120_000;
+const retryAfterMs = 5_000;
+const retryAfterMaxMs = 3_600_000;
+
+export function createDeletions(options: {
+  registry: Pick<VectorRegistry, 'dueDeletions' | 'deleted' | 'deleteLater'>;
+  connection: Connection;
+  clock: Clock;
+  onTrouble(message: string): void;
+}): Deletions {
+  const { registry, connection, clock, onTrouble } = options;
+  let running: Promise<number> | null = null;
+
+  async function runOnce(): Promise<number> {
+    const nowMs = clock.wallMs();
+    const due = await registry.dueDeletions(nowMs, nowMs + leaseMs, batchMax);
+    for (const deletion of due) await tryOne(deletion);
+    return due.length;
+  }
+
+  async function tryOne(deletion: Deletion): Promise<void> {
+    const { generation, droppedMs, tries } = deletion;
+    try {
+      await deletePoints(connection, deletion);
+    } catch (error) {
+      const waitMs = Math.min(retryAfterMaxMs, retryAfterMs * 2 ** Math.min(tries, 20));
+      await registry.deleteLater(generation, tries + 1, clock.wallMs() + waitMs);
+      if (tries === 2) onTrouble(`points of a deleted collection are still in Qdrant: ${wordsOf(error)}`);
+      return;
+    }
+    const lastMs = droppedMs + lateWriteMs;
+    if (clock.wallMs() >= lastMs) await registry.deleted(generation);
+    else await registry.deleteLater(generation, 0, lastMs);
+  }
+
+  return {
+    run() {
+      running ??= runOnce().finally(() => {
+        running = null;
+      });
+      return running;
+    },
+    async settled() {
+      await running?.catch(() => {});
+    },
+  };
+}
+
+async function deletePoints(connection: Connection, { generation, size, distance }: Deletion): Promise<void> {
+  const path = `/collections/${physicalName(size, distance)}/points/delete?wait=true`;
+  const body = JSON.stringify({ filter: { must: [ofGeneration(generation)] } });
+  await connection.ask({ method: 'POST', path, body, use: 'write' }).catch((error: unknown) => {
+    // Somebody deleted the whole Qdrant collection.
+    if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
+  });
+}

@@ -1,0 +1,52 @@
+import type { Distance } from '../collection.ts';
+import { type Connection, QdrantRefused } from './connection.ts';
+import { generationKey, physicalName } from './partition.ts';
+
+/** The Qdrant collections that all tenants' share, one for each size and distance. */
+export interface PhysicalCollections {
+  /** It exists, with the index by which tenants are told apart. An operator may have made it with settings of his own. */
+  ensure(size: number, distance: Distance): Promise<void>;
+  exists(name: string): Promise<boolean>;
+}
+
+/** No graph over all tenants' points, one for each tenant that has enough of them (Qdrant's guide on multitenancy). */
+const hnsw = { m: 0, payload_m: 16 };
+
+export function createPhysicalCollections(connection: Connection): PhysicalCollections {
+  /** Indexed as far as this process knows: whoever made the collection may have died before it made the index. */
+  const indexed = new Set<string>();
+
+  async function exists(name: string): Promise<boolean> {
+    const answer = await connection.ask({ method: 'GET', path: `/collections/${name}/exists`, use: 'read' });
+    return typeof answer === 'object' && answer !== null && 'exists' in answer && answer.exists === true;
+  }
+
+  async function make(name: string, size: number, distance: Distance): Promise<void> {
+    const body = JSON.stringify({ vectors: { size, distance }, hnsw_config: hnsw });
+    try {
+      await connection.ask({ method: 'PUT', path: `/collections/${name}`, body, use: 'write' });
+    } catch (error) {
+      // Another process was quicker.
+      if (!(error instanceof QdrantRefused) || !(await exists(name))) throw error;
+    }
+  }
+
+  async function index(name: string): Promise<void> {
+    const body = JSON.stringify({ field_name: generationKey, field_schema: { type: 'keyword', is_tenant: true } });
+    await connection.ask({ method: 'PUT', path: `/collections/${name}/index?wait=true`, body, use: 'write' });
+  }
+
+  return {
+    exists,
+    async ensure(size, distance) {
+      const name = physicalName(size, distance);
+      if (!(await exists(name))) {
+        indexed.delete(name);
+        await make(name, size, distance);
+      }
+      if (indexed.has(name)) return;
+      await index(name);
+      indexed.add(name);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
+import type { TenantSummary } from '../store.ts';
+import { type Connection, QdrantRefused } from './connection.ts';
+import { generationKey, physicalName } from './partition.ts';
+import { listIn, numberIn, objectIn } from './read-answers.ts';
+
+/** Rows of one look into the registry. */
+const pageRows = 1_000;
+/** Tenants and their owners' accounts, at most: one further is not shown. */
+const summariesMax = 100_000;
+
+/** What every tenant has, by tenant. Two questions to Qdrant would never fit: points come after collections. */
+export async function summarize(
+  registry: Pick<VectorRegistry, 'all'>,
+  connection: Connection,
+): Promise<readonly TenantSummary[]> {
+  const rows = await allRows(registry);
+  const points = new Map<string, number>();
+  for (const [name, wanted] of byPhysical(rows)) {
+    for (const [generation, count] of await counts(connection, name, wanted)) points.set(generation, count);
+  }
+  const summaries = new Map<string, TenantSummary>();
+  for (const { tenant, account, generation } of rows) {
+    const known = summaries.get(tenant) ?? { tenant, account, collections: 0, points: 0 };
+    known.collections += 1;
+    known.points += points.get(generation) ?? 0;
+    summaries.set(tenant, known);
+  }
+  return [...summaries.values()].toSorted((a, b) => (a.tenant < b.tenant ? -1 : 1));
+}
+
+async function allRows(registry: Pick<VectorRegistry, 'all'>): Promise<readonly RegisteredCollection[]> {
+  const rows: RegisteredCollection[] = [];
+  let after: string | null = null;
+  do {
+    const page: readonly RegisteredCollection[] = await registry.all(after, pageRows);
+    rows.push(...page);
+    after = page.length === pageRows ? page.at(-1)!.generation : null;
+  } while (after !== null && rows.length < summariesMax);
+  return rows;
+}
+
+/** How many collections of ours each Qdrant collection holds. */
+function byPhysical(rows: readonly RegisteredCollection[]): ReadonlyMap<string, number> {
+  const wanted = new Map<string, number>();
+  for (const { size, distance } of rows) {
+    const name = physicalName(size, distance);
+    wanted.set(name, (wanted.get(name) ?? 0) + 1);
+  }
+  return wanted;
+}
+
+/** Generations that are still being deleted are counted too. */
+const goneMax = 1_000;
+
+async function counts(connection: Connection, name: string, wanted: number): Promise<readonly [string, number][]> {
+  const body = JSON.stringify({ key: generationKey, limit: wanted + goneMax, exact: true });
+  try {
+    const path = `/collections/${name}/facet`;
+    const answer = objectIn(await connection.ask({ method: 'POST', path, body, use: 'read' }));
+    return listIn(answer.hits).map((hit) => [String(objectIn(hit).value), numberIn(objectIn(hit).count)]);
+  } catch (error) {
+    if (error instanceof QdrantRefused && error.status === 404) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,19 @@
+import { FailureError } from '../../kernel/failure.ts';
+
+/**
+ * What this engine answers with 501, in words for callers and operators. All of it needs indexes of payload keys, which
+ * tenants of one Qdrant collection cannot have each of their own, or would rank over all tenants' points.
+ */
+export const unsupportedByQdrant = {
+  facet: 'counting the values of a payload key (facet)',
+  'order-by': 'points in the order of a payload key (order_by)',
+  groups: 'results in groups (search/groups, query/groups)',
+  mmr: 'results chosen for diversity (mmr)',
+} as const;
+
+export type UnsupportedByQdrant = keyof typeof unsupportedByQdrant;
+
+export function unsupported(what: UnsupportedByQdrant): FailureError {
+  const message = `This server keeps vectors in Qdrant, where ${unsupportedByQdrant[what]} is not supported; with vectors.engine: embedded it is.`;
+  return new FailureError({ kind: 'unsupported', message });
+}

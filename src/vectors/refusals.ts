@@ -1,0 +1,39 @@
+import { FailureError, invalid } from '../kernel/failure.ts';
+import type { PointId } from './point.ts';
+
+/** What every engine says of names, so that no answer tells which engine or whose collection it was about. */
+
+export function noCollection(name: string): FailureError {
+  return new FailureError({ kind: 'not-found', message: `Collection '${name}' does not exist.` });
+}
+
+export function collectionExists(name: string): FailureError {
+  return new FailureError({ kind: 'conflict', message: `There is a collection or an alias '${name}' already.` });
+}
+
+export function noAlias(name: string): FailureError {
+  return new FailureError({ kind: 'not-found', message: `There is no alias '${name}'.` });
+}
+
+export function noPoint(id: PointId): FailureError {
+  return new FailureError({ kind: 'not-found', message: `No point with id ${id} exists.` });
+}
+
+export function tooManyCollections(max: number): FailureError {
+  const message = `This account has ${max} collections, as many as it may have (vectors.limits.collections): delete one first.`;
+  return new FailureError(invalid(null, message));
+}
+
+/** Aliases of one tenant. */
+export const aliasesMax = 1_000;
+/** Payload indexes of one collection. */
+export const payloadIndexesMax = 100;
+
+export function tooManyAliases(): FailureError {
+  return new FailureError(invalid('actions', `actions: a key has at most ${aliasesMax} aliases; delete some first`));
+}
+
+export function tooManyPayloadIndexes(): FailureError {
+  const message = `field_name: a collection has at most ${payloadIndexesMax} payload indexes; delete one first`;
+  return new FailureError(invalid('field_name', message));
+}

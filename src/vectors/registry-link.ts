@@ -1,0 +1,94 @@
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { VectorRegistry } from './registry.ts';
+
+/**
+ * The registry in a thread that has no database: questions go to the main thread, which has. Both ends of it. Messages
+ * are small: rows of one tenant, or a page.
+ */
+interface Question {
+  number: number;
+  method: Method;
+  args: unknown[];
+}
+
+type Answer =
+  | { number: number; result: unknown }
+  | { number: number; failure: Failure }
+  | { number: number; defect: string };
+
+const methods = [
+  'find',
+  'list',
+  'create',
+  'drop',
+  'indexes',
+  'index',
+  'aliases',
+  'changeAliases',
+  'all',
+  'adopt',
+  'purge',
+  'dueDeletions',
+  'deleted',
+  'deleteLater',
+] as const satisfies readonly (keyof VectorRegistry)[];
+type Method = (typeof methods)[number];
+type AnyMethod = (...args: unknown[]) => Promise<unknown>;
+
+/** A port for one thread, to be transferred to it. It ends with the thread. */
+export function registryPort(registry: VectorRegistry): MessagePort {
+  const { port1: here, port2: there } = new MessageChannel();
+  here.on('message', async ({ number, method, args }: Question) => {
+    here.postMessage(await answer(registry, number, method, args));
+  });
+  // Whoever stops the server does not wait for it.
+  here.unref();
+  return there;
+}
+
+async function answer(registry: VectorRegistry, number: number, method: Method, args: unknown[]): Promise<Answer> {
+  try {
+    return { number, result: await (registry[method] as AnyMethod)(...args) };
+  } catch (error) {
+    if (error instanceof FailureError) return { number, failure: error.failure };
+    return { number, defect: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  }
+}
+
+/** The other end, in the thread. A port that closes fails what waits for it: 503. */
+export function linkRegistry(port: MessagePort): VectorRegistry {
+  const waiting = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();
+  let questions = 0;
+  let closed = false;
+
+  port.on('message', (message: Answer) => {
+    const asker = waiting.get(message.number);
+    waiting.delete(message.number);
+    if ('failure' in message) asker?.reject(new FailureError(message.failure));
+    else if ('defect' in message) asker?.reject(new Error(message.defect));
+    else asker?.resolve(message.result);
+  });
+  port.on('close', () => {
+    closed = true;
+    for (const { reject } of waiting.values()) reject(gone());
+    waiting.clear();
+  });
+  port.unref();
+
+  function ask(method: Method, args: unknown[]): Promise<unknown> {
+    if (closed) return Promise.reject(gone());
+    const number = ++questions;
+    return new Promise((resolve, reject) => {
+      waiting.set(number, { resolve, reject });
+      port.postMessage({ number, method, args } satisfies Question);
+    });
+  }
+
+  const asking = methods.map((method) => [method, (...args: unknown[]) => ask(method, args)] as const);
+  return Object.fromEntries(asking) as unknown as VectorRegistry;
+}
+
+function gone(): FailureError {
+  return new FailureError({ kind: 'overloaded', message: 'The vector store is stopping. Retry it.' });
+}
