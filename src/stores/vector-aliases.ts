@@ -17,7 +17,7 @@ export function planAliases(
   for (const change of changes) {
     switch (change.kind) {
       case 'create': {
-        const generation = collections.get(change.collection) ?? next.get(change.collection);
+        const generation = collections.get(change.collection);
         if (generation === undefined) return { kind: 'no-collection', name: change.collection };
         if (collections.has(change.alias)) return { kind: 'is-collection', name: change.alias };
         next.set(change.alias, generation);

@@ -15,8 +15,8 @@ export interface VectorRegistry {
   /** `exists`: the tenant has a collection or an alias of that name. `full`: the account has `collectionsMax` of them. */
   create(row: RegisteredCollection, collectionsMax: number): Promise<'created' | 'exists' | 'full'>;
   /**
-   * By name or alias; its aliases and payload indexes go with it, and what is to be done about its points is noted in
-   * the same transaction. Null when there was none.
+   * By its own name: an alias does not take what it stands for with it. Aliases and payload indexes go, and what is to
+   * be done about the points is noted in the same transaction. Null when there was none.
    */
   drop(tenant: string, collection: string, nowMs: number): Promise<Deletion | null>;
   /** Payload indexes of a generation, by key. */

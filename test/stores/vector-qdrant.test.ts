@@ -177,7 +177,9 @@ test('a collection that is made again sees none of the points of its forerunner'
 });
 
 test("payload is changed inside the caller's own, by filter where an unknown id would be refused", async (t) => {
-  const { store, calls, generation } = await open(t);
+  const { store, calls, generation } = await open(t, ({ path }) =>
+    path.endsWith('/points') ? done([{ payload: { id: 1 } }]) : null,
+  );
   const all = { filter: readFilter({}, 'filter') };
   await store.write(owner.tenant, 'docs', [
     { kind: 'set-payload', which: { ids: [1] }, payload: '{"a":1}', key: null },
@@ -188,7 +190,7 @@ test("payload is changed inside the caller's own, by filter where an unknown id 
     { kind: 'delete', which: { ids: [1] } },
     { kind: 'delete', which: all },
   ]);
-  const { operations } = calls[0]!.body as { operations: Record<string, Record<string, unknown>>[] };
+  const { operations } = calls.at(-1)!.body as { operations: Record<string, Record<string, unknown>>[] };
   const filter = { must: [{ key: 'g', match: { value: generation } }] };
   const [byId] = operations;
   const condition = byId!.set_payload!.filter as { must: { has_id: string[] }[] };

@@ -72,7 +72,8 @@ for (const driver of drivers) {
     await registry.changeAliases(first.tenant, [{ kind: 'create', alias: 'live', collection: 'docs' }], 10);
     const deletion = { generation: first.generation, size: 8, distance: 'Euclid', droppedMs: nowMs, tries: 0 };
     assert.equal(await registry.drop('acme/phone', 'docs', nowMs), null, "another tenant's");
-    assert.deepEqual(await registry.drop(first.tenant, 'live', nowMs), deletion);
+    assert.equal(await registry.drop(first.tenant, 'live', nowMs), null, 'an alias');
+    assert.deepEqual(await registry.drop(first.tenant, 'docs', nowMs), deletion);
     assert.equal(await registry.drop(first.tenant, 'docs', nowMs), null);
     assert.deepEqual(await registry.aliases(first.tenant, null), []);
     const second = row('docs');

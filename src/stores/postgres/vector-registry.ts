@@ -33,7 +33,7 @@ export function createPostgresVectorRegistry({ rest }: Pick<Database, 'rest'>): 
       changing(async (run) => {
         await lock(run, locks.tenant, tenant);
         const row = await found(run, tenant, collection);
-        return row === null ? null : dropped(run, row, nowMs);
+        return row?.name === collection ? dropped(run, row, nowMs) : null;
       }),
     async indexes(generation) {
       const { rows } = await unavailable(rest.run<IndexColumns>(indexesOf, [generation]));

@@ -87,7 +87,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
     drop: (tenant, collection, nowMs) =>
       transaction(database, () => {
         const row = found(tenant, collection);
-        return row === null ? null : dropped(row, nowMs);
+        return row?.name === collection ? dropped(row, nowMs) : null;
       }),
     async indexes(generation) {
       return (indexesOf.all(generation) as unknown as IndexColumns[]).map(payloadIndexOf);

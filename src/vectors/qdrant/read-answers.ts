@@ -34,7 +34,7 @@ export function storedPoint(value: unknown, want: Want): StoredPoint {
   const payload = whole[payloadKey];
   return {
     id: idIn(whole),
-    ...(want.payload !== false && { payload: isObject(payload) ? payload : want.payload === true ? null : {} }),
+    ...(want.payload !== false && { payload: isObject(payload) ? payload : null }),
     ...(want.vector && { vector: Float32Array.from(listIn(point.vector) as number[]) }),
   };
 }

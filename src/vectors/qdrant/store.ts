@@ -15,6 +15,7 @@ import {
 } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
 import type { AliasChange, VectorStore, WriteOperation } from '../store.ts';
+import { changedBeforeWritten } from './changed-points.ts';
 import { type ConnectionOptions, createConnection, QdrantRefused, wordsOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { type Partition, partitionOf } from './partition.ts';
@@ -22,7 +23,6 @@ import { createPhysicalCollections } from './physical-collections.ts';
 import { listIn, numberIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
 import { summarize } from './tenant-points.ts';
 import { unsupported } from './unsupported.ts';
-import { updatedBeforeWritten } from './updated-points.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
 import { idsOf, inputsOf, writeQuery } from './write-query.ts';
@@ -148,7 +148,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
     async write(tenant, name, operations) {
       const partition = await open(tenant, name);
       checkLengths(partition, operations);
-      const [unknown] = await missing(partition, updatedBeforeWritten(operations));
+      const [unknown] = await missing(partition, changedBeforeWritten(operations));
       if (unknown !== undefined) throw noPoint(unknown);
       let last = 0;
       for (const body of writeOperations(partition, operations)) {
@@ -212,7 +212,11 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       }
       return 0;
     },
-    aliases: (tenant, collection) => registry.aliases(tenant, collection),
+    async aliases(tenant, collection) {
+      const found = await registry.aliases(tenant, collection);
+      if (collection !== null && found.length === 0) await open(tenant, collection);
+      return found;
+    },
     changeAliases: (tenant, changes) => changeAliases(registry, tenant, changes),
     tenants: () => summarize(registry, connection),
     async adopt(from, to) {
