@@ -10,6 +10,7 @@ const subjects = {
   ledger: 'ledger/commit-cost.ts',
   routing: 'routing/next.ts',
   dialects: 'dialects/run.ts',
+  vectors: 'vectors/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');

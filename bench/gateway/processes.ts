@@ -102,6 +102,8 @@ export interface CulvertStart {
   env?: Readonly<Record<string, string>>;
   /** Default: a folder of its own. */
   folder?: string;
+  /** Default: `proxyCore`. */
+  cores?: string;
 }
 
 /** Every kind of limit, too high to be reached. */
@@ -150,7 +152,7 @@ autodetect: off
   const args = [join(root, 'bin', 'culvert.mjs'), 'start', '--config', config];
   // For profiling by hand, such as CULVERT_BENCH_FLAGS=--cpu-prof.
   const flags = process.env.CULVERT_BENCH_FLAGS?.split(' ') ?? [];
-  const child = startPinned(process.execPath, [...flags, ...args], log, order.env);
+  const child = startPinned(process.execPath, [...flags, ...args], log, order.env, order.cores);
   return { child, port };
 }
 
@@ -192,9 +194,10 @@ function startPinned(
   args: readonly string[],
   output: number | 'ignore',
   env: Readonly<Record<string, string>> = {},
+  cores = proxyCore,
 ): ChildProcess {
   const stderr = process.env.CULVERT_BENCH_DEBUG === undefined ? output : 'inherit';
-  const child = spawn('taskset', ['-c', proxyCore, command, ...args], {
+  const child = spawn('taskset', ['-c', cores, command, ...args], {
     stdio: ['ignore', output, stderr],
     env: { ...process.env, ...env },
   });

@@ -1,0 +1,240 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { launchCulvert, loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
+import { judged, type Row, told } from '../rows.ts';
+import { createGatewayClient, type GatewayClient } from './gateway-client.ts';
+import { percentile } from './percentile.ts';
+import { batchPoints, createPoints, dimensions, payloadOf } from './points.ts';
+
+const collection = '/v1/vectors/collections/bench';
+const chat = { model: 'same', messages: [{ role: 'user', content: 'Hello' }] };
+/** Chats in a second, evenly, however long each takes. */
+const chatsPerSecond = 40;
+/** Searches that run at once. */
+const searchers = 8;
+/** Bodies that are sent again with other ids: what is written must not cost the load a core. */
+const preparedBodies = 10;
+const firstAnswerMaxMs = 60_000;
+
+/** Over HTTP, everything on: what ingest and search do to the loop and to chats, memory, and the first answer after a start. */
+export async function measureGateway(count: number): Promise<Row[]> {
+  const folder = scratchFolder();
+  const delayFile = join(folder, 'loop-delay.json');
+  const upstream = await startUpstream();
+  const start = () => startGateway(folder, upstream.port, delayFile);
+  let gateway = await start();
+  const rows: Row[] = [];
+  try {
+    const points = createPoints(1);
+    const bodies = Array.from({ length: preparedBodies }, (_, at) =>
+      prepareBody(points.batch(at * batchPoints, batchPoints)),
+    );
+    const queries = points.queries(200);
+    const idle = await chats(gateway.client, 10_000);
+    await gateway.client.send('POST', '/v1/vectors/collections', {
+      name: 'bench',
+      vector_size: dimensions,
+      distance: 'Cosine',
+    });
+    await loopDelay(gateway.pid, delayFile);
+
+    const done = new AbortController();
+    const busy = chats(gateway.client, Number.POSITIVE_INFINITY, done.signal);
+    const startedMs = performance.now();
+    let slowestMs = 0;
+    for (let from = 0; from < count; from += batchPoints) {
+      const sentMs = performance.now();
+      await gateway.client.send('PUT', `${collection}/points`, bodies[(from / batchPoints) % preparedBodies]!(from));
+      slowestMs = Math.max(slowestMs, performance.now() - sentMs);
+    }
+    const seconds = (performance.now() - startedMs) / 1_000;
+    done.abort();
+    const during = await busy;
+    const whileWriting = await loopDelay(gateway.pid, delayFile);
+    const perSecond = count / seconds;
+    rows.push(
+      told(
+        `ingest of ${count} over HTTP, ${batchPoints} a call`,
+        `${perSecond.toFixed(0)} points/s, slowest ${slowestMs.toFixed(0)} ms`,
+      ),
+      judged('… chat p99 meanwhile ÷ idle', [percentile(during, 0.99) / percentile(idle, 0.99)], {
+        atMost: 2,
+        unit: '×',
+        digits: 2,
+      }),
+      told('… chat p50 / p99, idle; meanwhile', `${shown(idle)}; ${shown(during)} ms`),
+      judged('… event-loop delay p99, ingest', [whileWriting.p99Ms], { atMost: 15, unit: ' ms', digits: 1 }),
+      judged('… event-loop delay max, ingest', [whileWriting.maxMs], { atMost: 50, unit: ' ms', digits: 1 }),
+    );
+
+    const search = (query: Float32Array) =>
+      gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(query), limit: 10 });
+    await search(queries[0]!);
+    await loopDelay(gateway.pid, delayFile);
+    const alone = await timed(queries, search);
+    const together = await flood(queries, search, 5_000);
+    const whileSearching = await loopDelay(gateway.pid, delayFile);
+    rows.push(
+      told(`search of ${count} over HTTP: p50 / p99, one at a time`, `${shown(alone)} ms`),
+      told(`… ${searchers} at once`, `${together.toFixed(0)} searches/s`),
+      judged('… event-loop delay p99, search', [whileSearching.p99Ms], { atMost: 15, unit: ' ms', digits: 1 }),
+      judged('… event-loop delay max, search', [whileSearching.maxMs], { atMost: 50, unit: ' ms', digits: 1 }),
+      told('… memory of the process', `${residentMb(gateway.pid).toFixed(0)} MB`),
+    );
+
+    await gateway.stop();
+    const restartedMs = performance.now();
+    gateway = await start();
+    const upMs = performance.now() - restartedMs;
+    await gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(queries[0]!), limit: 10 });
+    rows.push(
+      told(
+        `start over ${count} points: up; first search answered`,
+        `${upMs.toFixed(0)} ms; ${(performance.now() - restartedMs).toFixed(0)} ms`,
+      ),
+    );
+    return rows;
+  } finally {
+    await gateway.stop();
+    upstream.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+interface Running {
+  pid: number;
+  client: GatewayClient;
+  stop(): Promise<void>;
+}
+
+/** On both cores: its worker has one beside the loop's, as anywhere. */
+async function startGateway(folder: string, upstreamPort: number, delayFile: string): Promise<Running> {
+  const { child, port } = await launchCulvert({
+    upstreamPort,
+    folder,
+    cores: `${proxyCore},${loadCore}`,
+    env: {
+      NODE_OPTIONS: `--import=${fileURLToPath(new URL('./loop-delay.mjs', import.meta.url))}`,
+      CULVERT_BENCH_LOOP_DELAY: delayFile,
+    },
+  });
+  const client = createGatewayClient(port);
+  const untilMs = performance.now() + firstAnswerMaxMs;
+  for (;;) {
+    const up = await client.send('GET', '/healthz').then(
+      () => true,
+      () => false,
+    );
+    if (up) break;
+    if (performance.now() > untilMs) throw new Error('the gateway did not start');
+    await pause(2);
+  }
+  return {
+    pid: child.pid!,
+    client,
+    async stop() {
+      client.close();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+/** The call that writes these points under other ids each time. */
+function prepareBody(vectors: Float32Array): (firstId: number) => Buffer {
+  const idDigits = 9;
+  const first = 10 ** (idDigits - 1);
+  const places: number[] = [];
+  const parts: Buffer[] = [Buffer.from('{"points":[')];
+  let length = parts[0]!.length;
+  const add = (text: string) => {
+    const part = Buffer.from(text);
+    parts.push(part);
+    length += part.length;
+  };
+  for (let row = 0; row < batchPoints; row++) {
+    add(`${row === 0 ? '' : ','}{"id":`);
+    places.push(length);
+    const vector = Array.from(vectors.subarray(row * dimensions, (row + 1) * dimensions), (value) => value.toFixed(6));
+    add(`${first},"vector":[${vector.join(',')}],"payload":${payloadOf(row)}}`);
+  }
+  add(']}');
+  const body = Buffer.concat(parts);
+  return (firstId) => {
+    for (const [row, place] of places.entries()) body.write(String(first + firstId + row), place, 'latin1');
+    return body;
+  };
+}
+
+/** Ms of each chat, as long as told. */
+async function chats(client: GatewayClient, forMs: number, until?: AbortSignal): Promise<number[]> {
+  const took: number[] = [];
+  const running: Promise<void>[] = [];
+  const startedMs = performance.now();
+  for (let sent = 0; until?.aborted !== true; sent++) {
+    const dueMs = startedMs + (sent * 1_000) / chatsPerSecond;
+    if (dueMs - startedMs >= forMs) break;
+    await pause(Math.max(0, dueMs - performance.now()));
+    const sentMs = performance.now();
+    running.push(
+      client.send('POST', '/v1/chat/completions', chat).then(() => {
+        took.push(performance.now() - sentMs);
+      }),
+    );
+  }
+  await Promise.all(running);
+  return took;
+}
+
+async function timed(
+  queries: readonly Float32Array[],
+  search: (query: Float32Array) => Promise<unknown>,
+): Promise<number[]> {
+  const took: number[] = [];
+  for (const query of queries) {
+    const sentMs = performance.now();
+    await search(query);
+    took.push(performance.now() - sentMs);
+  }
+  return took;
+}
+
+/** Searches a second. */
+async function flood(
+  queries: readonly Float32Array[],
+  search: (query: Float32Array) => Promise<unknown>,
+  forMs: number,
+): Promise<number> {
+  const startedMs = performance.now();
+  let answered = 0;
+  const one = async (at: number) => {
+    for (let i = at; performance.now() - startedMs < forMs; i += searchers) {
+      await search(queries[i % queries.length]!);
+      answered++;
+    }
+  };
+  await Promise.all(Array.from({ length: searchers }, (_, at) => one(at)));
+  return (answered * 1_000) / (performance.now() - startedMs);
+}
+
+/** Since it was asked last. */
+async function loopDelay(pid: number, file: string): Promise<{ p99Ms: number; maxMs: number }> {
+  rmSync(file, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  for (;;) {
+    await pause(10);
+    try {
+      return JSON.parse(readFileSync(file, 'utf8')) as { p99Ms: number; maxMs: number };
+    } catch {
+      // Not written yet, or not whole.
+    }
+  }
+}
+
+function shown(values: readonly number[]): string {
+  return `${percentile(values, 0.5).toFixed(2)} / ${percentile(values, 0.99).toFixed(2)}`;
+}
