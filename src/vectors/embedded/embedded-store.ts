@@ -1,0 +1,171 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { FailureError } from '../../kernel/failure.ts';
+import { type Random, systemRandom } from '../../kernel/random.ts';
+import type { TenantSummary, VectorStore } from '../store.ts';
+import { createMemoryBudget } from './memory-budget.ts';
+import { openShard, type Shard } from './shard.ts';
+import { openShardFile, shardCount } from './shard-file.ts';
+import { shardOf } from './shard-of.ts';
+import { overloaded, storageTrouble } from './storage-trouble.ts';
+
+export interface EmbeddedOptions {
+  /** The data folder; vectors lie in its `vectors` folder, and nothing that callers say names a file there. */
+  dataDir: string;
+  /** The shards that are this store's; no other may open them. */
+  shards: readonly number[];
+  /** For indexes and payload columns of all of them. */
+  memoryBytes: number;
+  limit: CollectionLimit;
+  /** What the operator should know, once each. */
+  tell(message: string): void;
+  random?: Random;
+}
+
+/** Collections that an account may have, over all its tenants and shards; asked when one is about to be made. */
+export interface CollectionLimit {
+  /** Takes one of the account's places; rejects with a FailureError when it has none left. */
+  take(account: string): Promise<void>;
+  /** Gives places back. */
+  give(account: string, collections: number): void;
+}
+
+export interface EmbeddedStore extends VectorStore {
+  /** Commits since it was opened: with one call at a time one each, fewer when calls share them. */
+  commits(): number;
+}
+
+/** The driver of `VectorStore` in this process: SQLite files as the truth, indexes in memory made of them. */
+export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
+  const { limit, tell } = options;
+  const folder = join(options.dataDir, 'vectors');
+  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell });
+  const random = options.random ?? systemRandom;
+  const shards = new Map<number, Shard>();
+  /** Shards that could not be opened, with the reason that callers get. */
+  const refused = new Map<number, FailureError>();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+
+  function shard(number: number): Shard {
+    const known = shards.get(number);
+    if (known !== undefined) return known;
+    const refusal = refused.get(number);
+    if (refusal !== undefined) throw refusal;
+    if (!options.shards.includes(number)) throw new Error(`shard ${number} is not this store's`);
+    try {
+      const file = openShardFile(join(folder, `shard-${number}.db`), number);
+      const opened = openShard({ file, budget, random, tell });
+      shards.set(number, opened);
+      opened.start();
+      return opened;
+    } catch (error) {
+      const failure = notOpened(number, error);
+      // What passes by itself, a full disk or a lock, is tried again at the next call.
+      if (storageTrouble(error) === 'damaged' || error instanceof FailureError) refused.set(number, failure);
+      tell(`vectors: shard-${number}.db cannot be opened: ${error instanceof Error ? error.message : error}`);
+      throw failure;
+    }
+  }
+
+  const of = (tenant: string) => shard(shardOf(tenant));
+
+  /** Those that have a file, opened; one that cannot be is passed over. */
+  function existing(): Shard[] {
+    return options.shards.flatMap((number) => {
+      if (!existsSync(join(folder, `shard-${number}.db`))) return [];
+      try {
+        return [shard(number)];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  return {
+    async create(owner, spec) {
+      const home = of(owner.tenant);
+      // What exists is a conflict, whether there is room for another or not.
+      if (home.find(owner.tenant, spec.name) === null) {
+        await limit.take(owner.account);
+        try {
+          return await home.create(owner, spec);
+        } catch (error) {
+          limit.give(owner.account, 1);
+          throw error;
+        }
+      }
+      return home.create(owner, spec);
+    },
+    async drop(tenant, collection) {
+      const account = await of(tenant).drop(tenant, collection);
+      if (account !== null) limit.give(account, 1);
+      return account !== null;
+    },
+    list: async (tenant) => of(tenant).list(tenant),
+    find: async (tenant, collection) => of(tenant).find(tenant, collection),
+    inspect: async (tenant, collection) => of(tenant).inspect(tenant, collection),
+    write: async (tenant, collection, operations) => of(tenant).write(tenant, collection, operations),
+    retrieve: async (tenant, collection, ids, want) => of(tenant).retrieve(tenant, collection, ids, want),
+    query: async (tenant, collection, queries) => of(tenant).query(tenant, collection, queries),
+    queryGroups: async (tenant, collection, query) => of(tenant).queryGroups(tenant, collection, query),
+    scroll: async (tenant, collection, query) => of(tenant).scroll(tenant, collection, query),
+    count: async (tenant, collection, filter) => of(tenant).count(tenant, collection, filter),
+    facet: async (tenant, collection, query) => of(tenant).facet(tenant, collection, query),
+    indexPayload: async (tenant, collection, key, type) => of(tenant).indexPayload(tenant, collection, key, type),
+    aliases: async (tenant, collection) => of(tenant).aliases(tenant, collection),
+    changeAliases: async (tenant, changes) => of(tenant).changeAliases(tenant, changes),
+    tenants: async () =>
+      existing()
+        .flatMap((one) => one.tenants())
+        .sort(byTenant),
+    async adopt(from, to) {
+      if (shardOf(from) !== shardOf(to.tenant)) {
+        throw new FailureError({ kind: 'unsupported', message: 'Tenants of two shards are moved by copying.' });
+      }
+      const home = of(from);
+      const moved = await home.adopt(from, to);
+      for (const { account, collections } of moved.from) limit.give(account, collections);
+      limit.give(to.account, -moved.collections);
+      return { collections: moved.collections };
+    },
+    async purge(tenant) {
+      const gone = await of(tenant).purge(tenant);
+      for (const account of gone) limit.give(account, 1);
+      return { collections: gone.length };
+    },
+    async trouble() {
+      const [refusal] = refused.values();
+      if (refusal !== undefined && refused.size === options.shards.length) return messageOf(refusal);
+      for (const one of shards.values()) {
+        const trouble = await one.trouble();
+        if (trouble !== null) return trouble;
+      }
+      return null;
+    },
+    commits: () => [...shards.values()].reduce((sum, one) => sum + one.commits(), 0),
+    async close() {
+      for (const one of shards.values()) one.close();
+      shards.clear();
+    },
+  };
+}
+
+/** All of them, for a store that is alone. */
+export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, number) => number);
+
+function notOpened(number: number, error: unknown): FailureError {
+  if (error instanceof FailureError) return error;
+  return overloaded(
+    storageTrouble(error) === 'damaged'
+      ? `This part of the vector data (shard-${number}.db) is damaged on the disk and is not served. Others are; restore it from a backup.`
+      : `This part of the vector data (shard-${number}.db) cannot be opened now. Retry it.`,
+  );
+}
+
+function messageOf({ failure, message }: FailureError): string {
+  return 'message' in failure ? failure.message : message;
+}
+
+function byTenant(a: TenantSummary, b: TenantSummary): number {
+  return a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0;
+}

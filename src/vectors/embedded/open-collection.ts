@@ -1,0 +1,98 @@
+import { crc32 } from 'node:zlib';
+import type { PointId } from '../point.ts';
+import type { CollectionMemory } from './collection-memory.ts';
+import type { CollectionRow } from './collection-table.ts';
+import type { PointTable } from './point-table.ts';
+import { createSlots, type Slots } from './slots.ts';
+import { DamagedRows } from './storage-trouble.ts';
+
+/** Open at a time; one with few points takes about 1 KB. The least recently used is closed, and opened again when asked. */
+const openMax = 10_000;
+/** Up to here opening reads every row against its checksum and its id; larger ones are read so when they are indexed. */
+export const checkedPointsMax = 4_096;
+
+/** A collection in use: what its rows do not say at a glance. */
+export interface OpenCollection {
+  readonly cid: number;
+  readonly size: number;
+  row: CollectionRow;
+  readonly slots: Slots;
+  readonly memory: CollectionMemory;
+  /** Transactions that have touched it and not ended. */
+  pins: number;
+}
+
+export interface OpenCollections {
+  /** Throws `DamagedRows` when the rows are not those that were written. */
+  open(row: CollectionRow): OpenCollection;
+  /** Forgets it; its memory is given back. */
+  close(cid: number): void;
+  closeAll(): void;
+  /** Those open, the least recently used first. */
+  all(): Iterable<OpenCollection>;
+}
+
+export function createOpenCollections(
+  points: PointTable,
+  makeMemory: (row: CollectionRow, points: () => number) => CollectionMemory,
+): OpenCollections {
+  /** In order of use. */
+  const opened = new Map<number, OpenCollection>();
+
+  function make(row: CollectionRow): OpenCollection {
+    const { cid } = row;
+    const count = points.count(cid);
+    if (count !== row.points) throw new DamagedRows('the number of points');
+    if (count <= checkedPointsMax) checkRows(points, cid);
+    const last = points.lastSlot(cid);
+    const slots = createSlots(last + 1, last + 1 === count ? null : points.slots(cid));
+    const memory = makeMemory(row, () => open.row.points);
+    const open: OpenCollection = { cid, size: row.spec.size, row, slots, memory, pins: 0 };
+    return open;
+  }
+
+  function close(cid: number): void {
+    opened.get(cid)?.memory.close();
+    opened.delete(cid);
+  }
+
+  function evict(): void {
+    for (const [cid, { pins }] of opened) {
+      if (opened.size <= openMax) return;
+      if (pins === 0) close(cid);
+    }
+  }
+
+  return {
+    open(row) {
+      const known = opened.get(row.cid);
+      const open = known ?? make(row);
+      open.row = row;
+      opened.delete(row.cid);
+      opened.set(row.cid, open);
+      if (known === undefined) evict();
+      return open;
+    },
+    close,
+    closeAll() {
+      for (const cid of [...opened.keys()]) close(cid);
+    },
+    all: () => opened.values(),
+  };
+}
+
+/** Every row is what was written, and both orders name the same points. */
+export function checkRows(points: PointTable, cid: number): void {
+  let difference = 0;
+  points.eachRow(cid, (slot, id) => {
+    difference ^= mark(slot, id);
+  });
+  points.eachId(cid, (slot, id) => {
+    difference ^= mark(slot, id);
+  });
+  if (difference !== 0) throw new DamagedRows('points and their ids');
+}
+
+function mark(slot: number, id: PointId): number {
+  return crc32(typeof id === 'number' ? String(id) : id, slot);
+}

@@ -1,0 +1,145 @@
+import type { PointId } from '../point.ts';
+import {
+  bytesOf,
+  decodeId,
+  encodeId,
+  keyRange,
+  payloadSum,
+  readPayload,
+  readVector,
+  rowKey,
+  slotOf,
+  vectorSum,
+} from './point-row.ts';
+import type { ShardFile } from './shard-file.ts';
+import { DamagedRows } from './storage-trouble.ts';
+
+/** Rows of points of one shard. What is read is checked against its checksums; a `DamagedRows` is thrown for others. */
+export interface PointTable {
+  /** Null when there is no such point. */
+  slotOfId(cid: number, id: PointId): number | null;
+  insert(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array): void;
+  replace(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array): void;
+  setPayload(cid: number, slot: number, id: PointId, payload: string | null): void;
+  setVector(cid: number, slot: number, vector: Float32Array): void;
+  remove(cid: number, slot: number): void;
+  /** Throws when there is none. */
+  row(cid: number, slot: number): { id: PointId; payload: string | null };
+  vector(cid: number, slot: number, size: number): Float32Array;
+  /** By slot. */
+  eachVector(cid: number, size: number, visit: (slot: number, vector: Float32Array) => void): void;
+  eachRow(cid: number, visit: (slot: number, id: PointId, payload: string | null) => void): void;
+  /** In order of ids. */
+  eachId(cid: number, visit: (slot: number, id: PointId) => void): void;
+  /** Up to `limit` in order of ids, from `from` on (inclusive). */
+  byId(cid: number, from: PointId | null, limit: number): { slot: number; id: PointId }[];
+  /** Rows by counting both orders that they are kept in; throws `DamagedRows` when these disagree. */
+  count(cid: number): number;
+  lastSlot(cid: number): number;
+  slots(cid: number): Iterable<number>;
+  /** Removes up to `limit` rows of a dropped collection; how many went. */
+  purge(cid: number, limit: number): number;
+}
+
+export function openPointTable(shard: ShardFile): PointTable {
+  const key = shard.prepareRows('SELECT key FROM point WHERE cid = ? AND id = ?');
+  const insert = shard.prepare(
+    'INSERT INTO point (key, cid, id, sum, vector_sum, payload, vector) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  );
+  const replace = shard.prepare('UPDATE point SET sum = ?, vector_sum = ?, payload = ?, vector = ? WHERE key = ?');
+  const setPayload = shard.prepare('UPDATE point SET sum = ?, payload = ? WHERE key = ?');
+  const setVector = shard.prepare('UPDATE point SET vector_sum = ?, vector = ? WHERE key = ?');
+  const remove = shard.prepare('DELETE FROM point WHERE key = ?');
+  const row = shard.prepareRows('SELECT id, sum, payload FROM point WHERE key = ?');
+  const vector = shard.prepareRows('SELECT vector_sum, vector FROM point WHERE key = ?');
+  const vectors = shard.prepareRows('SELECT key, vector_sum, vector FROM point WHERE key BETWEEN ? AND ?');
+  const rows = shard.prepareRows('SELECT key, id, sum, payload FROM point WHERE key BETWEEN ? AND ?');
+  const ids = shard.prepareRows('SELECT key, id FROM point INDEXED BY point_id WHERE cid = ? ORDER BY id');
+  const fromFirst = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? ORDER BY id LIMIT ?');
+  const fromId = shard.prepareRows('SELECT key, id FROM point WHERE cid = ? AND id >= ? ORDER BY id LIMIT ?');
+  const countByKey = shard.prepareRows('SELECT count(*) FROM point NOT INDEXED WHERE key BETWEEN ? AND ?');
+  const countById = shard.prepareRows('SELECT count(*) FROM point INDEXED BY point_id WHERE cid = ?');
+  const last = shard.prepareRows('SELECT max(key) FROM point WHERE key BETWEEN ? AND ?');
+  const keys = shard.prepareRows('SELECT key FROM point NOT INDEXED WHERE key BETWEEN ? AND ?');
+  const purge = shard.prepare(
+    'DELETE FROM point WHERE key IN (SELECT key FROM point WHERE key BETWEEN ? AND ? LIMIT ?)',
+  );
+  const array = (found: unknown) => found as unknown[] | undefined;
+
+  return {
+    slotOfId(cid, id) {
+      const found = array(key.get(cid, encodeId(id)));
+      return found === undefined ? null : slotOf(found[0] as number);
+    },
+    insert(cid, slot, id, payload, values) {
+      const sum = payloadSum(slot, id, payload);
+      insert.run(rowKey(cid, slot), cid, encodeId(id), sum, vectorSum(slot, values), payload, bytesOf(values));
+    },
+    replace(cid, slot, id, payload, values) {
+      const sum = payloadSum(slot, id, payload);
+      replace.run(sum, vectorSum(slot, values), payload, bytesOf(values), rowKey(cid, slot));
+    },
+    setPayload(cid, slot, id, payload) {
+      setPayload.run(payloadSum(slot, id, payload), payload, rowKey(cid, slot));
+    },
+    setVector(cid, slot, values) {
+      setVector.run(vectorSum(slot, values), bytesOf(values), rowKey(cid, slot));
+    },
+    remove(cid, slot) {
+      remove.run(rowKey(cid, slot));
+    },
+    row(cid, slot) {
+      const found = array(row.get(rowKey(cid, slot)));
+      if (found === undefined) throw new DamagedRows('a row is missing');
+      const id = decodeId(found[0]);
+      return { id, payload: readPayload(slot, id, found[2], found[1]) };
+    },
+    vector(cid, slot, size) {
+      const found = array(vector.get(rowKey(cid, slot)));
+      if (found === undefined) throw new DamagedRows('a row is missing');
+      return readVector(slot, size, found[1], found[0]);
+    },
+    eachVector(cid, size, visit) {
+      for (const found of vectors.iterate(...keyRange(cid))) {
+        const [at, sum, bytes] = array(found)!;
+        const slot = slotOf(at as number);
+        visit(slot, readVector(slot, size, bytes, sum));
+      }
+    },
+    eachRow(cid, visit) {
+      for (const found of rows.iterate(...keyRange(cid))) {
+        const [at, stored, sum, payload] = array(found)!;
+        const slot = slotOf(at as number);
+        const id = decodeId(stored);
+        visit(slot, id, readPayload(slot, id, payload, sum));
+      }
+    },
+    eachId(cid, visit) {
+      for (const found of ids.iterate(cid)) {
+        const [at, stored] = array(found)!;
+        visit(slotOf(at as number), decodeId(stored));
+      }
+    },
+    byId(cid, from, limit) {
+      const found = from === null ? fromFirst.all(cid, limit) : fromId.all(cid, encodeId(from), limit);
+      return found.map((one) => {
+        const [at, stored] = array(one)!;
+        return { slot: slotOf(at as number), id: decodeId(stored) };
+      });
+    },
+    count(cid) {
+      const [byKey] = array(countByKey.get(...keyRange(cid)))! as [number];
+      const [byId] = array(countById.get(cid))! as [number];
+      if (byKey !== byId) throw new DamagedRows('points and their ids');
+      return byKey;
+    },
+    lastSlot(cid) {
+      const found = array(last.get(...keyRange(cid)))?.[0];
+      return typeof found === 'number' ? slotOf(found) : -1;
+    },
+    *slots(cid) {
+      for (const found of keys.iterate(...keyRange(cid))) yield slotOf(array(found)![0] as number);
+    },
+    purge: (cid, limit) => Number(purge.run(...keyRange(cid), limit).changes),
+  };
+}

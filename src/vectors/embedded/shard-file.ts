@@ -1,0 +1,136 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { overloaded } from './storage-trouble.ts';
+
+/** Shards that vector data is dealt over, for ever: a file knows its number and this count, and fits no other. */
+export const shardCount = 8;
+
+/** Longest that another process, such as a backup, may hold a write up. */
+const busyTimeoutMs = 250;
+/** Rows of 1,024 components fill two pages each to 88 %; larger pages cost single writes more. */
+const pageBytes = 4_096;
+/** Kept in memory of each open shard. */
+const cacheKb = 4_096;
+/** Of the write-ahead log, before its pages are moved into the file. */
+export const checkpointBytes = 16 * 1024 * 1024;
+/** What the log may keep on the disk once it is empty. */
+const journalLimitBytes = 64 * 1024 * 1024;
+/** While somebody's long read keeps the log from being emptied it grows to this; then writes are refused. */
+export const walBytesMax = 512 * 1024 * 1024;
+
+const schemaVersion = 1;
+
+const schema = `
+  CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL, probe INTEGER NOT NULL);
+  CREATE TABLE collection (
+    cid INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, name TEXT NOT NULL, account TEXT NOT NULL,
+    size INTEGER NOT NULL, distance TEXT NOT NULL, model TEXT, points INTEGER NOT NULL, seq INTEGER NOT NULL,
+    sum INTEGER NOT NULL, UNIQUE (tenant, name)
+  );
+  CREATE TABLE alias (tenant TEXT NOT NULL, alias TEXT NOT NULL, cid INTEGER NOT NULL, PRIMARY KEY (tenant, alias)) WITHOUT ROWID;
+  CREATE INDEX alias_of ON alias (cid);
+  CREATE TABLE payload_index (cid INTEGER NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (cid, key)) WITHOUT ROWID;
+  CREATE TABLE point (
+    key INTEGER PRIMARY KEY, cid INTEGER NOT NULL, id NUMERIC NOT NULL, sum INTEGER NOT NULL,
+    vector_sum INTEGER NOT NULL, payload TEXT, vector BLOB NOT NULL
+  );
+  CREATE UNIQUE INDEX point_id ON point (cid, id);
+  CREATE TABLE doomed (cid INTEGER PRIMARY KEY);
+`;
+
+/** One data file: the durable truth of a shard, used by one thread. */
+export interface ShardFile {
+  readonly number: number;
+  readonly file: string;
+  prepare(sql: string): StatementSync;
+  /** The same, rows read as arrays: half the cost of objects. */
+  prepareRows(sql: string): StatementSync;
+  exec(sql: string): void;
+  /** A transaction is open; the database ends it by itself when the disk is full. */
+  inTransaction(): boolean;
+  /** After a commit: moves the log into the file once it is long. Never throws. */
+  checkpoint(): void;
+  /** Why the log is at its bound and no write may be taken; null mostly. */
+  logFull(): string | null;
+  /** Bytes of the write-ahead log that are not in the file yet, as of the last checkpoint and the commits since. */
+  logBytes(): number;
+  close(): void;
+}
+
+/** Opens or creates a shard's file. Throws what SQLite throws, and a plain Error for a file that is another's. */
+export function openShardFile(file: string, number: number): ShardFile {
+  if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: 2_000 });
+  try {
+    // No memory map: of a file that was cut, or on a disk that fails, reading it would end the process.
+    database.exec(
+      `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0;
+       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${journalLimitBytes};
+       PRAGMA cache_size = -${cacheKb}; PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cell_size_check = ON`,
+    );
+    bringUpToDate(database, number);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  let written = 0;
+  const changes = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const move = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
+  const logged = () => frames(changes.get());
+  written = logged();
+
+  return {
+    number,
+    file,
+    prepare: (sql) => database.prepare(sql),
+    prepareRows(sql) {
+      const statement = database.prepare(sql);
+      statement.setReturnArrays(true);
+      return statement;
+    },
+    exec: (sql) => database.exec(sql),
+    inTransaction: () => database.isTransaction,
+    checkpoint() {
+      try {
+        written = logged();
+        if (written < checkpointBytes) return;
+        written = frames(move.get());
+      } catch {
+        // A full disk: the log keeps what it has, and the next commit tries again.
+      }
+    },
+    logBytes: () => written,
+    logFull() {
+      if (written < walBytesMax) return null;
+      this.checkpoint();
+      return written < walBytesMax
+        ? null
+        : `the write-ahead log has ${walBytesMax} bytes and a reader, such as a backup, keeps it from being emptied`;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** `wal_checkpoint` gives frames in the log and frames moved into the file. */
+function frames(row: Record<string, unknown> | undefined): number {
+  const log = Number(row?.log ?? 0);
+  const moved = Number(row?.checkpointed ?? 0);
+  return Math.max(0, log - moved) * pageBytes;
+}
+
+function bringUpToDate(database: DatabaseSync, number: number): void {
+  const version = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+  if (version > schemaVersion) throw overloaded('The vector data was written by a newer Culvert; start that one.');
+  if (version === 0) {
+    database.exec('BEGIN IMMEDIATE');
+    database.exec(schema);
+    database.prepare('INSERT INTO shard VALUES (?, ?, 0)').run(number, shardCount);
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
+    return;
+  }
+  const row = database.prepare('SELECT number, count FROM shard').get();
+  if (row?.number === number && row.count === shardCount) return;
+  throw overloaded(
+    `shard-${number}.db says it is shard ${row?.number} of ${row?.count}, not ${number} of ${shardCount}; put the files back as they were.`,
+  );
+}

@@ -1,0 +1,290 @@
+import type { Random } from '../../kernel/random.ts';
+import type { CollectionInfo, CollectionSpec, PayloadType } from '../collection.ts';
+import type { Filter } from '../filter/filter.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import type { PointId, ScoredPoint, StoredPoint, Want } from '../point.ts';
+import type {
+  AliasChange,
+  FacetHit,
+  FacetQuery,
+  GroupQuery,
+  Owner,
+  Page,
+  PointGroup,
+  PointQuery,
+  ScrollQuery,
+  TenantSummary,
+  WriteOperation,
+} from '../store.ts';
+import { changeAliases } from './change-aliases.ts';
+import { type CollectionRow, openCollectionTable } from './collection-table.ts';
+import { createDamage, type Damage } from './damage.ts';
+import { createGroupCommit, type Job } from './group-commit.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import { createOpenCollections, type OpenCollection } from './open-collection.ts';
+import { cidMax } from './point-row.ts';
+import { openPointTable } from './point-table.ts';
+import { conflict, noSuchCollection } from './refusals.ts';
+import { readScroll } from './scroll-points.ts';
+import { searchGroups, searchPoints } from './search-points.ts';
+import type { ShardFile } from './shard-file.ts';
+import { overloaded } from './storage-trouble.ts';
+import { pointReader } from './stored-points.ts';
+import { pointsOf, writePoints } from './write-points.ts';
+
+/** Rows of dropped collections removed at a time, while nothing else waits. */
+const purgedRows = 512;
+
+export interface ShardOptions {
+  file: ShardFile;
+  budget: MemoryBudget;
+  random: Random;
+  tell(message: string): void;
+}
+
+/** The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read in the caller's turn. */
+export type Shard = ReturnType<typeof openShard>;
+
+export function openShard({ file, budget, random, tell }: ShardOptions) {
+  const collections = openCollectionTable(file);
+  const points = openPointTable(file);
+  const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
+  const damage: Damage = createDamage(tell);
+  const group = createGroupCommit(file, purgeSome);
+  let closing = false;
+
+  function rowOf(tenant: string, name: string): CollectionRow {
+    const row = damage.guardTable(() => collections.find(tenant, name));
+    if (row === null) throw noSuchCollection(name);
+    return row;
+  }
+
+  function reading<T>(tenant: string, name: string, read: (open: OpenCollection) => T): T {
+    const row = rowOf(tenant, name);
+    return damage.guard(row, () => read(opened.open(row)));
+  }
+
+  /** A change of tables alone, points aside. */
+  function change<T>(run: () => T, done: () => void = () => {}): Promise<T> {
+    return group.add({ points: 1, run: () => damage.guardTable(run), committed: done, undone() {} });
+  }
+
+  function writeJob(tenant: string, name: string, operations: readonly WriteOperation[]): Job<number> {
+    let open: OpenCollection | null = null;
+    let slotMark = 0;
+    let memoryMark = 0;
+    return {
+      points: pointsOf(operations),
+      run() {
+        const row = rowOf(tenant, name);
+        return damage.guard(row, () => {
+          open = opened.open(row);
+          open.pins++;
+          slotMark = open.slots.mark();
+          memoryMark = open.memory.mark();
+          writePoints(points, open, operations);
+          collections.setCounts(row, row.points, row.seq);
+          return row.seq;
+        });
+      },
+      committed() {
+        if (open === null) return;
+        open.pins--;
+        open.slots.keep();
+        open.memory.settle();
+      },
+      undone() {
+        if (open === null) return;
+        open.pins--;
+        open.slots.undo(slotMark);
+        open.memory.undo(memoryMark);
+      },
+    };
+  }
+
+  /** Points of dropped collections go in small steps, so that a drop costs nothing and holds nobody up. */
+  function purgeSome(): void {
+    if (closing || !group.idle()) return;
+    let cid: number | undefined;
+    try {
+      cid = collections.doomed().find((one) => !damage.has(one));
+    } catch {
+      return;
+    }
+    if (cid === undefined) return;
+    const doomed = cid;
+    change(() => {
+      if (points.purge(doomed, purgedRows) === 0) collections.forget(doomed);
+    }).catch(() => damage.note(doomed));
+  }
+
+  return {
+    number: file.number,
+
+    create(owner: Owner, spec: CollectionSpec): Promise<void> {
+      let cid = -1;
+      return group.add<void>({
+        points: 1,
+        run: () =>
+          damage.guardTable(() => {
+            const taken = collections.find(owner.tenant, spec.name);
+            if (taken !== null) throw conflict(`Collection '${spec.name}' already exists.`);
+            collections.create(owner, spec);
+            cid = collections.find(owner.tenant, spec.name)!.cid;
+            if (cid > cidMax) throw overloaded('This shard of the vector data can hold no further collections.');
+          }),
+        committed() {},
+        // Its number may be given again.
+        undone: () => opened.close(cid),
+      });
+    },
+
+    /** The account that had it; null when there was none. */
+    drop(tenant: string, name: string): Promise<string | null> {
+      let cid = -1;
+      return change(
+        () => {
+          const row = collections.find(tenant, name);
+          // By its own name alone: an alias must not take what it stands for with it.
+          if (row?.spec.name !== name) return null;
+          cid = row.cid;
+          collections.drop(cid);
+          return row.account;
+        },
+        () => opened.close(cid),
+      );
+    },
+
+    list: (tenant: string): CollectionSpec[] =>
+      damage.guardTable(() => collections.list(tenant).map((row) => row.spec)),
+
+    find: (tenant: string, name: string): CollectionSpec | null =>
+      damage.guardTable(() => collections.find(tenant, name)?.spec ?? null),
+
+    inspect: (tenant: string, name: string): CollectionInfo =>
+      reading(tenant, name, ({ row, cid, memory }) => ({
+        ...row.spec,
+        points: row.points,
+        indexed: memory.indexed,
+        payloadSchema: Object.fromEntries(
+          collections
+            .payloadIndexes(cid)
+            .map(({ key, type }) => [key, { type, points: memory.columns().count(hasKey(key)) }]),
+        ),
+      })),
+
+    write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
+      group.add(writeJob(tenant, name, operations)),
+
+    retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
+      reading(tenant, name, (open) => {
+        const read = pointReader(points, open, want);
+        const slots = ids.map((id) => points.slotOfId(open.cid, id)).filter((slot) => slot !== null);
+        return slots.map(read);
+      }),
+
+    query: (tenant: string, name: string, queries: readonly PointQuery[]): ScoredPoint[][] =>
+      reading(tenant, name, (open) => queries.map((query) => searchPoints(points, open, query, random))),
+
+    queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
+      reading(tenant, name, (open) => searchGroups(points, open, query, random)),
+
+    scroll: (tenant: string, name: string, query: ScrollQuery): Page =>
+      reading(tenant, name, (open) => readScroll(points, open, query)),
+
+    count: (tenant: string, name: string, filter: Filter | null): number =>
+      reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.columns().count(filter))),
+
+    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): readonly FacetHit[] =>
+      reading(tenant, name, ({ memory }) => {
+        const slots = filter === null ? null : memory.select(filter);
+        return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
+      }),
+
+    indexPayload: (tenant: string, name: string, key: string, type: PayloadType | null): Promise<number> =>
+      change(() => {
+        const row = rowOf(tenant, name);
+        collections.setPayloadIndex(row.cid, key, type);
+        collections.setCounts(row, row.points, row.seq + 1);
+        return row.seq + 1;
+      }),
+
+    aliases: (tenant: string, name: string | null) =>
+      damage.guardTable(() => collections.aliases(tenant, name === null ? null : rowOf(tenant, name).cid)),
+
+    changeAliases: (tenant: string, changes: readonly AliasChange[]): Promise<void> =>
+      change(() => changeAliases(collections, tenant, changes)),
+
+    tenants: (): TenantSummary[] => damage.guardTable(() => collections.tenants()),
+
+    /** Within this shard alone. `from`: the accounts that had them. */
+    adopt(from: string, to: Owner): Promise<{ collections: number; from: TenantSummary[] }> {
+      return change(() => {
+        const rows = collections.list(from);
+        const before = collections.tenants().filter(({ tenant }) => tenant === from);
+        refuseNamesake(rows, collections.list(to.tenant));
+        for (const row of rows) collections.setOwner(row, to);
+        collections.moveAliases(from, to.tenant);
+        return { collections: rows.length, from: before };
+      });
+    },
+
+    /** The accounts that had them, one for each collection. */
+    purge(tenant: string): Promise<string[]> {
+      let rows: CollectionRow[] = [];
+      return change(
+        () => {
+          rows = collections.list(tenant);
+          for (const { cid } of rows) collections.drop(cid);
+          return rows.map(({ account }) => account);
+        },
+        () => {
+          for (const { cid } of rows) opened.close(cid);
+        },
+      );
+    },
+
+    /** Why nothing can be written now; null when it can, which is tried when the last time it could not. */
+    async trouble(): Promise<string | null> {
+      if (group.trouble() === null) return null;
+      try {
+        await change(() => file.exec('UPDATE shard SET probe = probe + 1'));
+      } catch {}
+      return group.trouble();
+    },
+
+    commits: group.commits,
+
+    /** What waits is committed first. */
+    close(): void {
+      closing = true;
+      group.flush();
+      opened.closeAll();
+      file.close();
+    },
+
+    start(): void {
+      setImmediate(purgeSome);
+    },
+  };
+}
+
+function hasKey(key: string): Filter {
+  return {
+    must: [],
+    should: [],
+    mustNot: [{ kind: 'is-empty', key: readKeyPath(key, 'field_name') }],
+    minShould: null,
+  };
+}
+
+/** Everything or nothing goes over: a name that both have refuses the whole. */
+export function refuseNamesake(
+  from: readonly { spec: CollectionSpec }[],
+  to: readonly { spec: CollectionSpec }[],
+): void {
+  const names = new Set(to.map(({ spec }) => spec.name));
+  const namesake = from.find(({ spec }) => names.has(spec.name));
+  if (namesake === undefined) return;
+  throw conflict(`Both tenants have a collection '${namesake.spec.name}': rename or delete one; nothing was moved.`);
+}

@@ -1,0 +1,51 @@
+/**
+ * Numbers of a collection's rows, dense from 0, freed ones used again. What a call took and gave is put back by `undo`
+ * when it is rolled back; `mark` opens a call or a group of them, `keep` forgets how to undo.
+ */
+export interface Slots {
+  take(): number;
+  give(slot: number): void;
+  mark(): number;
+  undo(mark: number): void;
+  keep(): void;
+}
+
+type Step = 'next' | 'reused' | 'given';
+
+/** `used`: ascending slots there are, given only where there are gaps; else they are 0 to `next` − 1. */
+export function createSlots(next: number, used: Iterable<number> | null): Slots {
+  const free: number[] = [];
+  if (used !== null) {
+    let expected = 0;
+    for (const slot of used) {
+      while (expected < slot) free.push(expected++);
+      expected = slot + 1;
+    }
+    free.reverse();
+  }
+  const steps: { step: Step; slot: number }[] = [];
+  return {
+    take() {
+      const reused = free.pop();
+      const slot = reused ?? next++;
+      steps.push({ step: reused === undefined ? 'next' : 'reused', slot });
+      return slot;
+    },
+    give(slot) {
+      free.push(slot);
+      steps.push({ step: 'given', slot });
+    },
+    mark: () => steps.length,
+    undo(mark) {
+      while (steps.length > mark) {
+        const { step, slot } = steps.pop()!;
+        if (step === 'next') next--;
+        else if (step === 'reused') free.push(slot);
+        else free.pop();
+      }
+    },
+    keep() {
+      steps.length = 0;
+    },
+  };
+}
