@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { FailureError } from '../../kernel/failure.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
+import { noCollection } from '../refusals.ts';
 import type { VectorStore } from '../store.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
 import { runRequest } from './run-request.ts';
@@ -44,5 +44,5 @@ async function specOf(store: VectorStore, tenant: string, call: OpenedCall): Pro
   if (collection === null || needNoCollection.has(verb)) return null;
   const spec = await store.find(tenant, collection);
   if (spec !== null) return spec;
-  throw new FailureError({ kind: 'not-found', message: `Collection '${collection}' does not exist.` });
+  throw noCollection(collection);
 }

@@ -1,4 +1,4 @@
-import { FailureError } from '../../kernel/failure.ts';
+import { noPoint } from '../refusals.ts';
 import type { Owner, VectorStore } from '../store.ts';
 import { shownInfo, shownSpec } from './shown-collection.ts';
 import { shownPoint, shownScored } from './shown-point.ts';
@@ -44,8 +44,7 @@ export async function runRequest(store: VectorStore, owner: Owner, request: Vect
     case 'get': {
       const [point] = await store.retrieve(tenant, request.collection, [request.id], request.want);
       if (point !== undefined) return shownPoint(point);
-      const message = `Point ${request.id} does not exist in collection '${request.collection}'.`;
-      throw new FailureError({ kind: 'not-found', message });
+      throw noPoint(request.id);
     }
     case 'retrieve':
       return (await store.retrieve(tenant, request.collection, request.ids, request.want)).map(shownPoint);
