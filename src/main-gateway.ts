@@ -18,6 +18,7 @@ import { responsesRoutes } from './http/routes/responses.ts';
 import { statusRoutes } from './http/routes/status.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { createGatewayServer } from './http/server.ts';
+import { builtInEngines } from './inference/engines/built-in-engines.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
@@ -160,7 +161,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
-    engines: new Map(),
+    engines: builtInEngines,
     snapshot,
     finished(event) {
       metrics.finished(event);

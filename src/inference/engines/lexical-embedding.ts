@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EmbeddingEngine } from './embedding-engine.ts';
 import { addFeatures } from './lexical-features.ts';
-import { createFeatureSum } from './lexical-sum.ts';
+import { createFeatureSum, type FeatureSum } from './lexical-sum.ts';
 
 export const lexicalModel = 'culvert-lexical-1024';
 export const lexicalDimensions = 1_024;
@@ -18,12 +18,14 @@ const sliceChars = 32_768;
  * vector on every machine and in every version of Culvert: what would change a vector is a model of another name.
  */
 export function createLexicalEmbedding(): EmbeddingEngine {
-  const sum = createFeatureSum(lexicalDimensions);
+  // Five megabytes, for whoever uses it.
+  let sum: FeatureSum | null = null;
 
   return {
     model: lexicalModel,
     dimensions: lexicalDimensions,
     async embed(texts) {
+      sum ??= createFeatureSum(lexicalDimensions);
       const rows = new Float32Array(texts.length * lexicalDimensions);
       let chars = 0;
       for (const [at, text] of texts.entries()) {

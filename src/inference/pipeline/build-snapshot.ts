@@ -2,13 +2,13 @@ import { isLoopback } from '../../config/loopback-host.ts';
 import { type Config, configSchema } from '../../config/schema.ts';
 import { createPlanBook, planAllows } from '../../metering/create-plan-book.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
+import { builtInEngines } from '../engines/built-in-engines.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';
 import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
-import { engineModels } from './engine-target.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { Snapshot } from './services.ts';
@@ -56,7 +56,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     providers: connected,
     known: known.of(connected),
     unheard: known.unheard(connected),
-    engines: engineModels,
+    engines: builtInEngines,
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });

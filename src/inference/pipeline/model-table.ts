@@ -4,7 +4,7 @@ import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
-import { engineProvider } from '../engines/embedding-engine.ts';
+import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
 import { aliasTable } from '../providers/alias-table.ts';
 import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
@@ -12,7 +12,7 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { contractDimensions, contractEmbeddings, embeddingSource, ofContractSize } from './contract-embeddings.ts';
-import { type EngineModel, engineTarget } from './engine-target.ts';
+import { engineTarget } from './embed-engine.ts';
 import { targetOf } from './target-of.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -67,7 +67,7 @@ export interface ModelTableParts {
   /** Providers whose list nobody has heard yet. */
   unheard: readonly string[];
   /** Models of this process: always aliases. */
-  engines: readonly EngineModel[];
+  engines: ReadonlyMap<string, Pick<EmbeddingEngine, 'model' | 'dimensions'>>;
   /** Whether the plan, as it stands now, may use this alias. */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -111,9 +111,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   addContractEmbeddings();
 
   function addEngines(): void {
-    for (const { model, dimensions } of parts.engines) {
+    for (const engine of parts.engines.values()) {
+      const { model, dimensions } = engine;
       if (aliases.has(model)) continue;
-      const target = engineTarget({ model });
+      const target = engineTarget(engine);
       aliases.set(model, {
         id: model,
         type: 'embedding',
@@ -190,8 +191,9 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   function targetsOf(model: ModelConfig, star: string | null): Target[] {
     return model.targets.flatMap((target) => {
       if (target.provider === engineProvider) {
+        const engine = parts.engines.get(target.model);
         const { priority, weight } = target;
-        return isEngineModel(target.model) ? [engineTarget({ model: target.model, priority, weight })] : [];
+        return engine === undefined ? [] : [{ ...engineTarget(engine), priority, weight }];
       }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];
@@ -234,10 +236,6 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       candidates: [{ target, rank: 0 }],
       totalMs: target.timeouts.totalMs,
     };
-  }
-
-  function isEngineModel(model: string): boolean {
-    return parts.engines.some((engine) => engine.model === model);
   }
 
   function knownMatches(pattern: string, model: ModelConfig): string[] {
