@@ -8,7 +8,7 @@ import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { BodyKind, ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type EmbeddingRun, embedAt } from './embed-attempt.ts';
-import { GatheredVectors } from './embedding-batches.ts';
+import { GatheredVectors, type Precision } from './embedding-batches.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
@@ -39,7 +39,7 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
   const { encoding, answerForm } = facts.embedding!;
-  const job = embeddingJob(services, snapshot, call, body, way, reserved, async (vectors, headers) => {
+  const job = embeddingJob(services, snapshot, call, body, way, reserved, 'double', async (vectors, headers) => {
     const answer = { ...vectors, model: way.alias.id, encoding };
     call.caller.answer(200, headers, await services.embeddingCodec.encode(answer, answerForm));
   });
@@ -107,12 +107,14 @@ const served = new WeakMap<Target, Target>();
 /** Every input's vector. */
 export interface EmbeddedInputs {
   /** Row after row, in the order of the inputs. */
-  rows: Float64Array<ArrayBuffer>;
+  rows: Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
   size: number;
   inputTokens: number;
 }
 
-/** `deliver` gets the vectors of all inputs, and the headers of the answer. */
+/**
+ * What a reserved request runs on. `deliver` gets the vectors of all inputs, and the headers of the answer.
+ */
 export function embeddingJob(
   services: Services,
   snapshot: Snapshot,
@@ -120,11 +122,16 @@ export function embeddingJob(
   body: ConversationBody,
   { alias, candidates }: EmbeddingWay,
   reserved: Reservation,
+  precision: Precision,
   deliver: (vectors: EmbeddedInputs, headers: readonly string[]) => Promise<void> | void,
 ): Job {
   const { facts } = body;
   const { needs, embedding } = facts;
-  const gathered = new GatheredVectors(embedding!.tokensEach.length, needs.embedding!.dimensions ?? alias.dimensions);
+  const gathered = new GatheredVectors(
+    embedding!.tokensEach.length,
+    needs.embedding!.dimensions ?? alias.dimensions,
+    precision,
+  );
   const run: EmbeddingRun = {
     body,
     gathered,

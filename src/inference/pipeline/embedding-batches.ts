@@ -3,8 +3,13 @@ import { malformed } from '../dialects/embeddings/read-rows.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { EmbeddingTarget } from '../routing/target.ts';
 
-/** Numbers of one answer: 2,048 vectors of 8,192. At 8 bytes each this is the most memory that it takes. */
-const numbersMax = 2_048 * 8_192;
+/** Tokens of one call where no bound is known: some 1 MB of text, which is written out without holding up the loop. */
+const callTokensMax = 250_000;
+/** What the vectors of one request may take: 2,048 of 8,192 numbers where they go out as they came. */
+const bytesMax = 128 * 1024 * 1024;
+
+/** `double`: as upstreams wrote them, to be written again; `single`: as vectors are kept. */
+export type Precision = 'double' | 'single';
 
 /** Places of inputs, in order, in as many calls as the target needs. */
 export function batchesOf(
@@ -12,7 +17,7 @@ export function batchesOf(
   tokensEach: readonly number[],
   { batch, batchTokens }: Pick<EmbeddingTarget, 'batch' | 'batchTokens'>,
 ): number[][] {
-  const tokensMax = batchTokens ?? Number.POSITIVE_INFINITY;
+  const tokensMax = batchTokens ?? callTokensMax;
   const batches: number[][] = [];
   let current: number[] = [];
   let tokens = 0;
@@ -33,13 +38,15 @@ export function batchesOf(
 /** One request's vectors as they come in, in whatever order and from whichever target; all of one length. */
 export class GatheredVectors {
   /** Null until the first vectors are there. */
-  rows: Float64Array<ArrayBuffer> | null = null;
+  rows: Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer> | null = null;
   inputTokens = 0;
   #size: number | null;
+  readonly #precision: Precision;
   readonly #answered: boolean[];
 
   /** `size`: as it was asked for or declared; null takes what comes first. */
-  constructor(count: number, size: number | null) {
+  constructor(count: number, size: number | null, precision: Precision) {
+    this.#precision = precision;
     this.#answered = new Array<boolean>(count).fill(false);
     this.#size = size;
   }
@@ -58,10 +65,13 @@ export class GatheredVectors {
     this.#size ??= size;
     if (size !== this.#size) return malformed(`answered vectors of ${size} dimensions where ${this.#size} were due`);
     const count = this.#answered.length;
-    if (count * size > numbersMax) return malformed('answered longer vectors than an answer can hold');
-    if (places.length === count) this.rows = rows;
+    const numbers = count * size;
+    if (numbers * (this.#precision === 'double' ? 8 : 4) > bytesMax) {
+      return malformed('answered longer vectors than an answer can hold');
+    }
+    if (places.length === count && this.#precision === 'double') this.rows = rows;
     else {
-      this.rows ??= new Float64Array(count * size);
+      this.rows ??= this.#precision === 'double' ? new Float64Array(numbers) : new Float32Array(numbers);
       places.forEach((place, i) => {
         this.rows!.set(rows.subarray(i * size, (i + 1) * size), place * size);
       });

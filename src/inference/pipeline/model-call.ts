@@ -124,8 +124,19 @@ export function jobOf(
   };
 }
 
+/** What settlement reads of a job. */
+export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
+  caller: Pick<Caller, 'gone' | 'committed'>;
+};
+
 /** Exactly once for every reservation, whatever way the request ended. */
-export function settleCall(services: Services, call: ModelCall, claim: Claim, reserved: Reservation, job: Job): void {
+export function settleCall(
+  services: Services,
+  call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
+  claim: Claim,
+  reserved: Reservation,
+  job: EndedJob,
+): void {
   const { progress, caller } = job;
   const aborted = caller.gone && progress.delivered !== 'whole';
   const target = progress.answeredBy?.target ?? null;

@@ -21,7 +21,7 @@ export interface EmbeddingOrder {
   inputs: EmbeddingInputs;
   /** To be told to the upstream; null = nothing is said. */
   dimensions: number | null;
-  request: Pick<EmbeddingRequest, 'inputType' | 'encoding' | 'user' | 'extra'>;
+  request: Pick<EmbeddingRequest, 'inputType' | 'purpose' | 'encoding' | 'user' | 'extra'>;
   facts: EncodingFacts;
 }
 
@@ -78,7 +78,7 @@ export type EncodingFacts = Omit<EmbeddingFacts, 'path' | 'pathOf'>;
 export interface InputTypeFacts {
   field: string;
   words: Readonly<Partial<Record<InputType, string>>>;
-  /** Models that embed queries otherwise than documents: they are told `query` when the caller leaves it open. */
+  /** Models that embed queries otherwise than documents: they are told one of both when the caller leaves it open. */
   asymmetric: 'all' | RegExp;
 }
 
@@ -87,7 +87,7 @@ export function inputTypeFor({ model, request, facts }: EmbeddingOrder): string 
   const known = facts.inputType;
   if (known === undefined) return null;
   const asymmetric = known.asymmetric === 'all' || known.asymmetric.test(model);
-  const asked = request.inputType ?? (asymmetric ? 'query' : null);
+  const asked = request.inputType ?? (asymmetric ? request.purpose : null);
   return asked === null ? null : (known.words[asked as InputType] ?? asked);
 }
 

@@ -38,6 +38,7 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
       dimensions: (body.dimensions as number | null | undefined) ?? null,
       inputType: typeof body.input_type === 'string' ? inputTypeOf(body.input_type) : null,
       encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
+      purpose: 'query',
       answerForm: 'openai',
       user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
       extra: Object.fromEntries(

@@ -1,12 +1,14 @@
 import type { AnswerForm, VectorEncoding } from '../../neutral/embedding.ts';
 
+type Rows = Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+
 /** One request's vectors, as its answer tells them. */
 export interface EmbeddingAnswer {
   /** The alias. */
   model: string;
   encoding: VectorEncoding;
   /** Row after row. */
-  rows: Float64Array<ArrayBuffer>;
+  rows: Rows;
   size: number;
   inputTokens: number;
 }
@@ -33,12 +35,12 @@ const writers: Readonly<Record<AnswerForm, (answer: EmbeddingAnswer) => string>>
   },
 };
 
-function rowsOf(rows: Float64Array, size: number): Float64Array[] {
+function rowsOf(rows: Rows, size: number): Rows[] {
   return Array.from({ length: rows.length / size }, (_, i) => rows.subarray(i * size, (i + 1) * size));
 }
 
 /** Little-endian, whatever the machine's own order is. */
-function float32Base64(row: Float64Array): string {
+function float32Base64(row: Rows): string {
   const bytes = Buffer.allocUnsafe(row.length * 4);
   for (let i = 0; i < row.length; i++) bytes.writeFloatLE(row[i]!, i * 4);
   return bytes.toString('base64');
