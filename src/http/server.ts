@@ -175,7 +175,6 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   }
 
   function unrouted(method: string, path: string): Failure {
-    if (!isDecodable(path)) return invalid(null, 'The path has a % that begins no encoded character; write it as %25.');
     const allowed = methodsTried.filter((other) => find(other, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
     const known = parts.routes
@@ -237,15 +236,6 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       if (running > 0) await idleWithin(settleMaxMs);
     },
   };
-}
-
-function isDecodable(path: string): boolean {
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Node keeps the response of the request that it reads for on the socket; it asks the same before it answers itself. */
