@@ -13,7 +13,7 @@ export function kernelBytesSource(wabt) {
     const module = wabt.parseWat(`${part}.wat`, wat, { simd: true });
     const { buffer } = module.toBinary({ write_debug_names: false });
     module.destroy();
-    return `  // ${buffer.length} bytes\n  ${part}:\n    '${Buffer.from(buffer).toString('base64')}',\n`;
+    return `  // ${buffer.length} bytes\n  ${part}: '${Buffer.from(buffer).toString('base64')}',\n`;
   });
   return `// Written by scripts/build-kernels.mjs from the .wat files beside it.\nexport const kernelBytes = {\n${lines.join('')}};\n`;
 }

@@ -2,6 +2,7 @@ import type { Arena } from './arena.ts';
 import { createArenaRows } from './arena-rows.ts';
 import { dot } from './exact-score.ts';
 import { createSlotMap } from './slot-map.ts';
+import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
 
 /**
@@ -11,7 +12,7 @@ import type { IndexOptions } from './vector-index.ts';
 export interface CodeRows {
   readonly count: number;
   readonly bytes: number;
-  /** Components, padded with zeros to a multiple of 16. */
+  /** Components, padded with zeros to a multiple of 32. */
   readonly width: number;
   /** The row that the vector stands in now. Throws ArenaFull, nothing done. */
   put(slot: number, vector: Float32Array): number;
@@ -29,7 +30,9 @@ export interface CodeRows {
   readonly queryCodes: number;
   /** Products of the query with these rows, or with all, for `each` and `key`. */
   multiply(rows: Uint32Array | null): void;
-  /** All rows in order with their keys: greater is nearer. */
+  /** Offers all rows that it might take, with their keys: greater is nearer. */
+  offerTo(top: TopK): void;
+  /** All rows in order. */
   each(visit: (key: number, row: number) => void): void;
   key(row: number): number;
   /** How far a row's key may be off; of the worst row when null. */
@@ -52,7 +55,7 @@ const rounding = 1e-6;
 
 /** Throws ArenaFull. */
 export function createCodeRows({ distance, size }: IndexOptions, arena: Arena): CodeRows {
-  const width = Math.ceil(size / 16) * 16;
+  const width = Math.ceil(size / 32) * 32;
   const rows = createArenaRows(arena, width + metaBytes);
   const slotMap = createSlotMap();
   const isEuclid = distance === 'Euclid';
@@ -163,6 +166,21 @@ export function createCodeRows({ distance, size }: IndexOptions, arena: Arena): 
           dotI8(query, step, rows.address(row), rows.stride, 1, width, rows.resultAddress(row));
         }
       }
+    },
+    offerTo(top) {
+      const { f32 } = arena.views;
+      let row = 0;
+      let floor = top.floor;
+      rows.blocks((address, results, count) => {
+        const result = results >>> 2;
+        for (let i = 0; i < count; i += 1, row += 1) {
+          let key = f32[result + i]!;
+          if (isEuclid) key = 2 * key - f32[(address + i * rows.stride + width + 8) >>> 2]!;
+          if (key < floor) continue;
+          top.offer(key, row);
+          floor = top.floor;
+        }
+      });
     },
     each(visit) {
       const { f32 } = arena.views;

@@ -76,9 +76,8 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
       if (rows === null) codes.each(visit);
       else for (const row of rows) visit(codes.key(row), row);
     };
-    each((key, row) => {
-      if (!(key < rough.floor)) rough.offer(key, row);
-    });
+    if (rows === null) codes.offerTo(rough);
+    else for (const row of rows) rough.offer(codes.key(row), row);
     const near = rough.drain();
     const top = createTopK(Math.min(total, k));
     const rescore = (row: number): void => {

@@ -1,4 +1,4 @@
-;; Vectors as one signed byte a component. A row: `width` codes (a multiple of 16, padded with zeros), then f32 scale (what
+;; Vectors as one signed byte a component. A row: `width` codes (a multiple of 32, padded with zeros), then f32 scale (what
 ;; one step is worth) and f32 error (how far off a product with a query of length 1 may be, see code-tier.ts).
 (module
   (import "arena" "memory" (memory 1))
@@ -24,8 +24,12 @@
           (i32x4.dot_i16x8_s (v128.load8x8_s (local.get $p)) (v128.load (local.get $q)))))
         (local.set $b (i32x4.add (local.get $b)
           (i32x4.dot_i16x8_s (v128.load8x8_s offset=8 (local.get $p)) (v128.load offset=16 (local.get $q)))))
-        (local.set $q (i32.add (local.get $q) (i32.const 32)))
-        (br_if $codes (i32.ne (local.tee $p (i32.add (local.get $p) (i32.const 16))) (local.get $end))))
+        (local.set $a (i32x4.add (local.get $a)
+          (i32x4.dot_i16x8_s (v128.load8x8_s offset=16 (local.get $p)) (v128.load offset=32 (local.get $q)))))
+        (local.set $b (i32x4.add (local.get $b)
+          (i32x4.dot_i16x8_s (v128.load8x8_s offset=24 (local.get $p)) (v128.load offset=48 (local.get $q)))))
+        (local.set $q (i32.add (local.get $q) (i32.const 64)))
+        (br_if $codes (i32.ne (local.tee $p (i32.add (local.get $p) (i32.const 32))) (local.get $end))))
       ;; The halves are added as floats: their sum may leave 32 bits.
       (f32.store (local.get $out)
         (f32.mul

@@ -12,7 +12,7 @@ export interface Kernels {
   squaresF32: FloatKernel;
   /** Sum of absolute differences. */
   absoluteF32: FloatKernel;
-  /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 16; `out`: f32 a row. */
+  /** `query`: i16 codes worth `step` each; `width`: components, a multiple of 32; `out`: f32 a row. */
   dotI8(query: number, step: number, rows: number, stride: number, count: number, width: number, out: number): void;
   /** `vector`: f32; writes `width` codes, f32 scale, f32 length of what the codes miss. */
   encodeI8(vector: number, width: number, row: number): void;
@@ -63,16 +63,16 @@ function selfCheck(assembled: typeof kernelBytes): string | null {
     // Small multiples of 1/8: sums are exact, so both must give the same bits.
     const floats = new Float32Array(each.buffer, 0, 96);
     for (let i = 0; i < floats.length; i += 1) floats[i] = (((i * 37) % 41) - 20) / 8;
-    const codes = new Int16Array(each.buffer, 1_024, 48);
+    const codes = new Int16Array(each.buffer, 1_024, 64);
     for (let i = 0; i < codes.length; i += 1) codes[i] = ((i * 53) % 401) - 200;
   }
   const steps: Record<keyof Kernels, (k: Kernels) => void> = {
     dotF32: (k) => k.dotF32(0, 0, 192, 2, 192, 4_096),
     squaresF32: (k) => k.squaresF32(0, 0, 192, 2, 192, 4_128),
     absoluteF32: (k) => k.absoluteF32(0, 0, 192, 2, 192, 4_160),
-    encodeI8: (k) => k.encodeI8(0, 48, 2_048),
-    dotI8: (k) => k.dotI8(1_024, 0.5, 2_048, 64, 1, 48, 4_192),
-    encodeBits: (k) => k.encodeBits(2_048, 48, 192, 3_072),
+    encodeI8: (k) => k.encodeI8(0, 64, 2_048),
+    dotI8: (k) => k.dotI8(1_024, 0.5, 2_048, 96, 1, 64, 4_192),
+    encodeBits: (k) => k.encodeBits(2_048, 64, 128, 3_072),
     differingBits: (k) => k.differingBits(0, 16, 3, 16, 4_224, 5_120),
   };
   for (const [name, step] of Object.entries(steps)) {
