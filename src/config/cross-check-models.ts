@@ -1,5 +1,6 @@
 import { didYouMean } from '../kernel/nearest.ts';
 import { aliasFor } from './alias-pattern.ts';
+import { ownModels, ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config, ModelConfig } from './schema.ts';
 
@@ -14,7 +15,11 @@ export function checkModels(config: Config, implicitProviders: readonly string[]
   for (const [alias, model] of Object.entries(config.models)) {
     model.targets.forEach((target, index) => {
       const path = ['models', alias, 'targets', index];
-      if (!providers.includes(target.provider)) {
+      if (target.provider === ownProvider) {
+        if (!ownModels.includes(target.model)) {
+          problems.push({ path, message: `${ownProvider} itself has no such model, only ${ownModels.join(', ')}` });
+        }
+      } else if (!providers.includes(target.provider)) {
         problems.push({ path, message: `there is no such provider${didYouMean(target.provider, providers)}` });
       }
       if (target.model.includes('*') && !alias.includes('*')) {

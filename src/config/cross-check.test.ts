@@ -19,6 +19,17 @@ test('a target names a provider of the file, or one that is there without it', (
   assert.ok(implicit.ok);
 });
 
+test('a target may name a model of the gateway itself, whose name no provider can take', () => {
+  const models = (model: string) => `models: { a: { type: embedding, targets: [culvert/${model}] } }`;
+  assert.deepEqual(errorsOf(models('culvert-lexical-1024')), []);
+  assert.deepEqual(errorsOf(models('culvert-lexical-512')), [
+    'models.a.targets[0]: culvert itself has no such model, only culvert-lexical-1024',
+  ]);
+  assert.deepEqual(errorsOf('providers: { culvert: { type: openai, api_key: x } }'), [
+    'providers.culvert: the gateway itself is called so; take another name',
+  ]);
+});
+
 test('a fallback names an alias or matches a pattern, and never leads back', () => {
   const models = (text: string) => `${providers}models:\n${text}`;
   assert.deepEqual(

@@ -1,5 +1,6 @@
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
+import { ownProvider } from './own-models.ts';
 import type { PathProblem } from './problem.ts';
 import type { Config } from './schema.ts';
 
@@ -39,6 +40,7 @@ function checkProviders({ providers }: Config): PathProblem[] {
   const problems: PathProblem[] = [];
   for (const [name, provider] of Object.entries(providers)) {
     const path = ['providers', name];
+    if (name === ownProvider) problems.push({ path, message: 'the gateway itself is called so; take another name' });
     if (provider.type === 'azure-openai' && provider.base_url === undefined) {
       problems.push({ path, message: 'azure-openai needs base_url, such as https://NAME.openai.azure.com' });
     }
