@@ -61,10 +61,6 @@ test('other keys of later parts pass with a warning that names the part', () => 
       'providers.a: is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     ],
     [
-      'providers: { a: { type: openai } }\nmodels: { m: { targets: [{ provider: a, model: x, batch: 8 }] } }',
-      'models.m.targets[0].batch: has no effect yet: it comes with part 4 (embeddings)',
-    ],
-    [
       'providers: { a: { type: openai } }\nmodels: { m: { targets: [a/x], capabilities: { streaming: false } } }',
       'models.m.capabilities.streaming: has no effect yet: it comes with a later part (chat models that cannot stream)',
     ],

@@ -42,7 +42,6 @@ export const unbuilt: readonly Unbuilt[] = [
     reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     when: saysAnotherDialect,
   },
-  warn('models.*.type', 'part 4 (embeddings)', (value) => value === 'embedding'),
   warn(
     'models.*.type',
     'part 5 (audio and images)',
@@ -52,14 +51,10 @@ export const unbuilt: readonly Unbuilt[] = [
   ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
     warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
   ),
-  warn('models.*.space', 'part 4 (embeddings)'),
   warn('models.*.voices', 'part 5 (audio)'),
-  warn('models.*.targets.*.batch', 'part 4 (embeddings)'),
-  warn('models.*.targets.*.space', 'part 4 (embeddings)'),
   warn('models.*.targets.*.price.image', 'part 5 (images)'),
   warn('models.*.targets.*.price.minute', 'part 5 (audio)'),
   warn('models.*.targets.*.price.million_chars', 'part 5 (audio)'),
-  warn('costs.embeddings', 'part 4 (embeddings)'),
   warn('costs.vectors', 'part 4 (vectors)'),
   warn('costs.speech', 'part 5 (audio)'),
   warn('costs.transcription', 'part 5 (audio)'),

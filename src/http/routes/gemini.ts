@@ -1,24 +1,41 @@
 import { gemini } from '../../inference/dialects/gemini/index.ts';
-import { withPathMembers } from '../../inference/dialects/gemini/path-members.ts';
+import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/path-members.ts';
+import { runEmbeddings } from '../../inference/pipeline/embed.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
+import { receiveModelCall } from '../receive-model-call.ts';
 import { conversationRoute } from './conversation.ts';
 
 /**
  * `POST /v1beta/models/{model}:generateContent` and `:streamGenerateContent?alt=sse`, also below `/v1`: Google's format
- * over any provider. It counts and costs as a chat completion does.
+ * over any provider. It counts and costs as a chat completion does; `:embedContent` and `:batchEmbedContents` as a
+ * request for embeddings does.
  */
 export function geminiRoutes(services: Services): Route[] {
-  return versions.map((version) =>
-    conversationRoute(services, {
+  return versions.map((version) => {
+    const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
       endpoint: 'chat',
       dialect: gemini,
       limitForm: 'openai',
       readBody: withMethodOfPath,
-    }),
-  );
+    });
+    return {
+      ...conversation,
+      async handle(exchange) {
+        const model = embeddingModelOf(exchange);
+        if (model === null) return conversation.handle(exchange);
+        const call = await receiveModelCall(services, exchange, (_, body) => withPathModel(body, model));
+        if (call !== null) await runEmbeddings(services, { ...call, endpoint: 'embeddings' }, 'gemini-embeddings');
+      },
+    };
+  });
+}
+
+/** Null when something else is asked for. */
+function embeddingModelOf(exchange: Exchange): string | null {
+  return /^(.+):(?:embedContent|batchEmbedContents)$/s.exec(exchange.params['*'] ?? '')?.[1] ?? null;
 }
 
 /** Google's SDKs take the first up to their version 2, the other from 3 on. */
@@ -28,7 +45,8 @@ function withMethodOfPath(exchange: Exchange, body: Buffer): Buffer | Failure {
   const called = /^(.+):([A-Za-z]+)$/s.exec(exchange.params['*'] ?? '');
   const [, model, method] = called ?? [];
   if (model === undefined || (method !== 'generateContent' && method !== 'streamGenerateContent')) {
-    const message = 'Of models there are {model}:generateContent and {model}:streamGenerateContent?alt=sse.';
+    const message =
+      'Of models there are {model}:generateContent, :streamGenerateContent?alt=sse, :embedContent and :batchEmbedContents.';
     return { kind: 'not-found', message };
   }
   const stream = method === 'streamGenerateContent';

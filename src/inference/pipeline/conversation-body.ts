@@ -4,6 +4,7 @@ import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import { readGeminiRequest } from '../dialects/embeddings/read-gemini-request.ts';
 import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
@@ -75,15 +76,15 @@ export interface EncodedBody {
 }
 
 /** How a body is read: as a conversation in a dialect, or for an endpoint of one format. */
-export type BodyKind = DialectId | ForwardedEndpointId | 'embeddings';
+export type BodyKind = DialectId | ForwardedEndpointId | EmbeddingBodyKind;
 
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, kind: BodyKind): Result<ConversationBody> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
-  if (kind === 'embeddings') {
-    const read = readEmbeddingRequest(body);
+  if (isEmbedding(kind)) {
+    const read = embeddingReaders[kind](body);
     return read.ok ? { ok: true, value: embeddingBody(read.value) } : read;
   }
   if (isForwarded(kind)) {
@@ -95,6 +96,15 @@ export function readConversation(raw: Buffer, kind: BodyKind): Result<Conversati
   const read = callerDialectOf(kind).readRequest(raw, body, scan);
   if (!read.ok) return read;
   return { ok: true, value: bodyOf(read.value, kind) };
+}
+
+/** Callers' formats for embeddings. */
+const embeddingReaders = { embeddings: readEmbeddingRequest, 'gemini-embeddings': readGeminiRequest } as const;
+
+export type EmbeddingBodyKind = keyof typeof embeddingReaders;
+
+function isEmbedding(kind: BodyKind): kind is EmbeddingBodyKind {
+  return Object.hasOwn(embeddingReaders, kind);
 }
 
 function isForwarded(kind: BodyKind): kind is ForwardedEndpointId {

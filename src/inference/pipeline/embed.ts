@@ -6,7 +6,7 @@ import { engineProvider } from '../engines/embedding-engine.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
-import type { BodyKind, ConversationBody, ConversationFacts } from './conversation-body.ts';
+import type { ConversationBody, ConversationFacts, EmbeddingBodyKind } from './conversation-body.ts';
 import { type EmbeddingRun, embedAt } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
 import type { Job } from './job.ts';
@@ -19,7 +19,7 @@ import type { Services, Snapshot } from './services.ts';
  * The way of a request for embeddings; routed and metered like a conversation, over targets of one vector space. Ends
  * the caller's answer in every case.
  */
-export async function runEmbeddings(services: Services, call: ModelCall, kind: BodyKind): Promise<void> {
+export async function runEmbeddings(services: Services, call: ModelCall, kind: EmbeddingBodyKind): Promise<void> {
   const reading = services.conversations.read(call.body, kind);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);

@@ -28,6 +28,16 @@ export function providersReference(): string {
     "OpenAI's reasoning models (also on Azure) get `max_tokens` as `max_completion_tokens`; the o-series and GPT-5 get no",
     'sampling parameters, which they refuse.',
     '',
+    '## How each embeds',
+    '',
+    '`batch` of a target replaces the number of inputs of one call. `dimensions`: yes = the models that shorten their',
+    'vectors get it, others are 400; asked = it is passed on and the service judges. Queries and documents: the models that',
+    'embed them differently are told `query`, unless `input_type` says another word.',
+    '',
+    '| type | inputs a call | `dimensions` | tokens as input | told what inputs are for |',
+    '|---|---|---|---|---|',
+    ...catalog.flatMap(embeddingRow),
+    '',
   ].join('\n');
 }
 
@@ -45,11 +55,26 @@ function addressRow(provider: Provider): string {
   ]);
 }
 
-function alsoServes({ forwards = {}, forwardsElsewhere = {} }: Provider): string {
+function alsoServes({ embeds, forwards = {}, forwardsElsewhere = {} }: Provider): string {
   return list([
+    ...(embeds === undefined ? [] : ['embeddings']),
     ...Object.keys(forwards),
     ...Object.keys(forwardsElsewhere).map((name) => `${name} (at a base URL of yours)`),
   ]);
+}
+
+function embeddingRow({ id, embeds }: Provider): string[] {
+  if (embeds === undefined) return [];
+  const { batch, dimensions, takesTokens, inputType } = embeds;
+  return [
+    row([
+      code(id),
+      String(batch),
+      typeof dimensions === 'string' ? (dimensions === 'asked' ? 'asked' : 'no') : 'yes',
+      yes(takesTokens),
+      inputType === undefined ? 'no' : `as ${code(inputType.field)}`,
+    ]),
+  ];
 }
 
 const authWords = {

@@ -10,7 +10,7 @@ import { userOf } from '../openai-chat/decode-request.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;
-const dimensionsMax = 65_536;
+export const dimensionsMax = 65_536;
 const tokenIdMax = 2 ** 31 - 1;
 
 const known = new Set(['model', 'input', 'encoding_format', 'dimensions', 'user', 'input_type']);

@@ -7,11 +7,23 @@ const writtenCharsMax = 4_096;
  * object goes as it came, to be refused by whoever parses it.
  */
 export function withPathMembers(raw: Buffer, model: string, stream: boolean): Buffer {
+  return withFirst(raw, `"model":${JSON.stringify(model.toWellFormed())},"stream":${stream}`);
+}
+
+/** The same for a request for embeddings, which may name a model in its body too: the path's is what counts. */
+export function withPathModel(raw: Buffer, model: string): Buffer {
+  return withFirst(raw, `"${pathModel}":${JSON.stringify(model.toWellFormed())}`);
+}
+
+/** The member that `withPathModel` writes. */
+export const pathModel = 'model of the path';
+
+function withFirst(raw: Buffer, written: string): Buffer {
   const brace = /^\s*\{/.exec(raw.subarray(0, 64).toString('latin1'));
   if (brace === null) return raw;
   const rest = raw.subarray(brace[0].length);
   const empty = /^\s*\}/.test(rest.subarray(0, 64).toString('latin1'));
-  const members = `{"model":${JSON.stringify(model.toWellFormed())},"stream":${stream}${empty ? '' : ','}`;
+  const members = `{${written}${empty ? '' : ','}`;
   return Buffer.concat([Buffer.from(members), rest]);
 }
 

@@ -1,0 +1,91 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
+import { asFailure, complain, within } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
+import { integerIn, optional, stringOf } from '../field-rules.ts';
+import { inCamelCase } from '../gemini/camel-case.ts';
+import { pathModel } from '../gemini/path-members.ts';
+import { dimensionsMax, inputsMax } from './read-request.ts';
+
+const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, dimensionsMax) };
+const known = new Set([pathModel, 'model', 'requests', 'content', ...Object.keys(rules)]);
+
+/**
+ * The body of Google's `embedContent`, or of `batchEmbedContents` where it holds `requests`, as `withPathModel` gives it.
+ */
+export function readGeminiRequest(raw: JsonObject): Result<EmbeddingRequest> {
+  const body = inCamelCase(raw);
+  const batch = body.requests !== undefined;
+  const requests = batch ? body.requests : [body];
+  if (!Array.isArray(requests) || requests.length === 0) {
+    return refuse(asFailure(complain('requests', requests as JsonValue, `an array of 1 to ${inputsMax} requests`)));
+  }
+  if (requests.length > inputsMax) {
+    return refuse(invalid('requests', `'requests' has ${requests.length} members; send at most ${inputsMax}.`));
+  }
+  const texts: string[] = [];
+  const [first] = requests;
+  for (const [i, request] of requests.entries()) {
+    const path = batch ? `requests[${i}]` : '';
+    const read = readContent(request, path);
+    if (!read.ok) return read;
+    texts.push(read.value);
+    const other = otherThanFirst(first as JsonObject, request as JsonObject);
+    if (other !== null) {
+      return refuse(invalid(`${path}.${other}`, `'${path}.${other}' must be the same for all requests of one call.`));
+    }
+  }
+  const { taskType, outputDimensionality } = first as JsonObject;
+  return {
+    ok: true,
+    value: {
+      model: raw[pathModel] as string,
+      inputs: { kind: 'texts', texts },
+      dimensions: typeof outputDimensionality === 'number' ? outputDimensionality : null,
+      inputType: typeof taskType === 'string' && taskType !== 'TASK_TYPE_UNSPECIFIED' ? inputTypeOf(taskType) : null,
+      purpose: 'query',
+      encoding: 'float',
+      answerForm: batch ? 'gemini-batch' : 'gemini-one',
+      user: null,
+      extra: Object.fromEntries(
+        Object.entries(first as JsonObject).filter(([name, value]) => !known.has(name) && value !== null),
+      ),
+    },
+  };
+}
+
+/** The text of a request's content, its parts joined. */
+function readContent(request: JsonValue, path: string): Result<string> {
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  if (!isObject(request)) return refuse(asFailure(complain(path, request, "an object with 'content'")));
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(request, name, rule);
+    if (complaint !== null) return refuse(asFailure(path === '' ? complaint : within(path, complaint)));
+  }
+  const { content } = request;
+  const parts = isObject(content) ? content.parts : undefined;
+  if (!Array.isArray(parts)) {
+    return refuse(asFailure(complain(at('content'), content, "an object with 'parts' that hold text")));
+  }
+  let text = '';
+  for (const [i, part] of parts.entries()) {
+    if (!isObject(part) || typeof part.text !== 'string') {
+      return refuse(
+        asFailure(complain(at(`content.parts[${i}]`), part, "an object with 'text': texts alone are embedded")),
+      );
+    }
+    text += part.text;
+  }
+  if (text === '') return refuse(invalid(at('content'), `'${at('content')}' is empty: there is nothing to embed.`));
+  return { ok: true, value: text };
+}
+
+/** Which member a request has otherwise than the first one; null when none. */
+function otherThanFirst(first: JsonObject, request: JsonObject): string | null {
+  return Object.keys(rules).find((name) => (request[name] ?? null) !== (first[name] ?? null)) ?? null;
+}
+
+function refuse(failure: Failure): { ok: false; failure: Failure } {
+  return { ok: false, failure };
+}
