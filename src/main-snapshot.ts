@@ -69,7 +69,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       nowMs: clock.wallMs(),
     });
     if (built.kind === 'needs-simulator') {
-      // Loaded at need: with a provider configured it costs nothing.
+      // Loaded at need: where providers do everything it costs nothing.
       const { createSimulator } = await import('./simulator/simulator.ts');
       const started = createSimulator({ purpose: 'zero-key', name: simulatorName });
       const { url } = await started.listen({ host: '127.0.0.1', port: 0 });

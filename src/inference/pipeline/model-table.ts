@@ -11,7 +11,13 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import { contractDimensions, contractEmbeddings, embeddingSource, ofContractSize } from './contract-embeddings.ts';
+import {
+  contractDimensions,
+  contractEmbeddings,
+  type EmbeddingSource,
+  embeddingSource,
+  ofContractSize,
+} from './contract-embeddings.ts';
 import { engineTarget } from './embed-engine.ts';
 import { targetOf } from './target-of.ts';
 
@@ -47,6 +53,8 @@ export interface ModelTable {
   readonly size: number;
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
+  /** Who answers for the contract's embedding models, where the configuration does not name them. */
+  readonly embeddingSource: EmbeddingSource;
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
   /**
@@ -304,6 +312,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     all: () => [...aliases.values()],
     size: aliases.size,
     unheard,
+    embeddingSource: source,
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
   };
