@@ -1,0 +1,76 @@
+import { type SlotSet, wordsFor } from './slot-set.ts';
+
+/** From here on an entry is the number of a list. */
+const manyBit = 0x80000000;
+/** About what a list of several codes takes beside them. */
+const listBytes = 120;
+
+/** For each slot none, one or several different codes (positive integers below 2^31). */
+export interface CodeLists {
+  readonly bytes: number;
+  /** Replaces what stood there. The array is kept. */
+  set(slot: number, codes: readonly number[]): void;
+  /** Visits the codes of a slot, none for a slot that has none. */
+  each(slot: number, visit: (code: number) => void): void;
+  /** Slots with a code of at least this level in `hits` (by code; `hits[0]` must be 0). */
+  select(hits: Uint8Array, level: number, slotEnd: number): SlotSet;
+}
+
+export function createCodeLists(): CodeLists {
+  let entries = new Uint32Array(64);
+  const lists: (readonly number[])[] = [];
+  const free: number[] = [];
+  let listedBytes = 0;
+
+  function drop(entry: number): void {
+    const list = lists[entry - manyBit]!;
+    listedBytes -= listBytes + 4 * list.length;
+    lists[entry - manyBit] = [];
+    free.push(entry - manyBit);
+  }
+
+  function keep(codes: readonly number[]): number {
+    const at = free.pop() ?? lists.length;
+    lists[at] = codes;
+    listedBytes += listBytes + 4 * codes.length;
+    return manyBit + at;
+  }
+
+  return {
+    get bytes() {
+      return entries.byteLength + listedBytes;
+    },
+    set(slot, codes) {
+      if (slot >= entries.length) {
+        if (codes.length === 0) return;
+        const larger = new Uint32Array(Math.max(slot + 1, entries.length * 2));
+        larger.set(entries);
+        entries = larger;
+      }
+      const before = entries[slot]!;
+      if (before >= manyBit) drop(before);
+      entries[slot] = codes.length > 1 ? keep(codes) : (codes[0] ?? 0);
+    },
+    each(slot, visit) {
+      const entry = entries[slot] ?? 0;
+      if (entry >= manyBit) lists[entry - manyBit]!.forEach(visit);
+      else if (entry !== 0) visit(entry);
+    },
+    select(hits, level, slotEnd) {
+      const set = new Uint32Array(wordsFor(slotEnd));
+      const end = Math.min(slotEnd, entries.length);
+      for (let word = 0, base = 0; base < end; word++, base += 32) {
+        const last = Math.min(base + 32, end);
+        let bits = 0;
+        for (let slot = base; slot < last; slot++) {
+          const entry = entries[slot]!;
+          const hit =
+            entry < manyBit ? hits[entry]! >= level : lists[entry - manyBit]!.some((code) => hits[code]! >= level);
+          if (hit) bits |= 1 << (slot & 31);
+        }
+        set[word] = bits;
+      }
+      return set;
+    },
+  };
+}

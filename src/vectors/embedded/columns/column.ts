@@ -1,0 +1,127 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { FieldTest } from '../../filter/filter.ts';
+import type { KeyPath } from '../../filter/key-path.ts';
+import { inRange } from '../../filter/matches.ts';
+import { reach } from '../../filter/reach.ts';
+import { hitsOf, sure, unsure } from './code-hits.ts';
+import { createCodeLists } from './code-lists.ts';
+import { createDictionary, type Dictionary } from './dictionary.ts';
+import { type SlotSet, without } from './slot-set.ts';
+import { exactly, oneHolds, type Verdict } from './verdict.ts';
+
+/** What one key path reaches in every row. */
+export interface Column {
+  readonly key: KeyPath;
+  readonly bytes: number;
+  readonly dictionary: Dictionary;
+  put(slot: number, payload: JsonObject | null): void;
+  /** Codes of the row's values: elements of an array, or the value itself. */
+  codes(slot: number, visit: (code: number) => void): void;
+  /** Rows of `live` that pass a field condition. */
+  passing(tests: readonly FieldTest[], live: SlotSet, slotEnd: number): Verdict;
+  /** Rows with a value of this code. */
+  having(code: number, slotEnd: number): SlotSet;
+  /** Rows that reach a value which is not null and not `[]`. */
+  filled(slotEnd: number): SlotSet;
+  /** Rows that reach an explicit null. */
+  nulls(slotEnd: number): SlotSet;
+}
+
+/** Shapes of what is reached: null, a value that is no array, or an array of so many elements. */
+const nullShape = 1;
+const valueShape = 2;
+const arrayShape = 3;
+/** Longer arrays are one shape: what hangs on their length asks the row. */
+const countedElementsMax = 255;
+const shapeEnd = arrayShape + countedElementsMax + 2;
+
+export function createColumn(key: KeyPath): Column {
+  const dictionary = createDictionary();
+  /** What values a row has, and of what shapes they were: several where the path has `[]`. */
+  const values = createCodeLists();
+  const shapes = createCodeLists();
+
+  function selectShapes(level: (shape: number) => number, wanted: number, slotEnd: number): SlotSet {
+    const hits = new Uint8Array(shapeEnd);
+    for (let shape = 1; shape < shapeEnd; shape++) hits[shape] = level(shape);
+    return shapes.select(hits, wanted, slotEnd);
+  }
+
+  return {
+    key,
+    dictionary,
+    get bytes() {
+      return dictionary.bytes + values.bytes + shapes.bytes;
+    },
+    put(slot, payload) {
+      values.each(slot, dictionary.release);
+      const codes: number[] = [];
+      const reached: number[] = [];
+      reach(payload, key.steps, (value) => {
+        reached.push(shapeOf(value));
+        if (!Array.isArray(value)) codes.push(dictionary.code(value));
+        else for (const element of value) codes.push(dictionary.code(element));
+        return false;
+      });
+      const kept = distinct(codes);
+      for (const code of kept) dictionary.retain(code);
+      values.set(slot, kept);
+      shapes.set(slot, distinct(reached));
+    },
+    codes: values.each,
+    having(code, slotEnd) {
+      const hits = new Uint8Array(dictionary.end);
+      hits[code] = sure;
+      return values.select(hits, sure, slotEnd);
+    },
+    passing(tests, live, slotEnd) {
+      const hits = hitsOf(tests, dictionary);
+      const certain = values.select(hits, sure, slotEnd);
+      const ofValues = hits.includes(unsure)
+        ? { sure: certain, possible: values.select(hits, unsure, slotEnd) }
+        : exactly(certain);
+      const counts = tests.filter((test) => test.kind === 'values-count');
+      return counts.length === 0 ? ofValues : oneHolds(ofValues, passingCounts(counts, live, slotEnd));
+    },
+    filled: (slotEnd) =>
+      selectShapes((shape) => (shape === valueShape || shape > arrayShape ? sure : 0), sure, slotEnd),
+    nulls: (slotEnd) => selectShapes((shape) => (shape === nullShape ? sure : 0), sure, slotEnd),
+  };
+
+  function passingCounts(
+    tests: readonly Extract<FieldTest, { kind: 'values-count' }>[],
+    live: SlotSet,
+    slotEnd: number,
+  ): Verdict {
+    const holds = (count: number) => tests.some((test) => inRange(test, count));
+    const level = (shape: number) => (shape === shapeEnd - 1 ? unsure : holds(countOfShape(shape)) ? sure : 0);
+    const counted = {
+      sure: selectShapes(level, sure, slotEnd),
+      possible: selectShapes(level, unsure, slotEnd),
+    };
+    if (!holds(0)) return counted;
+    // Nothing reached is a count of none.
+    return oneHolds(
+      counted,
+      exactly(
+        without(
+          live,
+          selectShapes(() => sure, sure, slotEnd),
+        ),
+      ),
+    );
+  }
+}
+
+function shapeOf(value: JsonValue): number {
+  if (Array.isArray(value)) return arrayShape + Math.min(value.length, countedElementsMax + 1);
+  return value === null ? nullShape : valueShape;
+}
+
+function countOfShape(shape: number): number {
+  return shape >= arrayShape ? shape - arrayShape : shape === nullShape ? 0 : 1;
+}
+
+function distinct(codes: number[]): readonly number[] {
+  return codes.length < 2 ? codes : [...new Set(codes)];
+}

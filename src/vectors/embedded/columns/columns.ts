@@ -1,0 +1,59 @@
+import type { Filter } from '../../filter/filter.ts';
+import type { KeyPath } from '../../filter/key-path.ts';
+import type { PointId } from '../../point.ts';
+import type { FacetHit } from '../../store.ts';
+
+/** The rows on disk that columns are made of. */
+export interface ColumnSource {
+  /** Rows there are. */
+  count(): number;
+  /** Null when there is no such point. */
+  slotOf(id: PointId): number | null;
+  /** Throws when there is none. `payload`: JSON text of an object. */
+  row(slot: number): { id: PointId; payload: string | null };
+  /** All rows. */
+  each(visit: (slot: number, id: PointId, payload: string | null) => void): void;
+}
+
+/**
+ * Filters of one collection, answered from columns in memory: one a key path, made by the first call that uses it, kept
+ * in step by `put` and `remove`, given up when bytes are short. What no column knows is read from the rows, so that
+ * every answer is exactly what `matches` says. Small collections are read from their rows alone.
+ */
+export interface Columns {
+  /** Slots of the points that pass, ascending. */
+  select(filter: Filter): Uint32Array;
+  count(filter: Filter): number;
+  /**
+   * Values (strings, integers, booleans) with the points that have them, most first, then by value. `slots`: the points
+   * that count; null: all. Throws a FailureError (501) when the values are more than memory is given for.
+   */
+  facet(key: KeyPath, slots: Uint32Array | null, limit: number): FacetHit[];
+  /** The first rows in order of a key's values; a point stands there once for each of them, without one not at all. */
+  order(key: KeyPath, query: OrderQuery): OrderedSlot[];
+  /** Values of a key that a group may have (strings and integers), for each of the slots. */
+  groupValues(key: KeyPath, slots: Uint32Array): (string | number)[][];
+  /** A row was written; to be called in the turn in which `source` shows it. */
+  put(slot: number, payload: string | null): void;
+  /** A row was removed. */
+  remove(slot: number): void;
+  /** Forgets everything; columns are made again when they are asked for. After a write that was undone. */
+  clear(): void;
+  /** In memory, about. */
+  readonly bytes: number;
+}
+
+export interface OrderQuery {
+  direction: 'asc' | 'desc';
+  /** The first value, itself included, as `orderNumber` gives it; null: from the beginning. */
+  startFrom: number | null;
+  /** The points that count; null: all. */
+  slots: Uint32Array | null;
+  limit: number;
+}
+
+export interface OrderedSlot {
+  slot: number;
+  /** A number as it is, a time in microseconds since 1970, as Qdrant's `order_value`. */
+  value: number;
+}

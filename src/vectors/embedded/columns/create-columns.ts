@@ -1,0 +1,142 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Filter } from '../../filter/filter.ts';
+import type { KeyPath } from '../../filter/key-path.ts';
+import { matches } from '../../filter/matches.ts';
+import { valuesAt } from '../../filter/reach.ts';
+import type { PointId } from '../../point.ts';
+import type { Column } from './column.ts';
+import { createColumnCache } from './column-cache.ts';
+import type { ColumnSource, Columns } from './columns.ts';
+import { countCodes, createValueCounts } from './count-values.ts';
+import { decide, keysOf } from './decide.ts';
+import { isLong, longCode } from './dictionary.ts';
+import { microseconds, orderNumber } from './order-number.ts';
+import { createOrderedRows } from './order-rows.ts';
+import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
+import { isExact } from './verdict.ts';
+
+/** Up to here a collection's rows are read for each call: reading them costs less than keeping columns in step. */
+export const scannedRowsMax = 256;
+
+/** `bytesMax`: what all columns of this collection may take; the least recently used are given up beyond it. */
+export function createColumns(source: ColumnSource, bytesMax: number): Columns {
+  const cache = createColumnCache(source, bytesMax);
+
+  function isSmall(): boolean {
+    if (source.count() > scannedRowsMax) return false;
+    cache.clear();
+    return true;
+  }
+
+  function passing(filter: Filter): SlotSet {
+    const columns = cache.load(keysOf(filter));
+    const { live, slotEnd } = cache;
+    const column = (key: KeyPath) => columns.get(key.text) ?? null;
+    const verdict = decide(filter, { live, slotEnd, column, slotOf: (id) => source.slotOf(id) });
+    if (isExact(verdict)) return verdict.sure;
+    const passed = verdict.sure.slice();
+    visitRows(without(verdict.possible, verdict.sure), (slot, id, payload) => {
+      if (matches(filter, { id, payload, hasVector: true })) addSlot(passed, slot);
+    });
+    return passed;
+  }
+
+  /** Rows of a set, parsed: one by one when they are few, else in one pass over all. */
+  function visitRows(set: SlotSet, visit: (slot: number, id: PointId, payload: JsonObject | null) => void): void {
+    if (sizeOf(set) * 4 > source.count()) {
+      source.each((slot, id, payload) => {
+        if (hasSlot(set, slot)) visit(slot, id, parsed(payload));
+      });
+      return;
+    }
+    for (const slot of slotsOf(set)) {
+      const { id, payload } = source.row(slot);
+      visit(slot, id, parsed(payload));
+    }
+  }
+
+  function scan(filter: Filter): Uint32Array {
+    const slots: number[] = [];
+    source.each((slot, id, payload) => {
+      if (matches(filter, { id, payload: parsed(payload), hasVector: true })) slots.push(slot);
+    });
+    return Uint32Array.from(slots).sort();
+  }
+
+  function columnOf(key: KeyPath): Column | null {
+    return isSmall() ? null : (cache.load([key]).get(key.text) ?? null);
+  }
+
+  /** Every value of a key with its slot, from the rows. */
+  function visitValues(key: KeyPath, slots: Uint32Array | null, visit: (slot: number, value: JsonValue) => void): void {
+    const wanted = slots === null ? null : setOf(slots);
+    source.each((slot, _id, payload) => {
+      if (wanted === null || hasSlot(wanted, slot)) for (const value of rowValues(payload, key)) visit(slot, value);
+    });
+  }
+
+  return {
+    select: (filter) => (isSmall() ? scan(filter) : slotsOf(passing(filter))),
+    count: (filter) => (isSmall() ? scan(filter).length : sizeOf(passing(filter))),
+    facet(key, slots, limit) {
+      const column = columnOf(key);
+      const counts = createValueCounts(key, bytesMax);
+      if (column === null) visitValues(key, slots, (_slot, value) => counts.add(value));
+      else {
+        const wanted = slots === null ? null : setOf(slots);
+        countCodes(column, slots, counts);
+        for (const slot of slotsOf(column.having(longCode, cache.slotEnd))) {
+          if (wanted !== null && !hasSlot(wanted, slot)) continue;
+          for (const value of rowValues(source.row(slot).payload, key)) if (isLong(value)) counts.add(value);
+        }
+      }
+      return counts.top(limit);
+    },
+    order(key, query) {
+      const column = columnOf(key);
+      const rows = createOrderedRows(query);
+      if (column === null) {
+        visitValues(key, query.slots, (slot, value) => {
+          const number = orderNumber(value);
+          if (number !== null) rows.add(slot, number);
+        });
+        return rows.result();
+      }
+      const { dictionary } = column;
+      for (const slot of query.slots ?? slotsOf(cache.live)) {
+        column.codes(slot, (code) => {
+          const number = dictionary.number(code);
+          const value = Number.isNaN(number) ? microseconds(dictionary.time(code)) : number;
+          if (!Number.isNaN(value)) rows.add(slot, value);
+        });
+      }
+      return rows.result();
+    },
+    groupValues: (key, slots) => Array.from(slots, (slot) => rowValues(source.row(slot).payload, key).filter(isGroup)),
+    put: cache.put,
+    remove: cache.remove,
+    clear: cache.clear,
+    get bytes() {
+      return cache.bytes;
+    },
+  };
+}
+
+function parsed(payload: string | null): JsonObject | null {
+  return payload === null ? null : (JSON.parse(payload) as JsonObject);
+}
+
+/** Each different value of a row once: elements of an array, or the value itself. */
+function rowValues(payload: string | null, key: KeyPath): JsonValue[] {
+  return [...new Set(valuesAt(parsed(payload), key.steps).flat(1))];
+}
+
+function isGroup(value: JsonValue): value is string | number {
+  return typeof value === 'string' || Number.isInteger(value);
+}
+
+function setOf(slots: Uint32Array): SlotSet {
+  const set = new Uint32Array(wordsFor((slots.at(-1) ?? -1) + 1));
+  for (const slot of slots) addSlot(set, slot);
+  return set;
+}

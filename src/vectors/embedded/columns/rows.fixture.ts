@@ -1,0 +1,44 @@
+import type { PointId } from '../../point.ts';
+import type { ColumnSource } from './columns.ts';
+
+/** A collection's rows in memory, for tests of what is made of rows. */
+export interface Rows extends ColumnSource {
+  /** How many passes over all rows, and how many single rows, were read. */
+  readonly passes: number;
+  readonly reads: number;
+  put(slot: number, id: PointId, payload: string | null): void;
+  /** False when there was none. */
+  remove(slot: number): boolean;
+  /** By slot. */
+  all(): { slot: number; id: PointId; payload: string | null }[];
+}
+
+export function createRows(): Rows {
+  const rows = new Map<number, { slot: number; id: PointId; payload: string | null }>();
+  let passes = 0;
+  let reads = 0;
+  const all = () => [...rows.values()].sort((a, b) => a.slot - b.slot);
+  return {
+    get passes() {
+      return passes;
+    },
+    get reads() {
+      return reads;
+    },
+    count: () => rows.size,
+    slotOf: (id) => [...rows.values()].find((row) => row.id === id)?.slot ?? null,
+    row(slot) {
+      reads++;
+      const row = rows.get(slot);
+      if (row === undefined) throw new Error(`no row ${slot}`);
+      return row;
+    },
+    each(visit) {
+      passes++;
+      for (const { slot, id, payload } of all()) visit(slot, id, payload);
+    },
+    put: (slot, id, payload) => void rows.set(slot, { slot, id, payload }),
+    remove: (slot) => rows.delete(slot),
+    all,
+  };
+}
