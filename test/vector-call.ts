@@ -3,6 +3,7 @@ import type { CollectionSpec } from '../src/vectors/collection.ts';
 import type { VectorCall } from '../src/vectors/engine.ts';
 import type { VectorStore } from '../src/vectors/store.ts';
 import type { VectorVerb } from '../src/vectors/verbs.ts';
+import { openCall, type ReadCall, readCall } from '../src/vectors/wire/read-call.ts';
 
 /** Four numbers a vector, no model of its own. */
 export const plainSpec: CollectionSpec = { name: 'plain', size: 4, distance: 'Cosine', embeddingModel: null };
@@ -55,4 +56,10 @@ export function scriptedStore(answers: Partial<VectorStore>): { store: VectorSto
       },
   });
   return { store: store as VectorStore, asked };
+}
+
+/** Reads a call about a collection of `spec`. */
+export function readFor(spec: CollectionSpec, verb: VectorVerb, body: unknown, parts: CallParts = {}): ReadCall {
+  const call = vectorCall(verb, body, { ...parts, params: { collection: spec.name, ...parts.params } });
+  return readCall(openCall(call), spec, { pointsPerCall: 10 });
 }

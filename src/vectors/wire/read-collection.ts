@@ -87,7 +87,7 @@ export function readCreate(json: JsonObject, name: string | null): CollectionSpe
   const size = vectors?.size ?? body.vector_size;
   if (optional(size) && embeddingModel === null) {
     refuse(
-      name === null || vectors === null ? 'vector_size' : 'vectors.size',
+      name === null && vectors === null ? 'vector_size' : 'vectors.size',
       'is missing: give the length of the vectors, or an embedding_model',
     );
   }

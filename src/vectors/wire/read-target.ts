@@ -18,6 +18,8 @@ const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satis
 
 /** Kinds of query by the key that tells them. */
 const queryKinds = ['nearest', 'recommend', 'order_by', 'sample'] as const;
+/** One of these says that an object stands for a vector. */
+const vectorKeys = ['text', 'indices', 'image', 'object', ''];
 const unsupportedKinds: Readonly<Record<string, string>> = {
   fusion: 'send the queries with query/batch, and merge their answers',
   rrf: 'send the queries with query/batch, and merge their answers',
@@ -36,7 +38,10 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
     refuseUnsupported(`${at}.${unsupported}`, 'this kind of query is', unsupportedKinds[unsupported]!);
   }
   const kind = queryKinds.find((key) => key in value);
-  if (kind === undefined) return nearest(readVectorInput(value, at, vectors));
+  if (kind === undefined) {
+    if (!vectorKeys.some((key) => key in value)) readObject(value, at, [...queryKinds, 'text']);
+    return nearest(readVectorInput(value, at, vectors));
+  }
   const inner = `${at}.${kind}`;
   readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
   switch (kind) {

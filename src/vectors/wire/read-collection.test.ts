@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { plainSpec, readFor, refusalOf, vectorCall } from '../../../test/vector-call.ts';
+import { openCall, readCall } from './read-call.ts';
+
+const limits = { pointsPerCall: 10 };
+const post = (body: unknown) => readCall(openCall(vectorCall('create-collection', body)), null, limits);
+const put = (body: unknown) => readFor({ ...plainSpec, name: 'c' }, 'put-collection', body);
+const made = { name: 'c', size: 4, distance: 'Dot', embeddingModel: null };
+
+test("the contract's create: name, vector_size, distance", () => {
+  const { request } = post({ name: 'c', vector_size: 4, distance: 'Dot' });
+  assert.deepEqual(request, { kind: 'create', spec: made, form: 'contract' });
+});
+
+test("Qdrant's create: vectors, its tuning accepted", () => {
+  const { request } = put({
+    vectors: { size: 4, distance: 'Dot', on_disk: true, hnsw_config: { m: 8 }, datatype: 'float32' },
+    hnsw_config: { m: 16 },
+    wal_config: { wal_capacity_mb: 1 },
+    optimizers_config: { default_segment_number: 2 },
+    quantization_config: { scalar: { type: 'int8' } },
+    strict_mode_config: { enabled: false },
+    metadata: { team: 'search' },
+    shard_number: 1,
+    sharding_method: 'auto',
+    replication_factor: 2,
+    write_consistency_factor: 1,
+    on_disk_payload: true,
+    sparse_vectors: null,
+  });
+  assert.deepEqual(request, { kind: 'create', spec: made, form: 'qdrant' });
+});
+
+test('both places take both vocabularies', () => {
+  assert.deepEqual(put({ vector_size: 4, distance: 'Dot' }).request, { kind: 'create', spec: made, form: 'qdrant' });
+  const posted = post({ name: 'c', vectors: { '': { size: 4, distance: 'Dot' } } });
+  assert.deepEqual(posted.request, { kind: 'create', spec: made, form: 'contract' });
+});
+
+test('the distance is Cosine when left out, and written in any case', () => {
+  for (const [distance, read] of [
+    [undefined, 'Cosine'],
+    ['euclid', 'Euclid'],
+    ['MANHATTAN', 'Manhattan'],
+  ]) {
+    const { request } = post({ name: 'c', vector_size: 4, distance });
+    assert.equal(request.kind === 'create' && request.spec.distance, read);
+  }
+});
+
+test('a collection with an embedding model needs no size: the model tells it', () => {
+  const read = post({ name: 'c', embedding_model: 'alpha' });
+  assert.deepEqual(read.texts, { model: 'alpha', purpose: 'document', texts: [] });
+  read.fill({ size: 1_024, vectors: new Float32Array() });
+  assert.equal(read.request.kind === 'create' && read.request.spec.size, 1_024);
+  assert.equal(post({ name: 'c', embedding_model: 'alpha', vector_size: 4 }).texts, null);
+});
+
+for (const [body, refusal] of [
+  [{ vector_size: 4 }, '400 name: expected a name, got nothing'],
+  [{ name: '../x', vector_size: 4 }, "400 name: expected 1 to 255 letters, digits, '_', '-' or '.', got '../x'"],
+  [{ name: '..', vector_size: 4 }, "400 name: expected 1 to 255 letters, digits, '_', '-' or '.', got '..'"],
+  [{ name: 'a\0b', vector_size: 4 }, "400 name: expected 1 to 255 letters, digits, '_', '-' or '.', got 'a\0b'"],
+  [{ name: 'c' }, '400 vector_size: is missing: give the length of the vectors, or an embedding_model'],
+  [{ name: 'c', vector_size: 0 }, '400 vector_size: expected a whole number from 1 to 65536, got 0'],
+  [{ name: 'c', vector_size: 65_537 }, '400 vector_size: expected a whole number from 1 to 65536, got 65537'],
+  [{ name: 'c', vector_size: '4' }, "400 vector_size: expected a whole number from 1 to 65536, got '4'"],
+  [{ name: 'c', vector_size: 4, distance: 'L2' }, "400 distance: expected Cosine, Dot, Euclid, Manhattan, got 'L2'"],
+  [{ name: 'c', vectorsize: 4 }, "400 body: unknown key 'vectorsize' (did you mean 'vector_size'?)"],
+  [{ name: 'c', vector_size: 4, vectors: { size: 4 } }, '400 vector_size: give vector_size or vectors.size, not both'],
+  [{ name: 'c', vectors: {} }, '400 vectors.size: is missing: give the length of the vectors, or an embedding_model'],
+  [{ name: 'c', vectors: { sise: 4 } }, "400 vectors: unknown key 'sise' (did you mean 'size'?)"],
+  [
+    { name: 'c', vectors: { image: { size: 4, distance: 'Dot' } } },
+    '501 vectors.image: named vectors are not supported; make one collection for each kind of vector.',
+  ],
+  [
+    { name: 'c', vectors: { size: 4, multivector_config: { comparator: 'max_sim' } } },
+    '501 vectors.multivector_config: multivectors are not supported; write a point for each vector.',
+  ],
+  [
+    { name: 'c', vectors: { size: 4, datatype: 'uint8' } },
+    '501 vectors.datatype: other types than "float32" are not supported; leave it out.',
+  ],
+  [
+    { name: 'c', vector_size: 4, sparse_vectors: { bm25: {} } },
+    '501 sparse_vectors: sparse vectors are not supported; make a collection of dense vectors.',
+  ],
+  [
+    { name: 'c', vector_size: 4, shard_number: 2 },
+    '501 shard_number: other numbers of shards than 1 are not supported; leave it out.',
+  ],
+  [
+    { name: 'c', vector_size: 4, sharding_method: 'custom' },
+    '501 sharding_method: shards of your own are not supported; leave it out.',
+  ],
+  [{ name: 'c', vector_size: 4, hnsw_config: 8 }, '400 hnsw_config: expected an object, got a number'],
+] as const) {
+  test(`refused to create: ${JSON.stringify(body)}`, () => {
+    assert.equal(
+      refusalOf(() => post(body)),
+      refusal,
+    );
+  });
+}
+
+test('a name has at most 255 characters, in a path too', () => {
+  const longest = 'n'.repeat(255);
+  assert.equal(post({ name: longest, vector_size: 4 }).request.kind, 'create');
+  assert.match(
+    refusalOf(() => post({ name: `${longest}n`, vector_size: 4 })),
+    /^400 name: expected 1 to 255 letters/,
+  );
+  const inPath = () => readFor({ ...plainSpec, name: `${longest}n` }, 'count-points', {});
+  assert.match(refusalOf(inPath), /^400 collection: expected 1 to 255 letters/);
+});
+
+test('PATCH takes tuning, and refuses what never changes', () => {
+  const patch = (body: unknown) => readFor(plainSpec, 'update-collection', body);
+  const tuning = {
+    optimizers_config: {},
+    params: {},
+    hnsw_config: {},
+    vectors: { '': { hnsw_config: {}, on_disk: true } },
+  };
+  assert.deepEqual(patch(tuning).request, { kind: 'update', collection: 'plain' });
+  const fixed = 'never changes: make a new collection, and write the points there';
+  for (const [body, at] of [
+    [{ vector_size: 8 }, 'vector_size'],
+    [{ distance: 'Dot' }, 'distance'],
+    [{ name: 'x' }, 'name'],
+    [{ vectors: { size: 8 } }, 'vectors.size'],
+    [{ vectors: { '': { distance: 'Dot' } } }, 'vectors[""].distance'],
+  ]) {
+    assert.equal(
+      refusalOf(() => patch(body)),
+      `400 ${at}: ${fixed}`,
+    );
+  }
+});
+
+test('aliases are created, deleted and renamed, in order', () => {
+  const { request } = readCall(
+    openCall(
+      vectorCall('change-aliases', {
+        actions: [
+          { create_alias: { collection_name: 'c', alias_name: 'a' } },
+          { rename_alias: { old_alias_name: 'a', new_alias_name: 'b' } },
+          { delete_alias: { alias_name: 'b' } },
+        ],
+      }),
+    ),
+    null,
+    limits,
+  );
+  assert.deepEqual(request.kind === 'change-aliases' && request.changes, [
+    { kind: 'create', alias: 'a', collection: 'c' },
+    { kind: 'rename', from: 'a', to: 'b' },
+    { kind: 'delete', alias: 'b' },
+  ]);
+});
+
+for (const [body, refusal] of [
+  [{ actions: [] }, '400 actions: must not be empty'],
+  [{ actions: [{}] }, '400 actions[0]: expected one of create_alias, delete_alias, rename_alias'],
+  [
+    { actions: [{ delete_alias: { alias_name: 'a/b' } }] },
+    "400 actions[0].delete_alias.alias_name: expected 1 to 255 letters, digits, '_', '-' or '.', got 'a/b'",
+  ],
+] as const) {
+  test(`refused aliases: ${JSON.stringify(body)}`, () => {
+    assert.equal(
+      refusalOf(() => readCall(openCall(vectorCall('change-aliases', body)), null, limits)),
+      refusal,
+    );
+  });
+}
+
+test('a payload index has a key and a type, with or without parameters', () => {
+  const index = (body: unknown) => readFor(plainSpec, 'create-index', body, { search: 'wait=true&ordering=weak' });
+  const made = { kind: 'index', collection: 'plain', key: 'a.b', type: 'keyword', acknowledge: 'completed' };
+  assert.deepEqual(index({ field_name: 'a.b', field_schema: 'keyword' }).request, made);
+  assert.deepEqual(index({ field_name: 'a.b', field_schema: { type: 'keyword', is_tenant: true } }).request, made);
+  assert.equal(
+    refusalOf(() => index({ field_name: 'a', field_schema: 'string' })),
+    "400 field_schema: expected keyword, integer, float, bool, geo, datetime, text, uuid, got 'string'",
+  );
+  const removed = readFor(plainSpec, 'delete-index', '', { params: { field: 'a.b' }, search: 'wait=false' });
+  assert.deepEqual(removed.request, { ...made, type: null, acknowledge: 'acknowledged' });
+});

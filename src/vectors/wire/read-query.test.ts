@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { plainSpec, readFor, refusalOf, textSpec, vectorCall } from '../../../test/vector-call.ts';
+import type { Embedded } from '../engine.ts';
+import type { VectorVerb } from '../verbs.ts';
+import { openCall, readCall } from './read-call.ts';
+
+const uuid = '550e8400-e29b-41d4-a716-446655440000';
+const vector = [0.1, 0.2, 0.3, 0.4];
+const floats = new Float32Array(vector);
+const filter = { must: [{ key: 'metadata.k', match: { value: 'v' } }] };
+const defaults = {
+  filter: null,
+  limit: 10,
+  offset: 0,
+  scoreThreshold: null,
+  exact: false,
+  want: { payload: false, vector: false },
+};
+
+function queryOf(verb: VectorVerb, body: unknown, spec = plainSpec) {
+  const { request } = readFor(spec, verb, body);
+  assert.ok(request.kind === 'query');
+  return request.query;
+}
+
+function targetOf(query: unknown) {
+  return queryOf('query-points', { query }).target;
+}
+
+const nearest = { kind: 'nearest', vector: floats, mmr: null };
+
+test('a search and a query by a vector are the same', () => {
+  assert.deepEqual(queryOf('search-points', { vector }), { ...defaults, target: nearest });
+  assert.deepEqual(queryOf('search-points', { vector: { name: '', vector } }), { ...defaults, target: nearest });
+  for (const query of [vector, { nearest: vector }, { '': vector }]) {
+    assert.deepEqual(queryOf('query-points', { query }), { ...defaults, target: nearest });
+  }
+});
+
+test('a query has a page, a filter, a threshold and what is wanted', () => {
+  const read = queryOf('query-points', {
+    query: vector,
+    filter,
+    limit: 5,
+    offset: 2,
+    score_threshold: 0.5,
+    params: { exact: true, hnsw_ef: 128, indexed_only: false, quantization: { rescore: true } },
+    with_vector: false,
+    with_payload: ['metadata', 'content'],
+    using: '',
+    prefetch: null,
+  });
+  assert.equal(read.filter?.must.length, 1);
+  assert.deepEqual(
+    { ...read, filter: null },
+    {
+      target: nearest,
+      filter: null,
+      limit: 5,
+      offset: 2,
+      scoreThreshold: 0.5,
+      exact: true,
+      want: { payload: { include: ['metadata', 'content'] }, vector: false },
+    },
+  );
+});
+
+test('old clients say top for limit', () => {
+  assert.equal(queryOf('search-points', { vector, top: 3 }).limit, 3);
+});
+
+test('a query is a point by its id, points to be like or unlike, an order, chance, or all points', () => {
+  assert.deepEqual(targetOf(7), { kind: 'nearest', vector: { id: 7 }, mmr: null });
+  assert.deepEqual(targetOf(uuid), { kind: 'nearest', vector: { id: uuid }, mmr: null });
+  assert.deepEqual(targetOf({ recommend: { positive: [7, vector], negative: [uuid] } }), {
+    kind: 'recommend',
+    positive: [{ id: 7 }, floats],
+    negative: [{ id: uuid }],
+    strategy: 'average_vector',
+  });
+  assert.deepEqual(targetOf({ order_by: 'a.b' }), {
+    kind: 'order-by',
+    order: { key: 'a.b', direction: 'asc', startFrom: null },
+  });
+  assert.deepEqual(targetOf({ order_by: { key: 't', direction: 'desc', start_from: '2026-01-01T00:00:00Z' } }), {
+    kind: 'order-by',
+    order: { key: 't', direction: 'desc', startFrom: '2026-01-01T00:00:00Z' },
+  });
+  assert.deepEqual(targetOf({ sample: 'random' }), { kind: 'sample' });
+  assert.deepEqual(targetOf(null), { kind: 'all' });
+  assert.deepEqual(targetOf(undefined), { kind: 'all' });
+});
+
+test('a query may ask for variety, among as many candidates as it answers unless it says how many', () => {
+  const mmr = (wish: object) => {
+    const target = queryOf('query-points', { limit: 4, query: { nearest: vector, mmr: wish } }).target;
+    return target.kind === 'nearest' && target.mmr;
+  };
+  assert.deepEqual(mmr({ diversity: 0.7, candidates_limit: 100 }), { diversity: 0.7, candidates: 100 });
+  assert.deepEqual(mmr({}), { diversity: 0.5, candidates: 4 });
+});
+
+test('recommend as old clients ask', () => {
+  assert.deepEqual(
+    queryOf('recommend-points', { positive: [1], negative: [vector], strategy: 'best_score', limit: 3 }),
+    {
+      ...defaults,
+      limit: 3,
+      target: { kind: 'recommend', positive: [{ id: 1 }], negative: [floats], strategy: 'best_score' },
+    },
+  );
+});
+
+test('batches hold several queries', () => {
+  for (const [verb, search, form] of [
+    ['search-batch', { vector }, 'search'],
+    ['recommend-batch', { positive: [1] }, 'search'],
+    ['query-batch', { query: vector }, 'query'],
+  ] as const) {
+    const { request } = readFor(plainSpec, verb, { searches: [search, { ...search, limit: 3 }] });
+    assert.ok(request.kind === 'queries');
+    assert.deepEqual([request.form, request.queries.map(({ limit }) => limit)], [form, [10, 3]]);
+  }
+});
+
+test('groups have a key, a size and a number', () => {
+  const { filter: _, offset, limit, ...shared } = defaults;
+  for (const [verb, body] of [
+    ['search-groups', { vector, group_by: 'a.b', group_size: 2, limit: 4 }],
+    ['query-groups', { query: vector, group_by: 'a.b', group_size: 2, limit: 4 }],
+  ] as const) {
+    const { request } = readFor(plainSpec, verb, body);
+    const query = { ...shared, filter: null, target: nearest, groupBy: 'a.b', groups: 4, groupSize: 2 };
+    assert.deepEqual(request, { kind: 'groups', collection: 'plain', query });
+  }
+});
+
+test('points are scrolled, counted and their values told', () => {
+  const read = (verb: VectorVerb, body: unknown) => readFor(plainSpec, verb, body).request;
+  const scroll = { filter: null, limit: 10, offset: null, orderBy: null, want: { payload: true, vector: false } };
+  assert.deepEqual(read('scroll-points', {}), { kind: 'scroll', collection: 'plain', query: scroll });
+  assert.deepEqual(
+    read('scroll-points', { offset: uuid, limit: 2, with_payload: false, with_vector: true, filter: null }),
+    {
+      kind: 'scroll',
+      collection: 'plain',
+      query: { ...scroll, offset: uuid, limit: 2, want: { payload: false, vector: true } },
+    },
+  );
+  assert.deepEqual(read('count-points', { exact: true }), { kind: 'count', collection: 'plain', filter: null });
+  const facet = { key: 'a.b', filter: null, limit: 10 };
+  assert.deepEqual(read('facet-points', { key: 'a.b' }), { kind: 'facet', collection: 'plain', query: facet });
+  const want = { payload: true, vector: true };
+  const get = readFor(plainSpec, 'get-point', '', { params: { id: '7' } }).request;
+  assert.deepEqual(get, { kind: 'get', collection: 'plain', id: 7, want });
+});
+
+const again = 'send the queries with query/batch, and merge their answers';
+const examples = 'use recommend with positive and negative';
+for (const [verb, body, message] of [
+  ['search-points', {}, '400 vector: is missing: give a vector, or a text to embed in text'],
+  ['search-points', { vector: [1] }, '400 vector: expected 4 numbers, got 1'],
+  ['search-points', { vector, text: 'a' }, '400 text: give text or vector, not both'],
+  ['search-points', { vector, fitler: {} }, "400 body: unknown key 'fitler' (did you mean 'filter'?)"],
+  ['search-points', { vector, limit: 0 }, '400 limit: expected a whole number from 1 to 100000, got 0'],
+  ['search-points', { vector, limit: 1e6 }, '400 limit: expected a whole number from 1 to 100000, got 1000000'],
+  ['search-points', { vector, offset: -1 }, '400 offset: expected a whole number from 0 to 1000000, got -1'],
+  ['search-points', { vector, score_threshold: '1' }, "400 score_threshold: expected a finite number, got '1'"],
+  ['search-points', { vector, params: { exact: 1 } }, '400 params.exact: expected true or false, got 1'],
+  ['search-points', { vector, params: { ef: 1 } }, "400 params: unknown key 'ef'"],
+  [
+    'search-points',
+    { vector, with_payload: 'text' },
+    '400 with_payload: expected true, false, an array of keys, or {"include"} or {"exclude"}, got a string',
+  ],
+  ['search-points', { vector, with_payload: {} }, '400 with_payload: give either include or exclude'],
+  [
+    'search-points',
+    { vector, with_vectors: true },
+    "400 body: unknown key 'with_vectors' (did you mean 'with_vector'?)",
+  ],
+  [
+    'search-points',
+    { vector, with_vector: ['a'] },
+    '501 with_vector[0]: named vectors are not supported; a point has one vector: write true.',
+  ],
+  [
+    'search-points',
+    { vector: { name: 'a', vector } },
+    '501 vector.name: named vectors are not supported; send the vector itself.',
+  ],
+  [
+    'query-points',
+    { query: 'what is it?' },
+    `400 query: a string is the id of a point, a UUID, which 'what is it?' is not; to look for a text send {"text": …}`,
+  ],
+  ['query-points', { query: { nearst: vector } }, "400 query: unknown key 'nearst' (did you mean 'nearest'?)"],
+  ['query-points', { query: {} }, '400 query: expected an array of 4 numbers, got an empty object'],
+  [
+    'query-points',
+    { query: { recommend: {} } },
+    '400 query.recommend.positive: must not be empty with the strategy average_vector',
+  ],
+  [
+    'query-points',
+    { query: { recommend: { strategy: 'best_score' } } },
+    '400 query.recommend.positive: must not be empty',
+  ],
+  [
+    'query-points',
+    { query: { recommend: { positive: [1], strategy: 'best' } } },
+    "400 query.recommend.strategy: expected average_vector, best_score, sum_scores, got 'best'",
+  ],
+  ['query-points', { query: { sample: 'first' } }, "400 query.sample: expected random, got 'first'"],
+  [
+    'query-points',
+    { query: { order_by: { key: 'a', direction: 'up' } } },
+    "400 query.order_by.direction: expected asc, desc, got 'up'",
+  ],
+  [
+    'query-points',
+    { query: { order_by: { key: 'a', start_from: 'soon' } } },
+    "400 query.order_by.start_from: expected a number or an RFC 3339 time, got 'soon'",
+  ],
+  [
+    'query-points',
+    { query: { nearest: vector, mmr: { diversity: 2 } } },
+    '400 query.mmr.diversity: expected a number from 0 to 1, got 2',
+  ],
+  [
+    'query-points',
+    { query: { nearest: vector, mmr: { candidates_limit: 20_000 } } },
+    '400 query.mmr.candidates_limit: expected a whole number from 1 to 16384, got 20000',
+  ],
+  ['query-points', { query: { fusion: 'rrf' } }, `501 query.fusion: this kind of query is not supported; ${again}.`],
+  ['query-points', { query: { rrf: {} } }, `501 query.rrf: this kind of query is not supported; ${again}.`],
+  [
+    'query-points',
+    { query: { formula: {} } },
+    '501 query.formula: this kind of query is not supported; take more points, and score them again.',
+  ],
+  [
+    'query-points',
+    { query: { discover: { target: 1, context: [] } } },
+    `501 query.discover: this kind of query is not supported; ${examples}.`,
+  ],
+  ['query-points', { query: { context: [] } }, `501 query.context: this kind of query is not supported; ${examples}.`],
+  ['query-points', { prefetch: [{ query: vector }] }, `501 prefetch: prefetches are not supported; ${again}.`],
+  [
+    'query-points',
+    { query: vector, using: 'title' },
+    '501 using: named vectors are not supported; leave it out: a point has one vector.',
+  ],
+  [
+    'query-points',
+    { query: 1, lookup_from: { collection: 'x' } },
+    '501 lookup_from: vectors of another collection are not supported; retrieve them, and send them.',
+  ],
+  ['query-batch', { searches: [] }, '400 searches: must not be empty'],
+  [
+    'query-batch',
+    { searches: [{ query: vector }, { query: [1] }] },
+    '400 searches[1].query: expected 4 numbers, got 1',
+  ],
+  ['query-batch', { searches: [{ qery: 1 }] }, "400 searches[0]: unknown key 'qery' (did you mean 'query'?)"],
+  [
+    'query-batch',
+    { searches: [{ limit: 60_000 }, { limit: 60_000 }] },
+    '400 searches: at most 100000 points a call (the sum of limit), got 120000',
+  ],
+  ['query-groups', { query: vector }, '400 group_by: expected a key path, got nothing'],
+  [
+    'query-groups',
+    { query: vector, group_by: 'a', limit: 1_000, group_size: 1_000 },
+    '400 group_size: at most 100000 points a call (limit × group_size), got 1000000',
+  ],
+  [
+    'query-groups',
+    { query: vector, group_by: 'a', with_lookup: 'x' },
+    '501 with_lookup: looking up groups in another collection is not supported; retrieve their points by id.',
+  ],
+  ['recommend-points', { negative: [1] }, '400 positive: must not be empty with the strategy average_vector'],
+  [
+    'scroll-points',
+    { offset: 1, order_by: 'a' },
+    '400 offset: does not go with order_by: go on with order_by.start_from',
+  ],
+  ['scroll-points', { offset: 'x' }, '400 offset: expected an unsigned integer up to 2^53-1 or a UUID, got "x"'],
+  ['scroll-points', { limits: 1 }, "400 body: unknown key 'limits' (did you mean 'limit'?)"],
+  ['count-points', { exact: 'yes' }, "400 exact: expected true or false, got 'yes'"],
+  ['facet-points', {}, '400 key: expected a key path, got nothing'],
+] as const) {
+  test(`refused: ${verb}: ${message}`, () => {
+    assert.equal(
+      refusalOf(() => readFor(plainSpec, verb, body)),
+      message,
+    );
+  });
+}
+
+test('the id in a path is a number or a UUID', () => {
+  const read = (id: string) => refusalOf(() => readFor(plainSpec, 'get-point', '', { params: { id } }));
+  assert.equal(read('x'), '400 id: expected an unsigned integer up to 2^53-1 or a UUID, got "x"');
+  assert.equal(
+    read('9007199254740993'),
+    '400 id: expected an unsigned integer up to 2^53-1 or a UUID, got 9007199254740992',
+  );
+  assert.equal(read('-1'), '400 id: expected an unsigned integer up to 2^53-1 or a UUID, got "-1"');
+});
+
+const embedded = (count: number): Embedded => ({ size: 4, vectors: new Float32Array(count * 4).fill(0.5) });
+const half = new Float32Array(4).fill(0.5);
+
+test('texts are looked for as vectors are, wherever one may stand', () => {
+  const text = { text: 'what?' };
+  for (const [verb, body] of [
+    ['search-points', text],
+    ['search-points', { vector: text }],
+    ['query-points', text],
+    ['query-points', { query: text }],
+    ['query-points', { query: { nearest: { text: 'what?', model: 'alpha' } } }],
+  ] as const) {
+    const { request, texts, fill } = readFor(textSpec, verb, body);
+    assert.deepEqual(texts, { model: 'alpha', purpose: 'query', texts: ['what?'] });
+    fill(embedded(1));
+    assert.deepEqual(request.kind === 'query' && request.query.target, { ...nearest, vector: half });
+  }
+  const read = readFor(textSpec, 'query-points', { query: { recommend: { positive: [text], negative: [text] } } });
+  assert.equal(read.texts?.texts.length, 2);
+  const batch = readFor(textSpec, 'search-batch', { searches: [text, { vector }, text] });
+  assert.equal(batch.texts?.texts.length, 2);
+});
+
+test("a collection without a model takes the call's", () => {
+  const { texts } = readFor(plainSpec, 'search-points', { text: 'what?', model: 'beta' });
+  assert.deepEqual(texts, { model: 'beta', purpose: 'query', texts: ['what?'] });
+  assert.equal(
+    refusalOf(() => readFor(plainSpec, 'search-points', { text: 'what?' })),
+    "400 text: name the embedding model in 'model': the collection 'plain' has none of its own",
+  );
+});
+
+test('vectors of another length than the collection holds are refused', () => {
+  const { fill } = readFor(plainSpec, 'search-points', { text: 'what?', model: 'beta' });
+  assert.equal(
+    refusalOf(() => fill({ size: 8, vectors: new Float32Array(8) })),
+    "400 The model 'beta' gives vectors of 8 numbers, the collection 'plain' holds vectors of 4.",
+  );
+});
+
+test('a call has at most 2,048 texts, and fewer where vectors are very long', () => {
+  const read = (size: number, texts: number) => {
+    const points = Array.from({ length: texts }, (_, id) => ({ id, vector: { text: 'a' } }));
+    const call = openCall(vectorCall('upsert-points', { points }, { params: { collection: 'docs' } }));
+    return () => readCall(call, { ...textSpec, size }, { pointsPerCall: 10_000 });
+  };
+  assert.equal(read(4, 2_048)().texts?.texts.length, 2_048);
+  assert.equal(read(65_536, 256)().texts?.texts.length, 256);
+  assert.equal(
+    refusalOf(read(4, 2_049)),
+    '400 points[2048].vector: at most 2048 texts a call are embedded for vectors of 4 numbers; split the call',
+  );
+  assert.equal(
+    refusalOf(read(65_536, 257)),
+    '400 points[256].vector: at most 256 texts a call are embedded for vectors of 65536 numbers; split the call',
+  );
+});
