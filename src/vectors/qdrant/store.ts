@@ -3,19 +3,18 @@ import type { Clock } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { PointId } from '../point.ts';
 import {
-  aliasesMax,
   collectionExists,
-  noAlias,
   noCollection,
   noPoint,
   payloadIndexesMax,
-  tooManyAliases,
   tooManyCollections,
   tooManyPayloadIndexes,
 } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
-import type { AliasChange, VectorStore, WriteOperation } from '../store.ts';
+import type { VectorStore } from '../store.ts';
+import { changeAliases } from './change-aliases.ts';
 import { changedBeforeWritten } from './changed-points.ts';
+import { checkInputs, checkLengths } from './check-lengths.ts';
 import { type ConnectionOptions, createConnection, QdrantRefused, wordsOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { type Partition, partitionOf } from './partition.ts';
@@ -25,7 +24,7 @@ import { summarize } from './tenant-points.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
-import { idsOf, inputsOf, writeQuery } from './write-query.ts';
+import { idsOf, writeQuery } from './write-query.ts';
 
 export interface QdrantStoreOptions extends ConnectionOptions {
   registry: VectorRegistry;
@@ -250,41 +249,4 @@ const lookedUpMax = 1_000;
 
 function specOf({ name, size, distance, embeddingModel }: RegisteredCollection) {
   return { name, size, distance, embeddingModel };
-}
-
-/** A collection that was made again since the call was read may have another size. */
-function checkLengths({ collection: { size } }: Partition, operations: readonly WriteOperation[]): void {
-  for (const operation of operations) {
-    if (operation.kind === 'upsert') checkRows(operation.points, size);
-    else if (operation.kind === 'update-vectors') checkRows(operation, size);
-  }
-}
-
-function checkRows({ ids, vectors }: { ids: readonly PointId[]; vectors: Float32Array }, size: number): void {
-  if (vectors.length === ids.length * size) return;
-  const message = `points[0].vector: expected ${size} numbers, got ${Math.floor(vectors.length / ids.length)}`;
-  throw new FailureError(invalid('points[0].vector', message));
-}
-
-function checkInputs({ collection: { size } }: Partition, query: Parameters<typeof inputsOf>[0]): void {
-  for (const input of inputsOf(query)) {
-    if (!(input instanceof Float32Array) || input.length === size) continue;
-    throw new FailureError(invalid('query', `query: expected ${size} numbers, got ${input.length}`));
-  }
-}
-
-async function changeAliases(registry: VectorRegistry, tenant: string, changes: readonly AliasChange[]): Promise<void> {
-  const changed = await registry.changeAliases(tenant, changes, aliasesMax);
-  switch (changed.kind) {
-    case 'done':
-      return;
-    case 'no-collection':
-      throw noCollection(changed.name);
-    case 'no-alias':
-      throw noAlias(changed.name);
-    case 'is-collection':
-      throw collectionExists(changed.name);
-    case 'full':
-      throw tooManyAliases();
-  }
 }

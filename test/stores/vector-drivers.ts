@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
+import { allShards, createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
+import { shardOf } from '../../src/vectors/embedded/shard-of.ts';
+import { createQdrantStore } from '../../src/vectors/qdrant/store.ts';
+import { type UnsupportedByQdrant, unsupportedByQdrant } from '../../src/vectors/qdrant/unsupported.ts';
+import type { VectorStore } from '../../src/vectors/store.ts';
+import { startQdrantProxy } from '../qdrant-proxy.ts';
+import { otherKey, startGateway } from '../start-gateway.ts';
+
+/** What a driver may answer with 501: a stated value, so that nothing of it is skipped in silence. */
+export type Unsupported = UnsupportedByQdrant;
+
+export interface VectorDriver {
+  name: string;
+  /** Why it cannot be tested on this machine: the title's `skip`. */
+  skip: string | false;
+  unsupported: readonly Unsupported[];
+  /** Two tenants between which `adopt` moves, of different accounts. */
+  tenants: readonly [string, string];
+  /** An empty store, closed after the test. */
+  open(t: Pick<TestContext, 'after'>): Promise<VectorStore>;
+}
+
+export const collectionsMax = 20;
+
+const embedded: VectorDriver = {
+  name: 'embedded',
+  skip: false,
+  unsupported: [],
+  tenants: ['acme/laptop', neighbourOf('acme/laptop')],
+  async open(t) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'culvert-vectors-'));
+    const store = createEmbeddedStore({
+      dataDir,
+      shards: allShards,
+      memoryBytes: 64 * 1024 * 1024,
+      limit: { take: async () => {}, give() {} },
+      tell() {},
+    });
+    t.after(async () => {
+      await store.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    });
+    return store;
+  },
+};
+
+/** Another tenant of the same shard: between shards the embedded engine copies, above this port. */
+function neighbourOf(tenant: string): string {
+  for (let at = 0; ; at += 1) if (shardOf(`beta/key-${at}`) === shardOf(tenant)) return `beta/key-${at}`;
+}
+
+/** Against a second gateway, whose root speaks Qdrant's API, everything asked held against Qdrant's description. */
+const overCulvert: VectorDriver = {
+  name: 'qdrant driver over a second Culvert',
+  skip: false,
+  unsupported: Object.keys(unsupportedByQdrant) as UnsupportedByQdrant[],
+  tenants: ['acme/laptop', 'beta/key'],
+  async open(t) {
+    const gateway = await startGateway(t);
+    const proxy = await startQdrantProxy(t, gateway.url);
+    return openQdrant(t, proxy.url, otherKey);
+  },
+};
+
+const realUrl = process.env.QDRANT_URL ?? '';
+
+const overQdrant: VectorDriver = {
+  ...overCulvert,
+  name: 'qdrant driver over a real Qdrant',
+  skip: realUrl === '' ? 'QDRANT_URL names no Qdrant' : false,
+  async open(t) {
+    const proxy = await startQdrantProxy(t, realUrl);
+    return openQdrant(t, proxy.url, process.env.QDRANT_API_KEY ?? null);
+  },
+};
+
+function openQdrant(t: Pick<TestContext, 'after'>, url: string, apiKey: string | null): VectorStore {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-registry-'));
+  const registry = openSqliteVectorRegistry(join(folder, 'culvert.db'));
+  const limits = { collectionsPerAccount: collectionsMax };
+  const store = createQdrantStore({ url, apiKey, registry, clock: systemClock, limits, onTrouble() {} });
+  t.after(async () => {
+    await store.close();
+    await registry.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return store;
+}
+
+/** Every suite over `VectorStore` runs over each of these. */
+export const vectorDrivers: readonly VectorDriver[] = [embedded, overCulvert, overQdrant];
