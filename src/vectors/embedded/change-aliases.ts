@@ -1,6 +1,6 @@
+import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../refusals.ts';
 import type { AliasChange } from '../store.ts';
 import type { CollectionTable } from './collection-table.ts';
-import { conflict, noSuchAlias, noSuchCollection } from './refusals.ts';
 
 /** In order, inside a transaction. An alias stands for one collection; giving it anew moves it, as in Qdrant. */
 export function changeAliases(collections: CollectionTable, tenant: string, changes: readonly AliasChange[]): void {
@@ -9,14 +9,14 @@ export function changeAliases(collections: CollectionTable, tenant: string, chan
   function add(alias: string, collection: string): void {
     const known = names();
     const cid = known.get(collection);
-    if (cid === undefined) throw noSuchCollection(collection);
-    if (known.has(alias)) throw conflict(`'${alias}' is the name of a collection and cannot be an alias.`);
+    if (cid === undefined) throw noCollection(collection);
+    if (known.has(alias)) throw collectionExists(alias);
     collections.addAlias(tenant, alias, cid);
   }
 
   function collectionOf(alias: string): string {
     const found = collections.aliases(tenant, null).find((one) => one.alias === alias);
-    if (found === undefined) throw noSuchAlias(alias);
+    if (found === undefined) throw noAlias(alias);
     return found.collection;
   }
 
@@ -36,4 +36,5 @@ export function changeAliases(collections: CollectionTable, tenant: string, chan
       }
     }
   }
+  if (collections.aliases(tenant, null).length > aliasesMax) throw tooManyAliases();
 }

@@ -1,13 +1,17 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Clock, systemClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
+import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { openShard, type Shard } from './shard.ts';
-import { openShardFile, shardCount } from './shard-file.ts';
+import { openShardFile } from './shard-file.ts';
 import { shardOf } from './shard-of.ts';
 import { overloaded, storageTrouble } from './storage-trouble.ts';
+
+export { allShards } from './shard-of.ts';
 
 export interface EmbeddedOptions {
   /** The data folder; vectors lie in its `vectors` folder, and nothing that callers say names a file there. */
@@ -20,6 +24,7 @@ export interface EmbeddedOptions {
   /** What the operator should know, once each. */
   tell(message: string): void;
   random?: Random;
+  clock?: Pick<Clock, 'monotonicMs'>;
 }
 
 /** Collections that an account may have, over all its tenants and shards; asked when one is about to be made. */
@@ -41,6 +46,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const folder = join(options.dataDir, 'vectors');
   const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell });
   const random = options.random ?? systemRandom;
+  const clock = options.clock ?? systemClock;
   const shards = new Map<number, Shard>();
   /** Shards that could not be opened, with the reason that callers get. */
   const refused = new Map<number, FailureError>();
@@ -54,7 +60,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     if (!options.shards.includes(number)) throw new Error(`shard ${number} is not this store's`);
     try {
       const file = openShardFile(join(folder, `shard-${number}.db`), number);
-      const opened = openShard({ file, budget, random, tell });
+      const opened = openShard({ file, budget, random, clock, tell });
       shards.set(number, opened);
       opened.start();
       return opened;
@@ -119,9 +125,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
         .flatMap((one) => one.tenants())
         .sort(byTenant),
     async adopt(from, to) {
-      if (shardOf(from) !== shardOf(to.tenant)) {
-        throw new FailureError({ kind: 'unsupported', message: 'Tenants of two shards are moved by copying.' });
-      }
+      if (shardOf(from) !== shardOf(to.tenant)) return moveTenant(this, from, to);
       const home = of(from);
       const moved = await home.adopt(from, to);
       for (const { account, collections } of moved.from) limit.give(account, collections);
@@ -135,12 +139,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     },
     async trouble() {
       const [refusal] = refused.values();
-      if (refusal !== undefined && refused.size === options.shards.length) return messageOf(refusal);
-      for (const one of shards.values()) {
-        const trouble = await one.trouble();
-        if (trouble !== null) return trouble;
-      }
-      return null;
+      // Where one can be served, or was not asked for yet, calls may be sent here.
+      return refusal !== undefined && refused.size === options.shards.length ? messageOf(refusal) : null;
     },
     commits: () => [...shards.values()].reduce((sum, one) => sum + one.commits(), 0),
     async close() {
@@ -149,9 +149,6 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     },
   };
 }
-
-/** All of them, for a store that is alone. */
-export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, number) => number);
 
 function notOpened(number: number, error: unknown): FailureError {
   if (error instanceof FailureError) return error;

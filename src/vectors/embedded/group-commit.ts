@@ -1,3 +1,4 @@
+import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ShardFile } from './shard-file.ts';
 import { notWritable, overloaded, storageTrouble } from './storage-trouble.ts';
@@ -22,8 +23,6 @@ export interface Job<T> {
 export interface GroupCommit {
   /** Resolves after the commit. Rejects with what the job threw, or a 503 when the file cannot be written. */
   add<T>(job: Job<T>): Promise<T>;
-  /** Why the last commit failed; null after one that did not. */
-  trouble(): string | null;
   /** Commits that reached the disk. */
   commits(): number;
   /** Whether nothing waits. */
@@ -38,15 +37,27 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+export interface GroupCommitOptions {
+  /** Nothing waits any more. */
+  onIdle(): void;
+  /** For the operator: writes fail, or pass again. */
+  tell(message: string): void;
+  clock: Pick<Clock, 'monotonicMs'>;
+}
+
+/** A disk that is nearly full fails some commits and not others: the log gets no more than a line in this time. */
+const quietMs = 10_000;
+
 /**
  * Group commit: whatever is queued when the previous commit has returned goes into one transaction and one fsync. There
  * is no timer: calls that come in while the disk is waited for are the next group.
  */
-export function createGroupCommit(shard: ShardFile, onIdle: () => void): GroupCommit {
+export function createGroupCommit(shard: ShardFile, { onIdle, tell, clock }: GroupCommitOptions): GroupCommit {
   const waiting: Waiting[] = [];
   let scheduled = false;
   let commits = 0;
-  let trouble: string | null = null;
+  let failing = false;
+  let toldMs = Number.NEGATIVE_INFINITY;
   /** Set once an fsync failed: nobody knows what is on the disk until the file is opened anew. */
   let unsynced = false;
 
@@ -98,7 +109,8 @@ export function createGroupCommit(shard: ShardFile, onIdle: () => void): GroupCo
       return;
     }
     commits++;
-    trouble = null;
+    if (failing) tell('vectors: they are written again');
+    failing = false;
     for (const entry of ran) entry.job.committed();
     ran.forEach((entry, i) => {
       entry.resolve(values[i]);
@@ -120,8 +132,16 @@ export function createGroupCommit(shard: ShardFile, onIdle: () => void): GroupCo
     } catch {}
     if (storageTrouble(error) === 'unsynced') unsynced = true;
     const failure = error instanceof FailureError ? error : notWritable(error);
-    trouble = 'message' in failure.failure ? failure.failure.message : failure.message;
+    report(error);
     for (const entry of group) entry.reject(refused.get(entry) ?? failure);
+  }
+
+  function report(error: unknown): void {
+    const nowMs = clock.monotonicMs();
+    if (failing || nowMs - toldMs < quietMs) return;
+    failing = true;
+    toldMs = nowMs;
+    tell(`vectors: they cannot be written: ${error instanceof Error ? error.message : error}`);
   }
 
   return {
@@ -141,7 +161,6 @@ export function createGroupCommit(shard: ShardFile, onIdle: () => void): GroupCo
         schedule();
       });
     },
-    trouble: () => trouble,
     commits: () => commits,
     idle: () => waiting.length === 0,
     flush() {

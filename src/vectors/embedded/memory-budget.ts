@@ -1,12 +1,12 @@
 import { type CollectionMemory, createCollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-table.ts';
+import { createColumns } from './columns/create-columns.ts';
 import { createArena } from './index/arena.ts';
 import { createVectorIndex } from './index/create-vector-index.ts';
 import { createDiskIndex } from './index/disk-index.ts';
 import type { IndexOptions } from './index/vector-index.ts';
 import { checkedPointsMax, checkRows } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
-import { createColumns } from './scan-columns.ts';
 
 /** Of the memory for vectors, what indexes may take; columns of payloads have the rest. */
 const indexShare = 7 / 8;

@@ -1,10 +1,10 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
-import { datetimeMs as orderNumber } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId } from '../point.ts';
 import type { OrderBy } from '../store.ts';
 import type { OrderedSlot } from './columns/columns.ts';
+import { orderNumber } from './columns/order-number.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 
@@ -58,8 +58,8 @@ export function orderByValue(
   slots: Uint32Array | null,
   limit: number,
 ): OrderedSlot[] {
-  const start = typeof startFrom === 'string' ? orderNumber(startFrom) : startFrom;
-  if (typeof startFrom === 'string' && start === null) {
+  const start = startFrom === null ? null : orderNumber(startFrom);
+  if (startFrom !== null && start === null) {
     throw new FailureError(
       invalid('order_by.start_from', 'order_by.start_from: expected a number or an RFC 3339 time'),
     );

@@ -1,9 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { shardCount } from './shard-of.ts';
 import { overloaded } from './storage-trouble.ts';
-
-/** Shards that vector data is dealt over, for ever: a file knows its number and this count, and fits no other. */
-export const shardCount = 8;
 
 /** Longest that another process, such as a backup, may hold a write up. */
 const busyTimeoutMs = 250;
@@ -21,7 +19,7 @@ export const walBytesMax = 512 * 1024 * 1024;
 const schemaVersion = 1;
 
 const schema = `
-  CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL, probe INTEGER NOT NULL);
+  CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL);
   CREATE TABLE collection (
     cid INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, name TEXT NOT NULL, account TEXT NOT NULL,
     size INTEGER NOT NULL, distance TEXT NOT NULL, model TEXT, points INTEGER NOT NULL, seq INTEGER NOT NULL,
@@ -73,11 +71,10 @@ export function openShardFile(file: string, number: number): ShardFile {
     database.close();
     throw error;
   }
-  let written = 0;
-  const changes = database.prepare('PRAGMA wal_checkpoint(NOOP)');
+  const look = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   const move = database.prepare('PRAGMA wal_checkpoint(PASSIVE)');
-  const logged = () => frames(changes.get());
-  written = logged();
+  const logged = () => frames(look.get());
+  let written = logged();
 
   return {
     number,
@@ -124,7 +121,7 @@ function bringUpToDate(database: DatabaseSync, number: number): void {
   if (version === 0) {
     database.exec('BEGIN IMMEDIATE');
     database.exec(schema);
-    database.prepare('INSERT INTO shard VALUES (?, ?, 0)').run(number, shardCount);
+    database.prepare('INSERT INTO shard VALUES (?, ?)').run(number, shardCount);
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
     return;
   }

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
-import { shardCount } from './shard-file.ts';
+
+/** Shards that vector data is dealt over, for ever: a file knows its number and this count, and fits no other. */
+export const shardCount = 8;
+
+export const allShards: readonly number[] = Array.from({ length: shardCount }, (_, number) => number);
 
 /** The shard of a tenant: for ever, since its data stands there. */
 export function shardOf(tenant: string): number {

@@ -1,8 +1,10 @@
+import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { CollectionInfo, CollectionSpec, PayloadType } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId, ScoredPoint, StoredPoint, Want } from '../point.ts';
+import { collectionExists, noCollection, payloadIndexesMax, tooManyPayloadIndexes } from '../refusals.ts';
 import type {
   AliasChange,
   FacetHit,
@@ -24,7 +26,6 @@ import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';
 import { openPointTable } from './point-table.ts';
-import { conflict, noSuchCollection } from './refusals.ts';
 import { readScroll } from './scroll-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
@@ -39,23 +40,24 @@ export interface ShardOptions {
   file: ShardFile;
   budget: MemoryBudget;
   random: Random;
+  clock: Pick<Clock, 'monotonicMs'>;
   tell(message: string): void;
 }
 
 /** The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read in the caller's turn. */
 export type Shard = ReturnType<typeof openShard>;
 
-export function openShard({ file, budget, random, tell }: ShardOptions) {
+export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
   const collections = openCollectionTable(file);
   const points = openPointTable(file);
   const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
   const damage: Damage = createDamage(tell);
-  const group = createGroupCommit(file, purgeSome);
+  const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
   let closing = false;
 
   function rowOf(tenant: string, name: string): CollectionRow {
     const row = damage.guardTable(() => collections.find(tenant, name));
-    if (row === null) throw noSuchCollection(name);
+    if (row === null) throw noCollection(name);
     return row;
   }
 
@@ -128,7 +130,7 @@ export function openShard({ file, budget, random, tell }: ShardOptions) {
         run: () =>
           damage.guardTable(() => {
             const taken = collections.find(owner.tenant, spec.name);
-            if (taken !== null) throw conflict(`Collection '${spec.name}' already exists.`);
+            if (taken !== null) throw collectionExists(spec.name);
             collections.create(owner, spec);
             cid = collections.find(owner.tenant, spec.name)!.cid;
             if (cid > cidMax) throw overloaded('This shard of the vector data can hold no further collections.');
@@ -205,6 +207,7 @@ export function openShard({ file, budget, random, tell }: ShardOptions) {
       change(() => {
         const row = rowOf(tenant, name);
         collections.setPayloadIndex(row.cid, key, type);
+        if (collections.payloadIndexes(row.cid).length > payloadIndexesMax) throw tooManyPayloadIndexes();
         collections.setCounts(row, row.points, row.seq + 1);
         return row.seq + 1;
       }),
@@ -244,15 +247,6 @@ export function openShard({ file, budget, random, tell }: ShardOptions) {
       );
     },
 
-    /** Why nothing can be written now; null when it can, which is tried when the last time it could not. */
-    async trouble(): Promise<string | null> {
-      if (group.trouble() === null) return null;
-      try {
-        await change(() => file.exec('UPDATE shard SET probe = probe + 1'));
-      } catch {}
-      return group.trouble();
-    },
-
     commits: group.commits,
 
     /** What waits is committed first. */
@@ -279,12 +273,8 @@ function hasKey(key: string): Filter {
 }
 
 /** Everything or nothing goes over: a name that both have refuses the whole. */
-export function refuseNamesake(
-  from: readonly { spec: CollectionSpec }[],
-  to: readonly { spec: CollectionSpec }[],
-): void {
+function refuseNamesake(from: readonly { spec: CollectionSpec }[], to: readonly { spec: CollectionSpec }[]): void {
   const names = new Set(to.map(({ spec }) => spec.name));
   const namesake = from.find(({ spec }) => names.has(spec.name));
-  if (namesake === undefined) return;
-  throw conflict(`Both tenants have a collection '${namesake.spec.name}': rename or delete one; nothing was moved.`);
+  if (namesake !== undefined) throw collectionExists(namesake.spec.name);
 }

@@ -1,12 +1,12 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { Distance } from '../collection.ts';
+import { noPoint } from '../refusals.ts';
 import type { RecommendStrategy, Target, VectorInput } from '../store.ts';
 import { comparable, exactScore } from './index/exact-score.ts';
 import { createTopK } from './index/top-k.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
-import { noSuchPoint } from './refusals.ts';
 
 /** Examples of one `recommend`: with best_score and sum_scores every point is held against each of them. */
 export const examplesMax = 128;
@@ -28,7 +28,7 @@ export function resolveInput(points: PointTable, open: OpenCollection, input: Ve
     return { vector: input, slot: null };
   }
   const slot = points.slotOfId(open.cid, input.id);
-  if (slot === null) throw noSuchPoint(input.id);
+  if (slot === null) throw noPoint(input.id);
   return { vector: points.vector(open.cid, slot, open.size), slot };
 }
 

@@ -6,7 +6,8 @@ import { seededRandom } from '../../kernel/random.ts';
 import type { CollectionSpec } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { PointQuery, Target, WriteOperation } from '../store.ts';
-import { allShards, createEmbeddedStore, type EmbeddedOptions, type EmbeddedStore } from './embedded-store.ts';
+import { createEmbeddedStore, type EmbeddedOptions, type EmbeddedStore } from './embedded-store.ts';
+import { allShards } from './shard-of.ts';
 
 export interface TemporaryStore {
   store: EmbeddedStore;

@@ -3,11 +3,11 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { deleteByPath, mergePayload } from '../filter/payload-change.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointBatch, PointId } from '../point.ts';
+import { noPoint } from '../refusals.ts';
 import type { Selection, WriteOperation } from '../store.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { slotMax } from './point-row.ts';
 import type { PointTable } from './point-table.ts';
-import { noSuchPoint } from './refusals.ts';
 
 /**
  * Does the operations in order, inside a transaction. What the collection has in memory is noted for when it commits.
@@ -55,7 +55,7 @@ export function writePoints(points: PointTable, open: OpenCollection, operations
     for (const id of which.ids) {
       const slot = points.slotOfId(cid, id);
       if (slot !== null) found.add(slot);
-      else if (unknown === 'refused') throw noSuchPoint(id);
+      else if (unknown === 'refused') throw noPoint(id);
     }
     return found;
   }
@@ -78,7 +78,7 @@ export function writePoints(points: PointTable, open: OpenCollection, operations
     const vectors = distance === 'Cosine' ? normalised(given, size) : given;
     ids.forEach((id, i) => {
       const slot = points.slotOfId(cid, id);
-      if (slot === null) throw noSuchPoint(id);
+      if (slot === null) throw noPoint(id);
       const vector = vectors.subarray(i * size, (i + 1) * size);
       points.setVector(cid, slot, vector);
       memory.note({ kind: 'put', slot, vector });

@@ -1,7 +1,5 @@
 import { type SlotSet, wordsFor } from './slot-set.ts';
 
-/** From here on an entry is the number of a list. */
-const manyBit = 0x80000000;
 /** About what a list of several codes takes beside them. */
 const listBytes = 120;
 
@@ -17,23 +15,24 @@ export interface CodeLists {
 }
 
 export function createCodeLists(): CodeLists {
-  let entries = new Uint32Array(64);
+  /** A code, 0 for none, or below 0 the place of a list: -1 the first. */
+  let entries = new Int32Array(64);
   const lists: (readonly number[])[] = [];
   const free: number[] = [];
   let listedBytes = 0;
 
   function drop(entry: number): void {
-    const list = lists[entry - manyBit]!;
-    listedBytes -= listBytes + 4 * list.length;
-    lists[entry - manyBit] = [];
-    free.push(entry - manyBit);
+    const at = -entry - 1;
+    listedBytes -= listBytes + 4 * lists[at]!.length;
+    lists[at] = [];
+    free.push(at);
   }
 
   function keep(codes: readonly number[]): number {
     const at = free.pop() ?? lists.length;
     lists[at] = codes;
     listedBytes += listBytes + 4 * codes.length;
-    return manyBit + at;
+    return -at - 1;
   }
 
   return {
@@ -43,18 +42,18 @@ export function createCodeLists(): CodeLists {
     set(slot, codes) {
       if (slot >= entries.length) {
         if (codes.length === 0) return;
-        const larger = new Uint32Array(Math.max(slot + 1, entries.length * 2));
+        const larger = new Int32Array(Math.max(slot + 1, entries.length * 2));
         larger.set(entries);
         entries = larger;
       }
       const before = entries[slot]!;
-      if (before >= manyBit) drop(before);
+      if (before < 0) drop(before);
       entries[slot] = codes.length > 1 ? keep(codes) : (codes[0] ?? 0);
     },
     each(slot, visit) {
       const entry = entries[slot] ?? 0;
-      if (entry >= manyBit) lists[entry - manyBit]!.forEach(visit);
-      else if (entry !== 0) visit(entry);
+      if (entry < 0) for (const code of lists[-entry - 1]!) visit(code);
+      else if (entry > 0) visit(entry);
     },
     select(hits, level, slotEnd) {
       const set = new Uint32Array(wordsFor(slotEnd));
@@ -64,13 +63,16 @@ export function createCodeLists(): CodeLists {
         let bits = 0;
         for (let slot = base; slot < last; slot++) {
           const entry = entries[slot]!;
-          const hit =
-            entry < manyBit ? hits[entry]! >= level : lists[entry - manyBit]!.some((code) => hits[code]! >= level);
-          if (hit) bits |= 1 << (slot & 31);
+          if (entry >= 0 ? hits[entry]! >= level : hasHit(lists[-entry - 1]!, hits, level)) bits |= 1 << (slot & 31);
         }
         set[word] = bits;
       }
       return set;
     },
   };
+}
+
+function hasHit(codes: readonly number[], hits: Uint8Array, level: number): boolean {
+  for (const code of codes) if (hits[code]! >= level) return true;
+  return false;
 }

@@ -21,8 +21,11 @@ const meanSample = 4_000;
 /** Rows scored exactly for each one wanted, in any case. */
 const rescoredPerResult = 4;
 
-/** Most rows scored beyond those when so many are too near to tell apart. Where the rows are filtered there is no such end. */
-const extraRescoredMax = 1_000;
+/**
+ * Most rows scored beyond those when so many are too near to tell apart: with less, such collections would not be found
+ * right. Where the rows are filtered there is no such end.
+ */
+const extraRescoredMax = 20_000;
 
 /**
  * One byte a component in memory; the nearest by it are scored exactly from the rows on disk, and so is everything whose
@@ -69,7 +72,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
   }
 
   /** The best `k` of `rows`, or of all, whose products with `query` have been made. */
-  function refine(query: Float32Array, k: number, rows: Uint32Array | null, extraMax: number): Ranked {
+  function refine(query: Float32Array, k: number, rows: Uint32Array | null): Ranked {
     const total = rows === null ? codes.count : rows.length;
     const rough = createTopK(Math.min(total, Math.max(rescoredPerResult * k, 32)));
     const each = (visit: (key: number, row: number) => void): void => {
@@ -88,7 +91,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     const last = near.ids.length - 1;
     if (near.ids.length === total || near.keys[last]! + codes.margin(null) < neededKey()) return ranked(top, sign);
 
-    const extra = createTopK(Math.min(total - near.ids.length, extraMax));
+    const extra = createTopK(rows === null ? Math.min(total, extraRescoredMax) : rows.length);
     const [lastKey, lastRow, needed] = [near.keys[last]!, near.ids[last]!, neededKey()];
     const surely = needed - codes.margin(null);
     each((key, row) => {
@@ -109,7 +112,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
   function byCodes(query: Float32Array, k: number): Ranked {
     codes.aim(query);
     codes.multiply(null);
-    return refine(query, k, null, extraRescoredMax);
+    return refine(query, k, null);
   }
 
   function byBits(stage: BitStage, query: Float32Array, k: number, keep: number): Ranked {
@@ -117,7 +120,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     stage.look(codes.queryCodes);
     const near = stage.nearest(keep);
     codes.multiply(near);
-    return refine(query, k, near, extraRescoredMax);
+    return refine(query, k, near);
   }
 
   /** Answers without the bits, and sees what they would have left out. */
@@ -172,7 +175,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
         const rows = held.map((slot) => codes.row(slot));
         codes.aim(query);
         codes.multiply(rows);
-        return refine(query, k, rows, rows.length);
+        return refine(query, k, rows);
       }
       if (bits === null) return byCodes(query, k);
       const keep = bits.trial.keep(k);

@@ -90,6 +90,7 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
     },
     search(query, k, { slots, exact }) {
       const wanted = comparable(distance, query);
+      if (k === 0) return { slots: new Uint32Array(), scores: new Float64Array() };
       if (tier === null || (exact && tier.kind === 'codes')) return scanRows(options, wanted, k, slots);
       return tier.search(wanted, k, slots);
     },

@@ -1,0 +1,83 @@
+import type { CollectionSpec } from './collection.ts';
+import type { PointBatch, StoredPoint } from './point.ts';
+import { collectionExists } from './refusals.ts';
+import type { Owner, VectorStore } from './store.ts';
+
+/** Points copied at a time. */
+const copiedPoints = 256;
+
+/**
+ * Everything of `from` becomes `to`'s where the two lie apart: each collection is copied, then deleted. Begun anew after
+ * a crash it goes on: an alias that no caller can make marks what is being copied. Nobody may write to `from` meanwhile.
+ */
+export async function moveTenant(store: VectorStore, from: string, to: Owner): Promise<{ collections: number }> {
+  const specs = await store.list(from);
+  const begun = new Set((await store.aliases(from, null)).map(({ alias }) => alias));
+  const taken = new Set((await store.list(to.tenant)).map(({ name }) => name));
+  const takenAliases = new Set((await store.aliases(to.tenant, null)).map(({ alias }) => alias));
+  for (const { name } of specs) {
+    if ((taken.has(name) && !begun.has(marker(to, name))) || takenAliases.has(name)) throw collectionExists(name);
+  }
+  for (const { alias } of await store.aliases(from, null)) {
+    if (!isMarker(alias) && taken.has(alias)) throw collectionExists(alias);
+  }
+  for (const spec of specs) await moveCollection(store, from, to, spec);
+  return { collections: specs.length };
+}
+
+async function moveCollection(store: VectorStore, from: string, to: Owner, spec: CollectionSpec): Promise<void> {
+  const { name } = spec;
+  await store.changeAliases(from, [{ kind: 'create', alias: marker(to, name), collection: name }]);
+  if ((await store.find(to.tenant, name)) === null) await store.create(to, spec);
+  const { payloadSchema } = await store.inspect(from, name);
+  for (const [key, { type }] of Object.entries(payloadSchema)) await store.indexPayload(to.tenant, name, key, type);
+  for await (const points of pagesOf(store, from, name, copiedPoints)) {
+    await store.write(to.tenant, name, [{ kind: 'upsert', points: batchOf(points, spec.size) }]);
+  }
+  const aliases = (await store.aliases(from, name)).filter(({ alias }) => !isMarker(alias));
+  await store.changeAliases(
+    to.tenant,
+    aliases.map(({ alias }) => ({ kind: 'create', alias, collection: name })),
+  );
+  await store.drop(from, name);
+}
+
+/** All points of a collection in order of ids, whole. */
+export async function* pagesOf(
+  store: VectorStore,
+  tenant: string,
+  collection: string,
+  limit: number,
+): AsyncGenerator<readonly StoredPoint[]> {
+  const want = { payload: true, vector: true };
+  let offset = null;
+  do {
+    const query = { filter: null, limit, offset, orderBy: null, want };
+    const { points, next } = await store.scroll(tenant, collection, query);
+    yield points;
+    offset = next;
+  } while (offset !== null);
+}
+
+export function batchOf(points: readonly StoredPoint[], size: number): PointBatch {
+  const vectors = new Float32Array(points.length * size);
+  points.forEach(({ vector }, i) => {
+    vectors.set(vector!, i * size);
+  });
+  return {
+    ids: points.map(({ id }) => id),
+    vectors,
+    payloads: points.map(({ payload }) => (payload == null ? null : JSON.stringify(payload))),
+  };
+}
+
+/** No name that a caller may give has this letter. */
+const markerStart = '\0moving to ';
+
+function marker(to: Owner, collection: string): string {
+  return `${markerStart}${to.tenant}\0${collection}`;
+}
+
+function isMarker(alias: string): boolean {
+  return alias.startsWith(markerStart);
+}

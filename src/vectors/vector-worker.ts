@@ -1,0 +1,103 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../kernel/clock.ts';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { VectorStore } from './store.ts';
+import { type PreparedCall, prepareCall } from './wire/prepare-call.ts';
+import type { FromWorker, PreparedReply, ToWorker, WorkerData } from './worker-messages.ts';
+
+/** A thread that reads vector calls, does them on its store and writes their answers. */
+const { driver, limits } = workerData as WorkerData;
+const port = parentPort!;
+const prepared = new Map<number, PreparedCall>();
+/** Asked of the main thread, which knows what the other threads have. */
+const places = new Map<number, (failure: Failure | null) => void>();
+let lastPlace = 0;
+
+const store = await openStore();
+port.on('message', (message: ToWorker) => void receive(message));
+const tenants = driver.kind === 'embedded' ? await store.tenants() : [];
+send({ kind: 'ready', collections: tenants.map(({ account, collections }) => ({ account, collections })) });
+
+async function openStore(): Promise<VectorStore> {
+  const tell = (message: string) => send({ kind: 'tell', message });
+  if (driver.kind === 'qdrant') {
+    const [{ createQdrantStore }, { linkRegistry }] = await Promise.all([
+      import('./qdrant/store.ts'),
+      import('./registry-link.ts'),
+    ]);
+    const { url, apiKey } = driver;
+    const registry = linkRegistry(driver.registry);
+    return createQdrantStore({ url, apiKey, registry, clock: systemClock, limits, onTrouble: tell });
+  }
+  const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
+  return createEmbeddedStore({ ...driver, limit: { take, give }, tell });
+}
+
+function take(account: string): Promise<void> {
+  const id = ++lastPlace;
+  return new Promise((resolve, reject) => {
+    places.set(id, (failure) => (failure === null ? resolve() : reject(new FailureError(failure))));
+    send({ kind: 'take', id, account });
+  });
+}
+
+function give(account: string, collections: number): void {
+  send({ kind: 'give', account, collections });
+}
+
+async function receive(message: ToWorker): Promise<void> {
+  switch (message.kind) {
+    case 'place':
+      places.get(message.id)?.(message.failure);
+      places.delete(message.id);
+      return;
+    case 'drop':
+      prepared.delete(message.prepared);
+      return;
+    default:
+      try {
+        const { result, transfer } = await answer(message);
+        send({ kind: 'done', id: message.id, result }, transfer);
+      } catch (error) {
+        send({ kind: 'failed', id: message.id, failure: failureOf(error) });
+      }
+  }
+}
+
+type Asked = Exclude<ToWorker, { kind: 'place' | 'drop' }>;
+
+async function answer(message: Asked): Promise<{ result: unknown; transfer: ArrayBuffer[] }> {
+  switch (message.kind) {
+    case 'prepare': {
+      const call = await prepareCall(store, message.call, { limits, clock: systemClock });
+      prepared.set(message.prepared, call);
+      return { result: { texts: call.texts } satisfies PreparedReply, transfer: [] };
+    }
+    case 'run': {
+      const call = prepared.get(message.prepared)!;
+      prepared.delete(message.prepared);
+      const body = await call.run(message.embedded);
+      // Memory that it shares with others cannot be given away.
+      const own = body.byteLength === body.buffer.byteLength ? body : body.slice();
+      return { result: own, transfer: [own.buffer] };
+    }
+    case 'store': {
+      const method = store[message.method] as (...args: unknown[]) => Promise<unknown>;
+      return { result: await method.apply(store, message.args), transfer: [] };
+    }
+    case 'close':
+      await store.close();
+      return { result: null, transfer: [] };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  const words = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  send({ kind: 'tell', message: `vectors: ${words}` });
+  return { kind: 'internal' };
+}
+
+function send(message: FromWorker, transfer: ArrayBuffer[] = []): void {
+  port.postMessage(message, transfer);
+}

@@ -1,0 +1,43 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Failure } from '../kernel/failure.ts';
+import type { Embedded, TextsToEmbed, VectorCall } from './engine.ts';
+import type { VectorStore } from './store.ts';
+
+/** What a thread is started with. */
+export interface WorkerData {
+  driver: WorkerDriver;
+  limits: { collectionsPerAccount: number; pointsPerCall: number };
+}
+
+export type WorkerDriver =
+  | { kind: 'embedded'; dataDir: string; shards: readonly number[]; memoryBytes: number }
+  | { kind: 'qdrant'; url: string; apiKey: string | null; registry: MessagePort };
+
+/** Methods of a store that may be called over the border: those whose arguments are data. */
+export type StoreMethod = Exclude<keyof VectorStore, 'close'>;
+
+/** To the thread. Each with an `id` is answered once, with the same. */
+export type ToWorker =
+  /** `prepared`: a number that `run` or `drop` names it by. */
+  | { kind: 'prepare'; id: number; prepared: number; call: VectorCall }
+  | { kind: 'run'; id: number; prepared: number; embedded: Embedded | null }
+  | { kind: 'drop'; prepared: number }
+  | { kind: 'store'; id: number; method: StoreMethod; args: unknown[] }
+  /** Commits what waits. */
+  | { kind: 'close'; id: number }
+  | { kind: 'place'; id: number; failure: Failure | null };
+
+export type FromWorker =
+  /** First of all: the collections that accounts have in this thread's shards. */
+  | { kind: 'ready'; collections: readonly { account: string; collections: number }[] }
+  | { kind: 'done'; id: number; result: unknown }
+  | { kind: 'failed'; id: number; failure: Failure }
+  /** One of the account's places for a collection is wanted; answered by `place` with the same id. */
+  | { kind: 'take'; id: number; account: string }
+  | { kind: 'give'; account: string; collections: number }
+  | { kind: 'tell'; message: string };
+
+/** The result of `prepare`; that of `run` is the answer's body. */
+export interface PreparedReply {
+  texts: TextsToEmbed | null;
+}

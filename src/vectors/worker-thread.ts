@@ -1,0 +1,132 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../kernel/clock.ts';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import type { FromWorker, ToWorker, WorkerData } from './worker-messages.ts';
+
+/** A thread that dies as soon as it starts is not started more often than this. */
+const restartAfterMs = 1_000;
+
+/** The main side of one thread: started when it is first asked, and again when it has died. */
+export interface WorkerThread {
+  /** Rejects with a FailureError: the store's, or a 503 when the thread died. */
+  ask<T>(message: Asked, transfer?: ArrayBuffer[]): Promise<T>;
+  tell(message: ToWorker): void;
+  /** Starts it, and resolves when it has said what it has; rejects with a 503. */
+  ready(): Promise<void>;
+  /** Why it is not running although it should; null when it is, or was not asked for. */
+  trouble(): string | null;
+  started(): boolean;
+  close(): Promise<void>;
+}
+
+/** A message that gets an answer; its id is given here. */
+export type Asked = WithoutId<Extract<ToWorker, { kind: 'prepare' | 'run' | 'store' | 'close' }>>;
+type WithoutId<Message> = Message extends unknown ? Omit<Message, 'id'> : never;
+
+export interface WorkerThreadOptions {
+  data(): { workerData: WorkerData; transfer: readonly object[] };
+  /** What is no answer. `ready` comes here too. */
+  onMessage(message: FromWorker): void;
+  onDeath(reason: string): void;
+  clock: Clock;
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: FailureError): void;
+}
+
+export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
+  const waiting = new Map<number, Waiting>();
+  let worker: Worker | null = null;
+  let ready: Promise<void> | null = null;
+  let startedMs = Number.NEGATIVE_INFINITY;
+  let deathReason: string | null = null;
+  let lastId = 0;
+
+  function start(): Worker {
+    const nowMs = options.clock.monotonicMs();
+    if (deathReason !== null && nowMs - startedMs < restartAfterMs) throw died();
+    startedMs = nowMs;
+    const { workerData, transfer } = options.data();
+    const started = new Worker(new URL('./vector-worker.mjs', import.meta.url), {
+      workerData,
+      transferList: transfer as never,
+    });
+    let isReady = () => {};
+    let isDead = (_: FailureError) => {};
+    ready = new Promise<void>((resolve, reject) => {
+      isReady = resolve;
+      isDead = reject;
+    });
+    ready.catch(() => {});
+    let reason = 'it ended';
+    started.on('message', (message: FromWorker) => {
+      if (message.kind === 'done' || message.kind === 'failed') return answered(message);
+      options.onMessage(message);
+      if (message.kind !== 'ready') return;
+      deathReason = null;
+      isReady();
+    });
+    started.on('error', (error) => {
+      reason = error instanceof Error ? error.message : String(error);
+    });
+    started.on('exit', () => {
+      if (worker !== started) return;
+      worker = null;
+      ready = null;
+      deathReason = reason;
+      const failure = died();
+      isDead(failure);
+      for (const { reject } of waiting.values()) reject(failure);
+      waiting.clear();
+      options.onDeath(reason);
+    });
+    started.unref();
+    worker = started;
+    return started;
+  }
+
+  function answered(message: Extract<FromWorker, { kind: 'done' | 'failed' }>): void {
+    const asker = waiting.get(message.id);
+    waiting.delete(message.id);
+    // What is still asked keeps the process alive; a thread that nobody waits for does not.
+    if (waiting.size === 0) worker?.unref();
+    if (message.kind === 'done') asker?.resolve(message.result);
+    else asker?.reject(new FailureError(message.failure));
+  }
+
+  return {
+    async ask<T>(message: Asked, transfer: ArrayBuffer[] = []): Promise<T> {
+      const running = worker ?? start();
+      const id = ++lastId;
+      return new Promise<T>((resolve, reject) => {
+        waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
+        running.ref();
+        running.postMessage({ ...message, id }, transfer);
+      });
+    },
+    tell: (message) => worker?.postMessage(message),
+    async ready() {
+      if (worker === null) start();
+      await ready;
+    },
+    trouble: () => (worker === null ? deathReason : null),
+    started: () => worker !== null,
+    async close() {
+      const closing = worker;
+      if (closing === null) return;
+      await this.ask({ kind: 'close' }).catch(() => {});
+      worker = null;
+      await closing.terminate();
+    },
+  };
+
+  function died(): FailureError {
+    const failure: Failure = {
+      kind: 'overloaded',
+      message: 'The vector store was interrupted; a write that was not answered may or may not be there. Retry it.',
+    };
+    return new FailureError(failure);
+  }
+}

@@ -1,0 +1,250 @@
+import { availableParallelism } from 'node:os';
+import { type Clock, systemClock } from '../kernel/clock.ts';
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import { createCollectionPlaces } from './collection-places.ts';
+import { allShards, shardOf } from './embedded/shard-of.ts';
+import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
+import { moveTenant } from './move-tenant.ts';
+import type { VectorRegistry } from './registry.ts';
+import { registryPort } from './registry-link.ts';
+import type { Owner, TenantSummary, VectorStore } from './store.ts';
+import type { FromWorker, PreparedReply, StoreMethod, WorkerData } from './worker-messages.ts';
+import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
+
+/** Threads of `auto`: one core is the main thread's. */
+const autoWorkersMax = 4;
+/** Calls between their `prepare` and their end, and bytes of their bodies, in one thread; further ones get 503. */
+const callsMax = 1_024;
+const bodyBytesMax = 256 * 1024 * 1024;
+
+export interface VectorWorkersOptions {
+  driver:
+    | { kind: 'embedded'; dataDir: string; memoryBytes: number }
+    | { kind: 'qdrant'; url: string; apiKey: string | null; registry: VectorRegistry };
+  workers: number | 'auto';
+  limits: { collectionsPerAccount: number; pointsPerCall: number };
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+  clock?: Clock;
+}
+
+export interface VectorWorkers extends VectorEngine {
+  /** The same data for the operator, over all threads: moving, exporting, purging. `close` closes the engine. */
+  readonly store: VectorStore;
+}
+
+interface Thread {
+  worker: WorkerThread;
+  calls: number;
+  bodyBytes: number;
+}
+
+/**
+ * The vector store in threads of its own, started at the first call: the main thread neither parses nor searches. A
+ * tenant is always in the same thread.
+ */
+export function createVectorWorkers(options: VectorWorkersOptions): VectorWorkers {
+  const { driver, limits, onTrouble } = options;
+  const clock = options.clock ?? systemClock;
+  const places = createCollectionPlaces(limits.collectionsPerAccount);
+  const count = workerCount(options.workers, driver.kind);
+  const threads = Array.from({ length: count }, (_, number) => createThread(number));
+  let lastPrepared = 0;
+  let closed = false;
+  let trouble: string | null = null;
+  let looking = false;
+
+  function createThread(number: number): Thread {
+    const worker = createWorkerThread({
+      data: () => dataOf(number),
+      onMessage: (message) => void receive(number, worker, message),
+      onDeath: (reason) => onTrouble(`vectors: a thread ended and is started again: ${reason}`),
+      clock,
+    });
+    return { worker, calls: 0, bodyBytes: 0 };
+  }
+
+  function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
+    if (driver.kind === 'qdrant') {
+      const registry = registryPort(driver.registry);
+      return { workerData: { driver: { ...driver, registry }, limits }, transfer: [registry] };
+    }
+    const shards = allShards.filter((shard) => shard % count === number);
+    const memoryBytes = Math.floor(driver.memoryBytes / count);
+    return { workerData: { driver: { ...driver, shards, memoryBytes }, limits }, transfer: [] };
+  }
+
+  async function receive(number: number, worker: WorkerThread, message: FromWorker): Promise<void> {
+    switch (message.kind) {
+      case 'ready':
+        return places.set(number, message.collections);
+      case 'give':
+        return places.give(number, message.account, message.collections);
+      case 'tell':
+        return onTrouble(message.message);
+      case 'take': {
+        // Before all have said what they have, nobody knows how many an account has. One that died has said so.
+        await Promise.allSettled(threads.map((thread) => thread.worker.ready()));
+        const failure = places.take(number, message.account);
+        worker.tell({ kind: 'place', id: message.id, failure });
+        return;
+      }
+    }
+  }
+
+  const threadOf = (tenant: string) => threads[shardOf(tenant) % count]!;
+
+  function stopped(): Failure {
+    return { kind: 'overloaded', message: 'The vector store is stopping. Retry it.' };
+  }
+
+  async function prepare(call: VectorCall): Promise<Prepared | Failure> {
+    if (closed) return stopped();
+    const thread = threadOf(call.owner.tenant);
+    const bytes = call.body.byteLength;
+    if (thread.calls >= callsMax || (thread.calls > 0 && thread.bodyBytes + bytes > bodyBytesMax)) {
+      const bound = thread.calls >= callsMax ? `${callsMax} calls` : `${bodyBytesMax} bytes`;
+      return {
+        kind: 'overloaded',
+        message: `The vector store has ${bound} waiting, as many as it takes. Retry shortly.`,
+      };
+    }
+    thread.calls++;
+    thread.bodyBytes += bytes;
+    let held = true;
+    const end = () => {
+      if (held) {
+        thread.calls--;
+        thread.bodyBytes -= bytes;
+      }
+      held = false;
+    };
+    const prepared = ++lastPrepared;
+    const body = owned(call.body);
+    try {
+      const message = { kind: 'prepare', prepared, call: { ...call, body } } as const;
+      const { texts } = await thread.worker.ask<PreparedReply>(message, [body.buffer]);
+      return { kind: 'prepared', texts, run: (embedded) => run(thread, prepared, embedded, end), drop };
+    } catch (error) {
+      end();
+      return failureOf(error);
+    }
+
+    function drop(): void {
+      if (held) thread.worker.tell({ kind: 'drop', prepared });
+      end();
+    }
+  }
+
+  async function run(
+    thread: Thread,
+    prepared: number,
+    embedded: Embedded | null,
+    end: () => void,
+  ): Promise<VectorAnswer | Failure> {
+    try {
+      const body = await thread.worker.ask<Uint8Array>({ kind: 'run', prepared, embedded });
+      return { kind: 'answer', status: 200, body };
+    } catch (error) {
+      return failureOf(error);
+    } finally {
+      end();
+    }
+  }
+
+  /** Asked when somebody wants to know, told when it has answered: the probe of Qdrant takes a while. */
+  function look(): void {
+    if (looking || closed) return;
+    looking = true;
+    const asked = threads.filter(({ worker }) => worker.started());
+    Promise.all(asked.map(({ worker }) => worker.ask<string | null>({ kind: 'store', method: 'trouble', args: [] })))
+      .then((answers) => {
+        trouble = answers.find((answer) => answer !== null) ?? null;
+      })
+      .catch(() => {})
+      .finally(() => {
+        looking = false;
+      });
+  }
+
+  async function close(): Promise<void> {
+    closed = true;
+    await Promise.all(threads.map(({ worker }) => worker.close()));
+  }
+
+  return {
+    prepare,
+    trouble() {
+      look();
+      return threads.map(({ worker }) => worker.trouble()).find((one) => one !== null) ?? trouble;
+    },
+    close,
+    store: storeOver(threads, threadOf, close),
+  };
+}
+
+/** The store's methods, each in the thread of its tenant. */
+function storeOver(
+  threads: readonly Thread[],
+  threadOf: (tenant: string) => Thread,
+  close: () => Promise<void>,
+): VectorStore {
+  const ask = <T>({ worker }: Thread, method: StoreMethod, ...args: unknown[]) =>
+    worker.ask<T>({ kind: 'store', method, args });
+  const ofTenant =
+    <Method extends StoreMethod>(method: Method) =>
+    (tenant: string, ...args: unknown[]): Promise<never> =>
+      ask<never>(threadOf(tenant), method, tenant, ...args);
+  const store: VectorStore = {
+    create: (owner, spec) => ask(threadOf(owner.tenant), 'create', owner, spec),
+    drop: ofTenant('drop'),
+    list: ofTenant('list'),
+    find: ofTenant('find'),
+    inspect: ofTenant('inspect'),
+    write: ofTenant('write'),
+    retrieve: ofTenant('retrieve'),
+    query: ofTenant('query'),
+    queryGroups: ofTenant('queryGroups'),
+    scroll: ofTenant('scroll'),
+    count: ofTenant('count'),
+    facet: ofTenant('facet'),
+    indexPayload: ofTenant('indexPayload'),
+    aliases: ofTenant('aliases'),
+    changeAliases: ofTenant('changeAliases'),
+    async tenants() {
+      const lists = await Promise.all(threads.map((thread) => ask<readonly TenantSummary[]>(thread, 'tenants')));
+      return mergeTenants(lists.flat());
+    },
+    adopt: (from: string, to: Owner) =>
+      shardOf(from) === shardOf(to.tenant) ? ask(threadOf(from), 'adopt', from, to) : moveTenant(store, from, to),
+    purge: ofTenant('purge'),
+    async trouble() {
+      const answers = await Promise.all(threads.map((thread) => ask<string | null>(thread, 'trouble')));
+      return answers.find((answer) => answer !== null) ?? null;
+    },
+    close,
+  };
+  return store;
+}
+
+/** Threads that share one registry each name every tenant. */
+function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
+  const known = new Map(tenants.map((one) => [`${one.tenant}\0${one.account}`, one]));
+  return [...known.values()].sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+}
+
+function workerCount(workers: number | 'auto', kind: 'embedded' | 'qdrant'): number {
+  const wanted = workers === 'auto' ? Math.min(autoWorkersMax, Math.max(1, availableParallelism() - 1)) : workers;
+  // A shard is one thread's.
+  return kind === 'embedded' ? Math.min(wanted, allShards.length) : wanted;
+}
+
+/** Moved, not copied, where the memory is the body's alone. */
+function owned(body: Uint8Array): Uint8Array<ArrayBuffer> {
+  const alone = body.byteLength === body.buffer.byteLength && body.buffer instanceof ArrayBuffer;
+  return alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
+}
+
+function failureOf(error: unknown): Failure {
+  return error instanceof FailureError ? error.failure : { kind: 'internal' };
+}
