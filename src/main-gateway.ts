@@ -17,6 +17,7 @@ import { requestRoute } from './http/routes/requests.ts';
 import { responsesRoutes } from './http/routes/responses.ts';
 import { statusRoutes } from './http/routes/status.ts';
 import { usageRoute } from './http/routes/usage.ts';
+import { vectorRoutes } from './http/routes/vectors.ts';
 import { createGatewayServer } from './http/server.ts';
 import { builtInEngines } from './inference/engines/built-in-engines.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
@@ -24,6 +25,7 @@ import { createConversationWorkers } from './inference/pipeline/conversation-wor
 import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
 import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
+import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import { createTokenCounter } from './inference/pipeline/token-counter.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
@@ -37,6 +39,7 @@ import { createSealer } from './kernel/seal.ts';
 import { openCallers } from './main-callers.ts';
 import { keepSnapshot } from './main-snapshot.ts';
 import { openStores, StartRefused } from './main-stores.ts';
+import { openVectors } from './main-vectors.ts';
 import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
@@ -187,7 +190,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await notices.stop();
   });
 
-  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble() });
+  const vectors = await openVectors({ config, folder, stores, clock, onTrouble }).catch(orGiveUp);
+  opened.push(vectors.close);
+
+  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
   let admin: Promise<AdminApi> | null = null;
   const adminApi = (): Promise<AdminApi> => {
@@ -220,6 +226,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     embeddingsRoute(services),
     ...geminiRoutes(services),
     ...modelRoutes(services),
+    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),

@@ -16,6 +16,7 @@ import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
+import type { VectorRegistry } from './vectors/registry.ts';
 
 /** A start that cannot go on; its message is a sentence that says what to do. */
 export class StartRefused extends Error {}
@@ -27,6 +28,8 @@ export interface Stores {
   counters: Counters;
   replies: ReplyStore;
   notices: NoticeStore;
+  /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
+  vectorRegistry(): Promise<VectorRegistry>;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by what is to blame. */
@@ -65,8 +68,15 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const counters = createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() });
   const replies = openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble });
   const notices = openSqliteNoticeStore(folder.culvertDb);
+  let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
   return {
     accounts,
+    vectorRegistry() {
+      registry ??= import('./stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
+        openSqliteVectorRegistry(folder.culvertDb),
+      );
+      return registry;
+    },
     ledger,
     counters,
     replies,
@@ -78,6 +88,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await ledger.shutdown();
       await replies.close();
       await notices.close();
+      await (await registry)?.close();
       await accounts.close();
     },
   };
@@ -153,6 +164,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 
   return {
     accounts: createPostgresAccountStore(database),
+    async vectorRegistry() {
+      const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
+      return createPostgresVectorRegistry(database);
+    },
     ledger,
     counters,
     replies: createPostgresReplyStore(database),
