@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { createMemoryRows, type MemoryRows, normalised, vectorMaker } from '../../../../test/memory-rows.ts';
+import { type Distance, distances } from '../../collection.ts';
+import { type Arena, ArenaFull, createArena } from './arena.ts';
+import { createVectorIndex, tierLimits } from './create-vector-index.ts';
+import { createDiskIndex } from './disk-index.ts';
+import type { Ranked, VectorIndex } from './vector-index.ts';
+
+const all = { slots: null, exact: false };
+
+/** The same points in the same order, and scores as far apart as f32 sums may be. */
+function assertSame(found: Ranked, expected: Ranked): void {
+  assert.deepEqual([...found.slots], [...expected.slots]);
+  for (const [i, score] of expected.scores.entries()) {
+    assert.ok(Math.abs(found.scores[i]! - score) <= 2e-6 * Math.max(1, Math.abs(score)), `score ${i}`);
+  }
+}
+
+function filled(distance: Distance, size: number, count: number, clusters: number) {
+  const make = vectorMaker(size, { seed: count + size, clusters });
+  const next = () => (distance === 'Cosine' ? normalised(make()) : make());
+  const rows = createMemoryRows();
+  for (let slot = 0; slot < count; slot += 1) rows.set(slot, next());
+  const arena = createArena({ bytesMax: 256 * 2 ** 20 });
+  return { rows, arena, next, index: createVectorIndex({ distance, size, rows }, arena)! };
+}
+
+for (const distance of distances) {
+  test(`${distance}: every tier up to 20,000 points finds exactly what looking at each point finds`, () => {
+    for (const [size, count] of [
+      [3, 200],
+      [4, 300],
+      [65, 2_048],
+      [31, 2_500],
+      [64, 2_100],
+      [100, 6_000],
+    ] as const) {
+      const { rows, index, next } = filled(distance, size, count, count % 500 === 0 ? 0 : 20);
+      assert.equal(index.count, count);
+      for (const k of [1, 10, 100]) {
+        const query = next();
+        assertSame(index.search(query, k, all), rows.bruteForce(distance, query, k));
+        assertSame(index.search(query, k, { slots: null, exact: true }), rows.bruteForce(distance, query, k));
+        for (const step of [2, 7, 97]) {
+          const slots = Uint32Array.from(rows.slots().filter((slot) => slot % step === 0));
+          assertSame(index.search(query, k, { slots, exact: false }), rows.bruteForce(distance, query, k, slots));
+        }
+      }
+      index.close();
+    }
+  });
+
+  test(`${distance}: vectors that are hardly or not at all apart are told apart, equal ones by slot`, () => {
+    const size = 48;
+    const rows = createMemoryRows();
+    const { next } = filled(distance, size, 1, 1);
+    const base = next();
+    const nudge = vectorMaker(size, { seed: 3, clusters: 0 });
+    for (let slot = 0; slot < 2_600; slot += 1) {
+      const other = nudge();
+      const near = base.map((component, i) => (slot % 3 === 0 ? component : component + other[i]! * 1e-3));
+      rows.set(slot, distance === 'Cosine' ? normalised(near) : near);
+    }
+    const index = createVectorIndex({ distance, size, rows }, createArena({ bytesMax: 2 ** 26 }))!;
+    const found = index.search(base, 20, all);
+    const expected = rows.bruteForce(distance, base, 20);
+    if (distance === 'Dot') return assertSame(found, expected);
+    // 867 equal ones: by slot.
+    assert.deepEqual(
+      [...found.slots],
+      Array.from({ length: 20 }, (_, i) => i * 3),
+    );
+  });
+}
+
+test('points come, change and go, and the index always finds what looking at each point finds', () => {
+  const size = 33;
+  const step = fc.record({
+    kind: fc.constantFrom('put', 'put', 'remove'),
+    from: fc.nat(2_600),
+    many: fc.integer({ min: 1, max: 2_700 }),
+  });
+  fc.assert(
+    fc.property(fc.constantFrom(...distances), fc.array(step, { minLength: 3, maxLength: 14 }), (distance, steps) => {
+      const { rows, arena, index, next } = filled(distance, size, 0, 5);
+      for (const { kind, from, many } of steps) {
+        for (let slot = from % 400; slot < Math.min(from + many, 2_700); slot += 1) {
+          if (kind === 'put') {
+            rows.set(slot, next());
+            index.put(slot, rows.vector(slot));
+          } else {
+            // The index may hear of it first.
+            if (slot % 2 === 0) rows.delete(slot);
+            index.remove(slot);
+            rows.delete(slot);
+          }
+        }
+        assert.equal(index.count, rows.count());
+        const query = next();
+        assertSame(index.search(query, 5, all), rows.bruteForce(distance, query, 5));
+      }
+      index.close();
+      assert.ok(arena.bytesUsed <= 65_536, 'only the shared room is left');
+    }),
+    { numRuns: 20, seed: 6 },
+  );
+});
+
+test('rows that are written as a group before the index hears of the first of them are counted once', () => {
+  const { rows, index, next } = filled('Cosine', 40, 250, 3);
+  for (let slot = 250; slot < 2_300; slot += 1) rows.set(slot, next());
+  for (let slot = 250; slot < 2_300; slot += 1) index.put(slot, rows.vector(slot));
+  assert.equal(index.count, 2_300);
+  const query = next();
+  assertSame(index.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
+});
+
+test('small collections take no memory, larger ones a byte a component', () => {
+  const size = 1_024;
+  const { rows, index, next } = filled('Cosine', size, tierLimits.disk, 3);
+  assert.equal(index.bytes, 0);
+  rows.set(tierLimits.disk, next());
+  index.put(tierLimits.disk, rows.vector(tierLimits.disk));
+  assert.ok(index.bytes / index.count >= size * 4);
+  for (let slot = tierLimits.disk + 1; slot <= tierLimits.floats; slot += 1) {
+    rows.set(slot, next());
+    index.put(slot, rows.vector(slot));
+  }
+  assert.ok(index.bytes / index.count < size * 1.1);
+  for (let slot = tierLimits.floats; slot >= 100; slot -= 1) {
+    rows.delete(slot);
+    index.remove(slot);
+  }
+  assert.equal(index.bytes, 0);
+  assert.equal(index.search(next(), 1_000, all).slots.length, 100);
+});
+
+/** Searches after the trial of the bits, of which `recall` is the share that was found. */
+function recallOfBits(index: VectorIndex, rows: MemoryRows, next: () => Float32Array): number {
+  for (let i = 0; i < 32; i += 1) index.search(next(), 10, all);
+  let found = 0;
+  for (let i = 0; i < 15; i += 1) {
+    const query = next();
+    const expected = new Set(rows.bruteForce('Cosine', query, 10).slots);
+    found += index.search(query, 10, all).slots.filter((slot) => expected.has(slot)).length;
+  }
+  return found / 150;
+}
+
+test('above 20,000 points at least 99 of 100 are found, after many were replaced, and after many are gone', () => {
+  const { rows, index, next } = filled('Cosine', 512, 21_000, 100);
+  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits are there');
+  assert.ok(recallOfBits(index, rows, next) >= 0.99);
+  const query = next();
+  rows.reads = 0;
+  index.search(query, 10, all);
+  assert.ok(rows.reads <= 1_040, `${rows.reads} rows were read`);
+  const slots = Uint32Array.from(rows.slots().filter((slot) => slot % 3 > 0));
+  assertSame(index.search(query, 10, { slots, exact: false }), rows.bruteForce('Cosine', query, 10, slots));
+
+  const other = vectorMaker(512, { seed: 99, clusters: 10 });
+  for (let slot = 0; slot < 21_000; slot += 1) {
+    rows.set(slot, normalised(other()));
+    index.put(slot, rows.vector(slot));
+  }
+  assert.ok(recallOfBits(index, rows, other) >= 0.99);
+
+  for (let slot = 0; slot < 11_100; slot += 1) {
+    rows.delete(slot);
+    index.remove(slot);
+  }
+  assert.equal(index.count, 9_900);
+  assert.ok(index.bytes / index.count < 512 * 1.125, 'bits are gone');
+  assertSame(index.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
+});
+
+test('vectors without any order, which bits tell badly, are found as well', () => {
+  const { rows, index, next } = filled('Cosine', 512, 20_500, 0);
+  assert.ok(recallOfBits(index, rows, next) >= 0.99);
+});
+
+function rowsOf(count: number, size: number): MemoryRows {
+  const make = vectorMaker(size, { seed: 1, clusters: 2 });
+  const rows = createMemoryRows();
+  for (let slot = 0; slot < count; slot += 1) rows.set(slot, normalised(make()));
+  return rows;
+}
+
+test('without room there is no index, and nothing is kept of the attempt', () => {
+  const arena = createArena({ bytesMax: 4 * 65_536 });
+  const rows = rowsOf(1_000, 256);
+  assert.equal(createVectorIndex({ distance: 'Cosine', size: 256, rows }, arena), null);
+  assert.ok(arena.bytesUsed <= 65_536, 'only the shared room is left');
+  const query = rows.vector(5);
+  const onDisk = createDiskIndex({ distance: 'Cosine', size: 256, rows });
+  assertSame(onDisk.search(query, 10, all), rows.bruteForce('Cosine', query, 10));
+});
+
+test('a put that does not fit any more throws ArenaFull, and closing gives everything back', () => {
+  const arena: Arena = createArena({ bytesMax: 8 * 65_536 });
+  const rows = rowsOf(3_000, 64);
+  const index = createVectorIndex({ distance: 'Cosine', size: 64, rows }, arena)!;
+  assert.throws(() => {
+    for (let slot = 3_000; slot < 20_000; slot += 1) index.put(slot, rows.vector(slot % 3_000));
+  }, ArenaFull);
+  index.close();
+  assert.ok(arena.bytesUsed <= 65_536, 'only the shared room is left');
+});
+
+test('nothing is found for no results, in an empty collection, and more is not given than there is', () => {
+  const { index, next } = filled('Dot', 40, 300, 2);
+  for (const { index } of [filled('Dot', 40, 300, 2), filled('Dot', 40, 2_100, 2)]) {
+    assert.equal(index.search(next(), 0, all).slots.length, 0);
+  }
+  assert.equal(index.search(next(), 5_000, all).slots.length, 300);
+  assert.equal(index.search(next(), 10, { slots: new Uint32Array(), exact: false }).slots.length, 0);
+  const empty = filled('Dot', 40, 0, 2);
+  assert.equal(empty.index.search(next(), 10, all).slots.length, 0);
+});
+
+test('a query of zeros and vectors at the end of what f32 can hold are ranked without NaN', () => {
+  for (const distance of distances) {
+    for (const count of [300, 2_100]) {
+      const { rows, arena } = filled(distance, 48, count, 2);
+      if (distance !== 'Cosine') rows.set(7, new Float32Array(48).fill(3e38));
+      rows.set(8, new Float32Array(48));
+      const index = createVectorIndex({ distance, size: 48, rows }, arena)!;
+      for (const query of [new Float32Array(48), new Float32Array(48).fill(1)]) {
+        const { scores, slots } = index.search(query, 10, all);
+        assert.equal(slots.length, 10);
+        assert.ok(scores.every((score) => !Number.isNaN(score)));
+      }
+    }
+  }
+});
