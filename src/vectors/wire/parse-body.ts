@@ -21,7 +21,7 @@ export function parseBody(body: Uint8Array): JsonObject {
     const name = repeatedName(raw);
     refuseBody(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
   }
-  if (halfOfPair.test(text)) {
+  if (raw.includes('\\u') && halfOfPair.test(text)) {
     const path = loneSurrogateIn(value, '');
     if (path !== null) {
       refuseBody(path, `Invalid '${path}': it holds half of a surrogate pair; send valid Unicode.`);

@@ -188,5 +188,5 @@ function payloadText({ payload, vectorAt, payloadAt }: Row, vectors: VectorReade
   if (typeof text !== 'string' || text === '') {
     refuse(vectorAt, `is missing, and there is no text to embed in ${payloadAt}.text`);
   }
-  return { source: { kind: 'text', text }, at: `${payloadAt}.text` };
+  return { source: vectors.text(text, `${payloadAt}.text`), at: `${payloadAt}.text` };
 }

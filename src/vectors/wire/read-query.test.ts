@@ -359,10 +359,11 @@ test('a call has at most 2,048 texts, and fewer where vectors are very long', ()
   assert.equal(read(65_536, 256)().texts?.texts.length, 256);
   assert.equal(
     refusalOf(read(4, 2_049)),
-    '400 points[2048].vector: at most 2048 texts a call are embedded for vectors of 4 numbers; split the call',
+    '400 points[2048].vector.text: at most 2048 texts a call are embedded for vectors of 4 numbers; split the call',
   );
   assert.equal(
-    refusalOf(read(65_536, 257)),
-    '400 points[256].vector: at most 256 texts a call are embedded for vectors of 65536 numbers; split the call',
+    // Before memory for all of them is taken.
+    refusalOf(read(65_536, 10_000)),
+    '400 points[256].vector.text: at most 256 texts a call are embedded for vectors of 65536 numbers; split the call',
   );
 });

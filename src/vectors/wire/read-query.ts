@@ -113,7 +113,7 @@ function readDialectTarget(
   const field = dialect === 'search' ? 'vector' : 'query';
   if (!optional(body.text)) {
     if (!optional(body[field])) refuse(`${at}text`, `give text or ${field}, not both`);
-    return nearest(vectors.readSource({ kind: 'text', text: vectors.text(body.text, `${at}text`) }, `${at}text`));
+    return nearest(vectors.readSource(vectors.text(body.text, `${at}text`), `${at}text`));
   }
   if (dialect === 'query') return readTarget(body.query, `${at}query`, limit, vectors);
   if (optional(body.vector)) refuse(`${at}vector`, 'is missing: give a vector, or a text to embed in text');

@@ -24,6 +24,8 @@ export class VectorReader {
   readonly #spec: CollectionSpec;
   readonly #purpose: TextsToEmbed['purpose'];
   #model: string | null;
+  /** Texts that were read, which may not have a place yet. */
+  #textsRead = 0;
   readonly #texts: string[] = [];
   readonly #places: Float32Array[] = [];
 
@@ -56,7 +58,7 @@ export class VectorReader {
     }
     if (!isObject(value))
       refuse(at, `expected an array of ${this.#spec.size} numbers or {"text"}, got ${kindOf(value)}`);
-    if ('text' in value) return { kind: 'text', text: this.#document(value, at) };
+    if ('text' in value) return this.#document(value, at);
     if ('image' in value || 'object' in value) {
       refuseUnsupported(at, 'vectors of images and objects are', 'send {"text"}, or the vector');
     }
@@ -71,13 +73,19 @@ export class VectorReader {
     );
   }
 
-  /** A text of the caller's, for a place such as `points[2].payload.text`. */
-  text(value: JsonValue | undefined, at: string): string {
+  /** A text of the caller's, for a place such as `points[2].payload.text`; to be placed once. */
+  text(value: JsonValue | undefined, at: string): VectorSource {
     const text = readString(value, at, Number.POSITIVE_INFINITY);
+    const { name, size } = this.#spec;
     if (this.#model === null) {
-      refuse(at, `name the embedding model in 'model': the collection ${quoted(this.#spec.name)} has none of its own`);
+      refuse(at, `name the embedding model in 'model': the collection ${quoted(name)} has none of its own`);
     }
-    return text;
+    // Before anybody takes memory for their vectors.
+    const most = Math.min(textsMax, Math.max(1, Math.floor(textNumbersMax / size)));
+    if (++this.#textsRead > most) {
+      refuse(at, `at most ${most} texts a call are embedded for vectors of ${size} numbers; split the call`);
+    }
+    return { kind: 'text', text };
   }
 
   /** Puts `source` into `place`, now or with `fill`. */
@@ -85,11 +93,6 @@ export class VectorReader {
     if (source.kind === 'numbers') {
       copyNumbers(source.numbers, place, at);
       return;
-    }
-    const { size } = this.#spec;
-    const most = Math.min(textsMax, Math.max(1, Math.floor(textNumbersMax / size)));
-    if (this.#texts.length === most) {
-      refuse(at, `at most ${most} texts a call are embedded for vectors of ${size} numbers; split the call`);
     }
     this.#texts.push(source.text);
     this.#places.push(place);
@@ -117,7 +120,7 @@ export class VectorReader {
     }
   }
 
-  #document(value: JsonObject, at: string): string {
+  #document(value: JsonObject, at: string): VectorSource {
     readObject(value, at, ['text', 'model', 'options']);
     if (!optional(value.options)) {
       refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
@@ -142,7 +145,7 @@ export class VectorReader {
   }
 }
 
-export function refuseSparse(at: string): never {
+function refuseSparse(at: string): never {
   refuseUnsupported(at, 'sparse vectors are', 'send an array with all numbers');
 }
 
