@@ -17,7 +17,7 @@ export interface EmbedWorld {
   gateway: TestGateway;
   first: Upstream;
   second: Upstream;
-  ask(json: unknown, headers?: Record<string, string>): Promise<Response>;
+  ask(json: unknown, headers?: Record<string, string>, signal?: AbortSignal): Promise<Response>;
   /** The answer of a request that succeeds. */
   embed(json: unknown): Promise<Embedded>;
   record(response: Response): Promise<RequestRecord>;
@@ -66,7 +66,8 @@ export async function embedWorld(
     },
   });
   await gateway.modelsKnown;
-  const ask = (json: unknown, headers = {}) => gateway.fetch(embeddingsPath, { json, headers });
+  const ask = (json: unknown, headers = {}, signal?: AbortSignal) =>
+    gateway.fetch(embeddingsPath, { json, headers, ...(signal !== undefined && { signal }) });
   return {
     gateway,
     first,
