@@ -168,6 +168,7 @@ const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
   'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
   'storage.secret': ({ storage }) => storage.secret,
   'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
+  vectors: ({ vectors }) => JSON.stringify(vectors),
 };
 
 function needsRestart(before: Config, after: Config): string[] {

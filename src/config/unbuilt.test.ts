@@ -21,10 +21,6 @@ test('every rule names a key that the schema knows', () => {
   }
 });
 
-test('what limits is refused, so that nobody relies on it', () => {
-  assert.match(check('vectors: { limits: { collections: 5 } }').lines.join('\n'), /vectors\.limits: not accepted yet/);
-});
-
 test('plans, tiers, accounts, addresses of keys and shared stores pass without a word', () => {
   for (const text of [
     'plans: { free: {}, unlimited: { windows: off, rpm: off, tpm: off, concurrency: off, models: off, tier_limits: off, tokens: off, budget: off } }',
@@ -33,6 +29,7 @@ test('plans, tiers, accounts, addresses of keys and shared stores pass without a
     'accounts: { dev: { plan: default, status: suspended, name: D } }\nkeys: [{ key: sk-cv-12345678, account: dev, expires: 2027-01-01, models: ["a-*"], ips: [10.0.0.0/8] }]',
     'providers: { a: { type: openai, credentials: [{ api_key: x, rpm: 500 }] } }',
     'storage: { database: "postgres://h/db", state: "redis://h", on_state_loss: local, secret: a-secret-of-more-than-thirty-two-bytes }',
+    'vectors: { memory: 2gb, workers: 2, limits: { collections: 5, points_per_call: 100 } }\ncosts: { vectors: 0.1 }',
     'server: { trusted_proxies: ["::1", 10.0.0.0/8] }',
   ]) {
     assert.deepEqual(check(text), { ok: true, lines: [] }, text);
@@ -46,7 +43,6 @@ test('stores of a later part are refused: data would be somewhere else than was 
 
 test('other keys of later parts pass with a warning that names the part', () => {
   for (const [text, line] of [
-    ['vectors: { memory: 2gb }', 'vectors: has no effect yet: it comes with part 4 (vectors)'],
     ['tools: { scrape: { render: never } }', 'tools: has no effect yet: it comes with part 6 (web tools)'],
     [
       'providers: { g: { type: gemini, api_key: x, dialects: [openai-chat] } }',

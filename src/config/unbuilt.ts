@@ -29,8 +29,6 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
   when,
 });
 
-const saysSomething = (value: unknown) => value !== 'off' && !isEmpty(value);
-
 export const unbuilt: readonly Unbuilt[] = [
   warn('server.public_url', 'part 5 (images)'),
   warn('server.upload_limit', 'part 5 (audio and images)'),
@@ -55,7 +53,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('models.*.targets.*.price.image', 'part 5 (images)'),
   warn('models.*.targets.*.price.minute', 'part 5 (audio)'),
   warn('models.*.targets.*.price.million_chars', 'part 5 (audio)'),
-  warn('costs.vectors', 'part 4 (vectors)'),
   warn('costs.speech', 'part 5 (audio)'),
   warn('costs.transcription', 'part 5 (audio)'),
   warn('costs.image', 'part 5 (images)'),
@@ -63,8 +60,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('costs.scrape', 'part 6 (web tools)'),
   warn('costs.crawl_page', 'part 6 (web tools)'),
   warn('limits.speech_chars', 'part 5 (audio)'),
-  refuse('vectors.limits', 'limits of vector data come with part 4', saysSomething),
-  warn('vectors', 'part 4 (vectors)'),
   warn('tools', 'part 6 (web tools)'),
   warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
@@ -95,10 +90,6 @@ function matches(value: unknown, pattern: readonly string[], path: ConfigPath): 
   return Object.entries(value)
     .filter(([key]) => step === '*' || step === key)
     .flatMap(([key, child]) => matches(child, rest, [...path, key]));
-}
-
-function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }
 
 /** Of those that this version speaks; the others have their own line. */
