@@ -175,13 +175,17 @@ function readBaseUrl(
   if (url.search !== '' || url.hash !== '') {
     return { ok: false, message: `provider ${name}: base_url must not carry ? or #; use api_version or headers` };
   }
-  let path = url.pathname.replace(/\/+$/, '');
+  let path = withoutEndSlash(url);
   const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
   if (suffix !== undefined) path = path.slice(0, -suffix.length);
   // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
-  if (path === '' && provider.local && provider.baseUrl !== null) path = new URL(provider.baseUrl).pathname;
+  if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
   if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
   return { ok: true, origin: url.origin, path };
+}
+
+function withoutEndSlash({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, '');
 }
 
 /** They belong to the connection itself: an operator's value would break framing or send a body to another host. */

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { unitVector } from '../../src/simulator/embed-vectors.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { assertNear, type Embedded, embeddingsPath, vectorOf } from './embed-world.ts';
+import { asked, type ErrorBody } from './served.ts';
+
+const model = 'embed-v4.0';
+const texts = ['alpha', 'beta'];
+const wish = { model: 'e', input: texts, dimensions: 256 };
+
+interface Case {
+  type: string;
+  /** Where the base URL ends, below the upstream's own address. */
+  base: string;
+  /** Upstream model, where only some take `dimensions`. */
+  model?: string;
+  config?: Record<string, unknown>;
+  path: string;
+  /** What is sent for `wish`. */
+  body: Record<string, unknown>;
+  /** What is sent besides when the caller says that it is a document. */
+  document: Record<string, unknown>;
+  dropped: string | null;
+}
+
+const openAiBody = { input: texts, dimensions: 256 };
+
+const cases: Case[] = [
+  {
+    type: 'openai',
+    base: '/v1',
+    path: '/v1/embeddings',
+    body: { ...openAiBody, model, encoding_format: 'float' },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'azure-openai',
+    base: '',
+    config: { api_version: '2026-01-01' },
+    path: `/openai/deployments/${model}/embeddings?api-version=2026-01-01`,
+    body: { ...openAiBody, model, encoding_format: 'base64' },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'cohere',
+    base: '/compatibility/v1',
+    path: '/v2/embed',
+    body: { model, texts, input_type: 'search_query', embedding_types: ['float'], output_dimension: 256 },
+    document: { input_type: 'search_document' },
+    dropped: null,
+  },
+  {
+    type: 'gemini',
+    base: '/v1beta',
+    model: 'gemini-embedding-001',
+    path: '/v1beta/models/gemini-embedding-001:batchEmbedContents',
+    body: { requests: texts.map((text) => googleRequest(text, 'RETRIEVAL_QUERY')) },
+    document: { requests: texts.map((text) => googleRequest(text, 'RETRIEVAL_DOCUMENT')) },
+    dropped: null,
+  },
+  {
+    type: 'jina',
+    base: '/v1',
+    model: 'jina-embeddings-v3',
+    path: '/v1/embeddings',
+    body: { ...openAiBody, model: 'jina-embeddings-v3', embedding_type: 'base64', task: 'retrieval.query' },
+    document: { task: 'retrieval.passage' },
+    dropped: null,
+  },
+  {
+    type: 'voyage',
+    base: '/v1',
+    model: 'voyage-3.5',
+    path: '/v1/embeddings',
+    body: { model: 'voyage-3.5', input: texts, output_dimension: 256, encoding_format: 'base64', input_type: 'query' },
+    document: { input_type: 'document' },
+    dropped: null,
+  },
+  {
+    type: 'mistral',
+    base: '/v1',
+    model: 'codestral-embed',
+    path: '/v1/embeddings',
+    body: { model: 'codestral-embed', input: texts, output_dimension: 256 },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'nvidia',
+    base: '/v1',
+    model: 'nvidia/nv-embedqa-e5-v5',
+    path: '/v1/embeddings',
+    body: { ...openAiBody, model: 'nvidia/nv-embedqa-e5-v5', input_type: 'query' },
+    document: { input_type: 'passage' },
+    dropped: null,
+  },
+  {
+    type: 'ollama',
+    base: '/v1',
+    path: '/api/embed',
+    body: { ...openAiBody, model },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'tei',
+    base: '',
+    path: '/embed',
+    body: { inputs: texts, dimensions: 256 },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'infinity',
+    base: '',
+    path: '/embeddings',
+    body: { ...openAiBody, model, encoding_format: 'base64' },
+    document: {},
+    dropped: 'input_type',
+  },
+  {
+    type: 'vllm',
+    base: '/v1',
+    path: '/v1/embeddings',
+    body: { ...openAiBody, model, encoding_format: 'float' },
+    document: {},
+    dropped: 'input_type',
+  },
+];
+
+function googleRequest(text: string, taskType: string) {
+  return {
+    model: 'models/gemini-embedding-001',
+    content: { parts: [{ text }] },
+    taskType,
+    outputDimensionality: 256,
+  };
+}
+
+async function world(t: TestContext, { type, base, model: upstreamModel = model, config = {} }: Case) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    providers: { up: { type, base_url: `${upstream.url}${base}`, api_key: 'upstream-secret', ...config } },
+    models: { e: { type: 'embedding', targets: [{ provider: 'up', model: upstreamModel }] } },
+  });
+  const ask = (json: unknown) => gateway.fetch(embeddingsPath, { json });
+  return { upstream, ask };
+}
+
+for (const one of cases) {
+  test(`${one.type}: asked in its own words, its vectors come back in OpenAI’s`, async (t) => {
+    const { upstream, ask } = await world(t, one);
+    const response = await ask(wish);
+    assert.equal(response.status, 200);
+    const answer = (await response.json()) as Embedded;
+    for (const [i, text] of texts.entries()) assertNear(vectorOf(answer.data[i]!.embedding), unitVector(text, 256));
+    assert.equal(answer.model, 'e');
+    assert.ok(answer.usage.total_tokens > 0);
+    assert.equal(response.headers.get('x-culvert-dropped'), null);
+    const [request] = asked(upstream);
+    assert.equal(request!.path, one.path);
+    assert.deepEqual(request!.body, one.body);
+  });
+
+  test(`${one.type}: what the inputs are for is told where it can be, and listed as dropped where not`, async (t) => {
+    const { upstream, ask } = await world(t, one);
+    const response = await ask({ ...wish, input_type: 'document' });
+    assert.equal(response.status, 200);
+    await response.text();
+    assert.deepEqual(asked(upstream)[0]!.body, { ...one.body, ...one.document });
+    assert.equal(response.headers.get('x-culvert-dropped'), one.dropped);
+  });
+
+  test(`${one.type}: its error is told by its own words, its overload tried again`, async (t) => {
+    const { upstream, ask } = await world(t, one);
+    const path = one.path.split('?')[0]!;
+    upstream.script(path, ['status=400;message=the input is too long', 'status=503']);
+    const refused = await ask(wish);
+    assert.equal(refused.status, 400);
+    assert.match(((await refused.json()) as ErrorBody).error.message, /too long/);
+    const served = await ask(wish);
+    assert.equal(served.status, 200);
+    assert.equal(served.headers.get('x-culvert-attempts'), '2');
+    await served.text();
+  });
+}
