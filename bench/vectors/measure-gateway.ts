@@ -9,7 +9,7 @@ import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, dimensions, payloadOf } from './points.ts';
 
 const collection = '/v1/vectors/collections/bench';
-const chat = { model: 'same', messages: [{ role: 'user', content: 'Hello' }] };
+const chat = { model: 'same', messages: [{ role: 'user', content: 'What is the height of the tower? bench:whole' }] };
 /** Chats in a second, evenly, however long each takes. */
 const chatsPerSecond = 40;
 /** Searches that run at once. */
