@@ -50,7 +50,7 @@ function healthOf({ clock, version, snapshot, health, troubles }: AdminParts): z
     at: new Date(clock.wallMs()).toISOString(),
     parts: stores,
     providers: Object.fromEntries(statuses),
-    models: models.size,
+    models: models.all().length,
     unheard: [...models.unheard],
   };
 }

@@ -69,7 +69,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const written = readFileSync(file, 'utf8');
     const check = await runCommand(['check'], { cwd });
     assert.equal(check.code, 0, check.stderr);
-    assert.equal(check.stdout, 'OK: culvert.yaml (0 providers, 1 model, 0 keys)\n');
+    assert.equal(check.stdout, 'OK: culvert.yaml (0 providers, 2 models, 0 keys)\n');
     writeFileSync(file, `${written}\n# mine\n`);
     const again = await runCommand(['init'], { cwd });
     assert.equal(again.code, 1);
@@ -208,7 +208,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
       const { stdout } = await runCommand(['models', ...args], { cwd });
       return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
-    assert.deepEqual(await ids(), ['one', 'two']);
+    assert.deepEqual(await ids(), ['one', 'two', 'culvert-lexical-1024']);
     assert.deepEqual(await ids('--key', 'dev/n'), ['two']);
   });
 

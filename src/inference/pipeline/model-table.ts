@@ -50,6 +50,7 @@ export interface ModelTable {
   list(principal: Principal): readonly Alias[];
   /** Whoever may use them, in the same order. */
   all(): readonly Alias[];
+  /** How many configuration and providers name; what is there in any case is not counted. */
   readonly size: number;
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
@@ -310,7 +311,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     },
     list,
     all: () => [...aliases.values()],
-    size: aliases.size,
+    size: named.length,
     unheard,
     embeddingSource: source,
     targets: () => targetsBehind(aliases.values()),
