@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { plainSpec, readFor, refusalOf, textSpec, vectorCall } from '../../../test/vector-call.ts';
-import type { Embedded } from '../engine.ts';
+import { plainSpec, readFor, refusalOf } from '../../../test/vector-call.ts';
 import type { VectorVerb } from '../verbs.ts';
-import { openCall, readCall } from './read-call.ts';
 
 const uuid = '550e8400-e29b-41d4-a716-446655440000';
 const vector = [0.1, 0.2, 0.3, 0.4];
@@ -307,63 +305,4 @@ test('the id in a path is a number or a UUID', () => {
     '400 id: expected an unsigned integer up to 2^53-1 or a UUID, got 9007199254740992',
   );
   assert.equal(read('-1'), '400 id: expected an unsigned integer up to 2^53-1 or a UUID, got "-1"');
-});
-
-const embedded = (count: number): Embedded => ({ size: 4, vectors: new Float32Array(count * 4).fill(0.5) });
-const half = new Float32Array(4).fill(0.5);
-
-test('texts are looked for as vectors are, wherever one may stand', () => {
-  const text = { text: 'what?' };
-  for (const [verb, body] of [
-    ['search-points', text],
-    ['search-points', { vector: text }],
-    ['query-points', text],
-    ['query-points', { query: text }],
-    ['query-points', { query: { nearest: { text: 'what?', model: 'alpha' } } }],
-  ] as const) {
-    const { request, texts, fill } = readFor(textSpec, verb, body);
-    assert.deepEqual(texts, { model: 'alpha', purpose: 'query', texts: ['what?'] });
-    fill(embedded(1));
-    assert.deepEqual(request.kind === 'query' && request.query.target, { ...nearest, vector: half });
-  }
-  const read = readFor(textSpec, 'query-points', { query: { recommend: { positive: [text], negative: [text] } } });
-  assert.equal(read.texts?.texts.length, 2);
-  const batch = readFor(textSpec, 'search-batch', { searches: [text, { vector }, text] });
-  assert.equal(batch.texts?.texts.length, 2);
-});
-
-test("a collection without a model takes the call's", () => {
-  const { texts } = readFor(plainSpec, 'search-points', { text: 'what?', model: 'beta' });
-  assert.deepEqual(texts, { model: 'beta', purpose: 'query', texts: ['what?'] });
-  assert.equal(
-    refusalOf(() => readFor(plainSpec, 'search-points', { text: 'what?' })),
-    "400 text: name the embedding model in 'model': the collection 'plain' has none of its own",
-  );
-});
-
-test('vectors of another length than the collection holds are refused', () => {
-  const { fill } = readFor(plainSpec, 'search-points', { text: 'what?', model: 'beta' });
-  assert.equal(
-    refusalOf(() => fill({ size: 8, vectors: new Float32Array(8) })),
-    "400 The model 'beta' gives vectors of 8 numbers, the collection 'plain' holds vectors of 4.",
-  );
-});
-
-test('a call has at most 2,048 texts, and fewer where vectors are very long', () => {
-  const read = (size: number, texts: number) => {
-    const points = Array.from({ length: texts }, (_, id) => ({ id, vector: { text: 'a' } }));
-    const call = openCall(vectorCall('upsert-points', { points }, { params: { collection: 'docs' } }));
-    return () => readCall(call, { ...textSpec, size }, { pointsPerCall: 10_000 });
-  };
-  assert.equal(read(4, 2_048)().texts?.texts.length, 2_048);
-  assert.equal(read(65_536, 256)().texts?.texts.length, 256);
-  assert.equal(
-    refusalOf(read(4, 2_049)),
-    '400 points[2048].vector.text: at most 2048 texts a call are embedded for vectors of 4 numbers; split the call',
-  );
-  assert.equal(
-    // Before memory for all of them is taken.
-    refusalOf(read(65_536, 10_000)),
-    '400 points[256].vector.text: at most 256 texts a call are embedded for vectors of 65536 numbers; split the call',
-  );
 });

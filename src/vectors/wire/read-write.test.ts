@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { plainSpec, readFor, refusalOf, textSpec } from '../../../test/vector-call.ts';
+import { plainSpec, readFor, refusalOf } from '../../../test/vector-call.ts';
 import type { VectorVerb } from '../verbs.ts';
 
 const uuid = '550e8400-e29b-41d4-a716-446655440000';
 const vector = [0.1, 0.2, 0.3, 0.4];
 
 /** Operations of a write. */
-function operationsOf(verb: VectorVerb, body: unknown, spec = plainSpec) {
-  const { request } = readFor(spec, verb, body);
+function operationsOf(verb: VectorVerb, body: unknown) {
+  const { request } = readFor(plainSpec, verb, body);
   assert.equal(request.kind, 'write');
   return request.kind === 'write' ? request.operations : [];
 }
 
-function refusal(verb: VectorVerb, body: unknown, spec = plainSpec): string {
-  return refusalOf(() => readFor(spec, verb, body));
+function refusal(verb: VectorVerb, body: unknown): string {
+  return refusalOf(() => readFor(plainSpec, verb, body));
 }
 
 const upsert = {
@@ -236,73 +236,5 @@ for (const [verb, body, message] of [
 ] as const) {
   test(`refused: ${verb}: ${message}`, () => {
     assert.equal(refusal(verb, body), message);
-  });
-}
-
-test('in a collection with a model, texts stand for vectors: in the vector or in payload.text', () => {
-  const { request, texts, fill } = readFor(textSpec, 'upsert-points', {
-    points: [
-      { id: 1, payload: { text: 'one' } },
-      { id: 2, vector, payload: { text: 'kept' } },
-      { id: 3, vector: { text: 'three' } },
-      { id: 4, vector: { text: 'four', model: 'alpha' } },
-    ],
-  });
-  assert.deepEqual(texts, { model: 'alpha', purpose: 'document', texts: ['one', 'three', 'four'] });
-  fill({ size: 4, vectors: Float32Array.from({ length: 12 }, (_, i) => i) });
-  assert.ok(request.kind === 'write' && request.operations[0]?.kind === 'upsert');
-  const written = request.operations[0].points.vectors;
-  assert.deepEqual(written, new Float32Array([0, 1, 2, 3, ...vector, 4, 5, 6, 7, 8, 9, 10, 11]));
-});
-
-test('without a model of its own, the call names it once or with each text', () => {
-  const read = (body: object) => readFor(plainSpec, 'upsert-points', body).texts;
-  assert.deepEqual(read({ points: [{ id: 1, vector: { text: 'a', model: 'beta' } }] }), {
-    model: 'beta',
-    purpose: 'document',
-    texts: ['a'],
-  });
-  assert.deepEqual(read({ model: 'beta', points: [{ id: 1, payload: { text: 'a' } }] })?.model, 'beta');
-});
-
-test('raw vectors of another model are refused, when the call says which', () => {
-  const body = { points, embedding_model: 'beta' };
-  assert.equal(
-    refusal('upsert-points', body, textSpec),
-    "400 embedding_model: the collection 'docs' holds vectors of 'alpha'; those of 'beta' do not compare with them",
-  );
-  assert.equal(readFor(textSpec, 'upsert-points', { points, embedding_model: 'alpha' }).texts, null);
-});
-
-for (const [spec, body, message] of [
-  [
-    textSpec,
-    { points: [{ id: 1, payload: { txt: 'a' } }] },
-    '400 points[0].vector: is missing, and there is no text to embed in points[0].payload.text',
-  ],
-  [
-    textSpec,
-    { points: [{ id: 1, vector: { text: 'a', model: 'beta' } }] },
-    "400 points[0].vector.model: the collection 'docs' holds vectors of 'alpha'; those of 'beta' do not compare with them",
-  ],
-  [
-    plainSpec,
-    { points: [{ id: 1, vector: { text: 'a' } }] },
-    "400 points[0].vector.text: name the embedding model in 'model': the collection 'plain' has none of its own",
-  ],
-  [
-    plainSpec,
-    { points: ['beta', 'gamma'].map((model, id) => ({ id, vector: { text: 'a', model } })) },
-    "400 points[1].vector.model: one call embeds with one model: 'beta' or 'gamma'",
-  ],
-  [textSpec, { points: [{ id: 1, vector: { text: '' } }] }, '400 points[0].vector.text: must not be empty'],
-  [
-    textSpec,
-    { points: [{ id: 1, vector: { text: 'a', options: { k: 1 } } }] },
-    '501 points[0].vector.options: options of a text are not supported; leave them out.',
-  ],
-] as const) {
-  test(`refused texts: ${message}`, () => {
-    assert.equal(refusal('upsert-points', body, spec), message);
   });
 }
