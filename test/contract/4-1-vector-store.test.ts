@@ -249,3 +249,23 @@ test('§8.2, §8.3 twenty vector calls are one of the requests per minute', asyn
   for (let i = 0; i < 20; i++) assert.equal((await call('minute', 'GET', '/collections')).status, 200);
   await refusedFor('minute', ask('minute', '/v1/vectors/collections'));
 });
+
+test('a vector call stands in the ledger like any other: found by its id, with what it cost', async () => {
+  const { headers } = await call('free', 'GET', '/collections');
+  const path = `/v1/requests/${headers.get('x-culvert-request-id')}`;
+  const told = (await (await ask('free', path)).json()) as Record<string, unknown>;
+  assert.deepEqual([told.endpoint, told.status, told.class, told.units], ['vectors', 200, 'ok', 0.05]);
+});
+
+test('/openapi.json says of every vector call what it does and that it needs a key', async () => {
+  const { paths } = (await (await gateway.fetch('/openapi.json')).json()) as {
+    paths: Record<string, Record<string, { summary?: string; security: unknown }>>;
+  };
+  for (const { method, path } of Object.values(vectorVerbs)) {
+    for (const at of ['/v1/vectors', '']) {
+      const described = paths[at + path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+      assert.ok((described?.summary ?? '').length > 10, `${method} ${at}${path}`);
+      assert.deepEqual(described?.security, [{ apiKey: [] }]);
+    }
+  }
+});
