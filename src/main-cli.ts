@@ -8,6 +8,7 @@ import type { Config } from './config/schema.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createTransport } from './inference/transport/send.ts';
 import { systemClock as clock } from './kernel/clock.ts';
+import { ownVectors } from './main-cli-vectors.ts';
 import { previewSnapshot } from './main-preview.ts';
 import { crashedEvent } from './metering/crashed.ts';
 import { createPlanBook } from './metering/create-plan-book.ts';
@@ -65,11 +66,12 @@ export function cliStores(version: string): StoreParts {
   };
 }
 
-/** Charges nothing and takes no lock: a server may run on the same stores. */
+/** Charges nothing and takes no lock (but for embedded vectors): a server may run on the same stores. */
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
   const { store, ledger, close } = await openForAdmin(config);
   const { snapshot } = await previewSnapshot(config, process.env);
   const transport = createTransport();
+  const own = ownVectors(config);
   let known: Stored = await store.load();
   const api = createAdminApi({
     clock,
@@ -84,6 +86,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     snapshot: () => snapshot,
     health: createHealth({ clock }),
     transport,
+    vectors: own.vectors,
     configFile,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
@@ -94,6 +97,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     api,
     async close() {
       transport.destroy();
+      await own.close();
       await close();
     },
   };

@@ -50,6 +50,7 @@ import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
 import { ensureSecret, openDataFolder } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
+import { createVectorOperator } from './vectors/operator.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -209,6 +210,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         snapshot,
         health,
         transport,
+        vectors: async () => createVectorOperator(vectors.store),
         configFile: options.configFile,
         checkConfig: options.checkConfig,
         reload: options.reload,

@@ -18,6 +18,7 @@ import { planOperations } from './plans.ts';
 import { providerOperations } from './providers.ts';
 import { requestOperations } from './requests.ts';
 import { usageOperations } from './usage.ts';
+import { vectorOperations } from './vectors.ts';
 
 /** The admin API over the ports of auth, metering and inference. */
 export function createAdminApi(parts: AdminParts): AdminApi {
@@ -30,6 +31,7 @@ export function createAdminApi(parts: AdminParts): AdminApi {
     ...modelOperations(parts),
     ...requestOperations(parts),
     ...usageOperations(parts, records),
+    ...vectorOperations(parts, records),
     ...auditOperations(parts, records),
     ...configurationOperations(parts),
     ...healthOperations(parts),

@@ -7,6 +7,7 @@ import { addLedgerCommands } from './ledger-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
+import { addVectorsCommands } from './vectors-commands.ts';
 
 /**
  * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
@@ -155,6 +156,7 @@ Example:
   addKeysCommands(program, run, parts);
   addAccountsCommands(program, run, parts);
   addLedgerCommands(program, run, parts);
+  addVectorsCommands(program, run, parts);
   addUpkeepCommands(program, run, parts);
 
   program

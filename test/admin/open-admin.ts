@@ -23,6 +23,10 @@ import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
+import { allShards } from '../../src/vectors/embedded/shard-of.ts';
+import { createVectorOperator } from '../../src/vectors/operator.ts';
+import type { VectorStore } from '../../src/vectors/store.ts';
 import { createReplyCheck } from './described.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at in an answer is what it asserts.
@@ -82,6 +86,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     snapshot: () => snapshot,
     health,
     transport,
+    vectors: async () => createVectorOperator(vectors()),
     configFile: 'culvert.yaml',
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },
@@ -89,9 +94,23 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     onStoreError: (error) => storeErrors.push(error),
   });
 
+  /** Opened when a test first asks for it. */
+  let vectorStore: VectorStore | null = null;
+  function vectors(): VectorStore {
+    vectorStore ??= createEmbeddedStore({
+      dataDir: folder,
+      shards: allShards,
+      memoryBytes: 64 * 1024 * 1024,
+      limit: { take: async () => {}, give() {} },
+      tell() {},
+    });
+    return vectorStore;
+  }
+
   const isDescribed = createReplyCheck(api.openApi());
 
   t.after(async () => {
+    await vectorStore?.close();
     await counters.close();
     transport.destroy();
     await ledger.shutdown();
@@ -129,6 +148,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     health,
     ring,
     storeErrors,
+    vectors,
     snapshot: () => snapshot,
     /** Takes another configuration into use. */
     configure(next: Record<string, unknown>) {

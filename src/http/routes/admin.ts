@@ -16,6 +16,9 @@ const methods: readonly AdminMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'
 /** The one body that is no JSON. */
 const yamlPath = '/config/check';
 const bodyBytesMax = 1024 * 1024;
+/** One point of an export may be as large as what the vector API takes. */
+const pointsPath = '/vectors/points';
+const pointsBytesMax = 64 * 1024 * 1024;
 
 /**
  * Everything below /admin/v1, for the admin key alone. One pattern for all of it: a path that nobody knows is refused
@@ -62,7 +65,10 @@ async function bodyOf(exchange: Exchange, path: string): Promise<string | Failur
   const length = headers['content-length'];
   const empty = headers['transfer-encoding'] === undefined && (length === undefined || length === '0');
   if (empty || method === 'GET' || method === 'HEAD' || method === 'DELETE') return '';
-  const body = await (path === yamlPath ? readBody : readJsonBody)(exchange, bodyBytesMax);
+  const body = await (path === yamlPath ? readBody : readJsonBody)(
+    exchange,
+    path === pointsPath ? pointsBytesMax : bodyBytesMax,
+  );
   if (!Buffer.isBuffer(body)) return body;
   return isUtf8(body) ? body.toString('utf8') : invalid(null, 'The request body is not valid UTF-8.');
 }

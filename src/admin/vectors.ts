@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import type { ExportedCollection, ExportedPoint, VectorOperator } from '../vectors/operator.ts';
+import type { Owner, TenantSummary } from '../vectors/store.ts';
+import type { Directory, Records } from './directory.ts';
+import { listOf, noQuery, pageFields } from './fields.ts';
+import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
+import { pageByText } from './page.ts';
+import type { AdminParts } from './parts.ts';
+
+const tenantField = z.string().min(1).max(256).describe("Owner of vector data: a key's `tenant`.");
+const nameField = z.string().min(1).max(255);
+
+const tenantSchema = z.object({
+  tenant: z.string(),
+  account: z.string().describe('Whose limit its collections count for.'),
+  collections: z.int(),
+  points: z.int(),
+  keys: z.int().describe('Keys that own it and are not revoked; at 0 nobody can reach it: adopt or purge it.'),
+});
+
+/** The names are those of `vectors/collection.ts`; what else a collection must be, the store says. */
+const collectionSchema: z.ZodType<ExportedCollection> = z.strictObject({
+  name: nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .'),
+  vector_size: z.int().min(1).max(65_536),
+  distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']),
+  embedding_model: z.string().min(1).max(256).nullable(),
+  payload_indexes: z.record(
+    z.string().min(1).max(1_024),
+    z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),
+  ),
+  aliases: z.array(nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .')).max(1_000),
+});
+
+const pointSchema: z.ZodType<ExportedPoint> = z.strictObject({
+  id: z.union([z.int().min(0), z.string().max(64)]),
+  vector: z.array(z.number()).max(65_536),
+  payload: z.record(z.string(), z.json()).nullable(),
+}) as z.ZodType<ExportedPoint>;
+
+const pointsMax = 10_000;
+
+const movedSchema = z.object({ collections: z.int().describe('How many it was about.') });
+
+/** `/vectors`: all that a tenant has, as a whole. */
+export function vectorOperations(parts: AdminParts, records: Records): Operation[] {
+  const operator = (): Promise<VectorOperator> => parts.vectors();
+
+  /** An owner whom somebody can reach: data of a tenant that nobody's key has would be out of everybody's sight. */
+  async function ownerOf(tenant: string, field: string): Promise<Owner> {
+    const key = keysOf(await records.current(), tenant)[0];
+    if (key !== undefined) return { tenant, account: key.account };
+    const message = `${field}: no key owns '${tenant}'; make the key first (culvert keys create)`;
+    return refuse({ kind: 'invalid-request', param: field, message });
+  }
+
+  async function summaryOf(tenant: string): Promise<TenantSummary> {
+    const found = (await (await operator()).tenants()).find((one) => one.tenant === tenant);
+    const message = `The tenant '${tenant}' has no collections. GET /vectors/tenants lists those that have.`;
+    return found ?? refuse({ kind: 'not-found', message });
+  }
+
+  async function audit(action: string, actor: string, subject: string, before: unknown, after: unknown): Promise<void> {
+    await records.apply([], { atMs: parts.clock.wallMs(), actor, action, subject, before, after });
+  }
+
+  return [
+    jsonOperation({
+      method: 'GET',
+      path: '/vectors/tenants',
+      summary: 'Who has vector data, and how much of it.',
+      query: z.strictObject(pageFields),
+      body: null,
+      reply: listOf(tenantSchema),
+      async run({ query }) {
+        const directory = await records.current();
+        const tenants = await (await operator()).tenants();
+        const page = pageByText(
+          tenants.toSorted((a, b) => (textOf(a) < textOf(b) ? -1 : 1)),
+          textOf,
+          query,
+        );
+        return {
+          data: page.rows.map((row) => ({ ...row, keys: keysOf(directory, row.tenant).length })),
+          next_cursor: page.next,
+        };
+      },
+    }),
+    textOperation({
+      method: 'GET',
+      path: '/vectors/export.jsonl',
+      summary: 'All that a tenant has, as JSON lines: each collection, then its points.',
+      query: z.strictObject({ tenant: tenantField }),
+      contentType: 'application/x-ndjson',
+      async run({ query }) {
+        await summaryOf(query.tenant);
+        return (await operator()).export(query.tenant);
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/vectors/collections',
+      summary: 'Makes a collection as an export describes it; one that is there and the same is left as it is.',
+      query: noQuery,
+      body: z.strictObject({ tenant: tenantField, collection: collectionSchema }),
+      reply: movedSchema,
+      async run({ body }) {
+        await (await operator()).importCollection(await ownerOf(body.tenant, 'tenant'), body.collection);
+        return { collections: 1 };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/vectors/points',
+      summary: 'Writes points as an export has them, over those with the same ids; all or none.',
+      query: noQuery,
+      body: z.strictObject({
+        tenant: tenantField,
+        collection: nameField,
+        points: z.array(pointSchema).min(1).max(pointsMax),
+      }),
+      reply: z.object({ points: z.int() }),
+      async run({ body }) {
+        await (await operator()).importPoints(body.tenant, body.collection, body.points);
+        return { points: body.points.length };
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/vectors/adopt',
+      summary: "Makes everything of one tenant another's; refused as a whole where both have a name.",
+      query: noQuery,
+      body: z.strictObject({ from: tenantField, to: tenantField }),
+      reply: movedSchema,
+      async run({ body: { from, to }, actor }) {
+        if (from === to) refuse({ kind: 'invalid-request', param: 'to', message: 'to: expected another tenant' });
+        const owner = await ownerOf(to, 'to');
+        const before = await summaryOf(from);
+        const adopted = await (await operator()).adopt(from, owner);
+        await audit('vectors.adopt', actor, from, before, owner);
+        return adopted;
+      },
+    }),
+    jsonOperation({
+      method: 'POST',
+      path: '/vectors/purge',
+      summary: 'Deletes everything of a tenant, for ever.',
+      query: noQuery,
+      body: z.strictObject({ tenant: tenantField }),
+      reply: movedSchema,
+      async run({ body: { tenant }, actor }) {
+        const before = await summaryOf(tenant);
+        const purged = await (await operator()).purge(tenant);
+        await audit('vectors.purge', actor, tenant, before, null);
+        return purged;
+      },
+    }),
+  ];
+}
+
+function keysOf(directory: Directory, tenant: string) {
+  return directory.keys.filter((key) => key.tenant === tenant && key.revokedMs === null);
+}
+
+/** An account that has moved leaves its old name on collections made before: a tenant may stand there twice. */
+function textOf({ tenant, account }: TenantSummary): string {
+  return `${tenant}\0${account}`;
+}

@@ -1,0 +1,80 @@
+import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
+import type { CliParts } from '../parts.ts';
+import { note, printJson } from '../print.ts';
+import { createProgress } from '../progress.ts';
+import { type ExportLine, readExportFile } from '../vectors-file.ts';
+
+export interface ImportFlags extends AdminFlags {
+  tenant: string;
+  fromLine: number;
+}
+
+/** Of one request; a point that is larger goes alone. */
+const requestCharsMax = 512 * 1024;
+
+/**
+ * `culvert vectors import`: what is written stays when it stops, and it says where to go on. Points have the ids that
+ * they had, so that nothing is there twice, however often it is begun.
+ */
+export async function importVectors(file: string, flags: ImportFlags, parts: CliParts): Promise<number> {
+  const progress = createProgress('points');
+  const done = { collections: 0, points: 0, line: flags.fromLine - 1 };
+  try {
+    await withAdmin(flags, parts, async (admin) => {
+      for await (const batch of batches(readExportFile(file), flags.fromLine)) {
+        await send(admin, flags.tenant, batch);
+        done.line = batch.lastLine;
+        if (batch.kind === 'collection') done.collections++;
+        else done.points += batch.points.length;
+        progress.count(done.points);
+      }
+    });
+  } catch (error) {
+    progress.end();
+    if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
+    const again = `culvert vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
+    throw new CommandFailed(`${error.message}\nUp to line ${done.line} all is written; to go on: ${again}`);
+  }
+  progress.end();
+  const { collections, points } = done;
+  if (flags.json) printJson({ file, tenant: flags.tenant, collections, points });
+  else note(`Imported ${file}: ${collections} collections, ${points.toLocaleString('en')} points.`);
+  return 0;
+}
+
+type Batch = { lastLine: number } & (
+  | { kind: 'collection'; collection: unknown }
+  | { kind: 'points'; collection: string; points: unknown[] }
+);
+
+async function send(admin: AdminClient, tenant: string, batch: Batch): Promise<void> {
+  if (batch.kind === 'collection') {
+    await admin.request('POST', '/vectors/collections', { body: { tenant, collection: batch.collection } });
+  } else {
+    const { collection, points } = batch;
+    await admin.request('POST', '/vectors/points', { body: { tenant, collection, points } });
+  }
+}
+
+async function* batches(lines: AsyncIterable<ExportLine>, fromLine: number): AsyncGenerator<Batch> {
+  let waiting: (Batch & { kind: 'points' }) | null = null;
+  let chars = 0;
+  for await (const line of lines) {
+    if (line.number < fromLine) continue;
+    const { number: lastLine, collection } = line;
+    if (waiting !== null && (line.kind === 'collection' || chars + line.chars > requestCharsMax)) {
+      yield waiting;
+      waiting = null;
+    }
+    if (line.kind === 'collection') yield { kind: 'collection', collection: line.described, lastLine };
+    else {
+      if (waiting === null) chars = 0;
+      waiting ??= { kind: 'points', collection, points: [], lastLine };
+      waiting.points.push(line.point);
+      waiting.lastLine = lastLine;
+      chars += line.chars;
+    }
+  }
+  if (waiting !== null) yield waiting;
+}

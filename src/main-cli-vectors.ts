@@ -1,0 +1,75 @@
+import type { Config } from './config/schema.ts';
+import { systemClock as clock } from './kernel/clock.ts';
+import { FailureError } from './kernel/failure.ts';
+import { openDataFolder } from './stores/sqlite/data-folder.ts';
+import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
+import type { VectorOperator } from './vectors/operator.ts';
+import type { VectorRegistry } from './vectors/registry.ts';
+
+/** Vector data in the CLI's own process, opened when a command first asks for it. */
+export interface OwnVectors {
+  vectors(): Promise<VectorOperator>;
+  close(): Promise<void>;
+}
+
+type Close = () => Promise<void>;
+
+export function ownVectors(config: Config): OwnVectors {
+  const closes: Close[] = [];
+  let opened: Promise<VectorOperator> | null = null;
+
+  async function open(): Promise<VectorOperator> {
+    const folder = openDataFolder(config.storage.data_dir);
+    if (config.vectors.engine === 'embedded') {
+      // Its files are one process': a server that this command did not find a key for may be using them.
+      const lock = lockDataFolder(folder, `process ${process.pid}`);
+      if (lock.kind === 'held') throw new FailureError({ kind: 'conflict', message: lock.message });
+      closes.unshift(async () => lock.release());
+    }
+    const [{ openVectors }, { createVectorOperator }] = await Promise.all([
+      import('./main-vectors.ts'),
+      import('./vectors/operator.ts'),
+    ]);
+    const stores = {
+      async vectorRegistry() {
+        const { registry, close } = await openRegistry(config);
+        closes.unshift(close);
+        return registry;
+      },
+    };
+    const onTrouble = (message: string) => console.error(message);
+    const workers = await openVectors({ config, folder, stores, clock, onTrouble });
+    closes.unshift(() => workers.close());
+    return createVectorOperator(workers.store);
+  }
+
+  return {
+    vectors() {
+      opened ??= open();
+      return opened;
+    },
+    async close() {
+      await opened?.catch(() => {});
+      for (const close of closes) await close();
+    },
+  };
+}
+
+async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegistry; close: Close }> {
+  if (storage.database === 'sqlite') {
+    const { openSqliteVectorRegistry } = await import('./stores/sqlite/vector-registry.ts');
+    const registry = openSqliteVectorRegistry(openDataFolder(storage.data_dir).culvertDb);
+    return { registry, close: registry.close };
+  }
+  const { connect } = await import('./stores/postgres/database.ts');
+  const { migrate } = await import('./stores/postgres/migrations.ts');
+  const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
+  const database = await connect(storage.database);
+  try {
+    await migrate(database.rest, database.place);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return { registry: createPostgresVectorRegistry(database), close: database.close };
+}

@@ -1,0 +1,63 @@
+import type { JsonObject } from '../kernel/json.ts';
+import type { Distance, PayloadType } from './collection.ts';
+import { exportLines } from './export-lines.ts';
+import { importCollection, importPoints } from './import-points.ts';
+import type { Owner, TenantSummary, VectorStore } from './store.ts';
+
+/** What an operator does with all that a tenant has. Rejects with a FailureError, as the store does. */
+export interface VectorOperator {
+  /** Those that have collections, by name. */
+  tenants(): Promise<readonly TenantSummary[]>;
+  /**
+   * Everything of the tenant as JSON lines: an `ExportHead`, and for each collection `{collection}` and a line for each
+   * of its points; `{end}` last, without which it is not whole. A point that is written or deleted meanwhile may be
+   * missed or shown as it was.
+   */
+  export(tenant: string): AsyncIterable<string>;
+  /** Makes the collection with its payload indexes and aliases, unless it is there: `conflict` when it is another. */
+  importCollection(owner: Owner, collection: ExportedCollection): Promise<void>;
+  /** Writes points with the ids that they had. All of them or none. */
+  importPoints(tenant: string, collection: string, points: readonly ExportedPoint[]): Promise<void>;
+  /** As `VectorStore.adopt` and `purge`. */
+  adopt(from: string, to: Owner): Promise<{ collections: number }>;
+  purge(tenant: string): Promise<{ collections: number }>;
+}
+
+/** First line of an export. */
+export interface ExportHead {
+  /** Form of the lines. */
+  culvert_vectors: 1;
+  tenant: string;
+}
+
+export interface ExportedCollection {
+  name: string;
+  vector_size: number;
+  distance: Distance;
+  embedding_model: string | null;
+  /** Type by key. */
+  payload_indexes: Readonly<Record<string, PayloadType>>;
+  aliases: readonly string[];
+}
+
+export interface ExportedPoint {
+  id: number | string;
+  vector: readonly number[];
+  payload: JsonObject | null;
+}
+
+/** Last line of an export. */
+export interface ExportEnd {
+  end: { collections: number; points: number };
+}
+
+export function createVectorOperator(store: Omit<VectorStore, 'trouble' | 'close'>): VectorOperator {
+  return {
+    tenants: () => store.tenants(),
+    export: (tenant) => exportLines(store, tenant),
+    importCollection: (owner, collection) => importCollection(store, owner, collection),
+    importPoints: (tenant, collection, points) => importPoints(store, tenant, collection, points),
+    adopt: (from, to) => store.adopt(from, to),
+    purge: (tenant) => store.purge(tenant),
+  };
+}
