@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { CollectionSpec, Distance, PayloadType } from '../collection.ts';
-import type { Owner } from '../store.ts';
+import type { Owner, TenantSummary } from '../store.ts';
 import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
 
@@ -14,10 +14,14 @@ export interface CollectionRow {
   points: number;
   /** Of its last write operation. */
   seq: number;
+  /** Payload indexes by key: columns are made as filters ask for them, whether there is one or not. */
+  indexes: readonly { key: string; type: PayloadType }[];
 }
 
 /** Rows of collections, aliases and payload indexes of one shard. Changes belong inside a transaction. */
 export interface CollectionTable {
+  /** Throws `DamagedRows` when names do not lead to the collections that have them: then no name can be trusted. */
+  check(): void;
   /** By name, or by alias. */
   find(tenant: string, name: string): CollectionRow | null;
   list(tenant: string): CollectionRow[];
@@ -27,69 +31,86 @@ export interface CollectionTable {
   setCounts(row: CollectionRow, points: number, seq: number): void;
   setOwner(row: CollectionRow, owner: Owner): void;
   aliases(tenant: string, cid: number | null): { alias: string; collection: string }[];
-  hasAlias(tenant: string, alias: string): boolean;
   addAlias(tenant: string, alias: string, cid: number): void;
   removeAlias(tenant: string, alias: string): void;
   moveAliases(from: string, to: string): void;
-  payloadIndexes(cid: number): { key: string; type: PayloadType }[];
-  setPayloadIndex(cid: number, key: string, type: PayloadType | null): void;
-  tenants(): { tenant: string; account: string; collections: number; points: number }[];
+  setIndexes(row: CollectionRow, indexes: CollectionRow['indexes']): void;
+  tenants(): TenantSummary[];
   /** Dropped collections that still have points. */
   doomed(): number[];
   forget(cid: number): void;
 }
 
-const columns = 'cid, tenant, name, account, size, distance, model, points, seq, sum';
+const columns = 'cid, tenant, name, account, size, distance, model, points, seq, indexes, sum';
 
 export function openCollectionTable(shard: ShardFile): CollectionTable {
   const byName = shard.prepareRows(`SELECT ${columns} FROM collection WHERE tenant = ? AND name = ?`);
-  const byAlias = shard.prepareRows(
-    `SELECT ${columns} FROM collection WHERE cid = (SELECT cid FROM alias WHERE tenant = ? AND alias = ?)`,
+  const byCid = shard.prepareRows(`SELECT ${columns} FROM collection WHERE cid = ?`);
+  const all = shard.prepareRows(`SELECT ${columns} FROM collection NOT INDEXED ORDER BY cid`);
+  const names = shard.prepareRows(
+    'SELECT cid, tenant, name FROM collection INDEXED BY sqlite_autoindex_collection_1 ORDER BY tenant, name',
   );
   const byTenant = shard.prepareRows(`SELECT ${columns} FROM collection WHERE tenant = ? ORDER BY name`);
   const insert = shard.prepare(
-    'INSERT INTO collection (tenant, name, account, size, distance, model, points, seq, sum) VALUES (?, ?, ?, ?, ?, ?, 0, 0, ?)',
+    `INSERT INTO collection (tenant, name, account, size, distance, model, points, seq, indexes, sum)
+     VALUES (?, ?, ?, ?, ?, ?, 0, 0, '[]', ?)`,
   );
   const setCounts = shard.prepare('UPDATE collection SET points = ?, seq = ?, sum = ? WHERE cid = ?');
   const setOwner = shard.prepare('UPDATE collection SET tenant = ?, account = ?, sum = ? WHERE cid = ?');
   const remove = shard.prepare('DELETE FROM collection WHERE cid = ?');
   const removeAliases = shard.prepare('DELETE FROM alias WHERE cid = ?');
-  const removeIndexes = shard.prepare('DELETE FROM payload_index WHERE cid = ?');
-  const doom = shard.prepare('INSERT INTO doomed (cid) VALUES (?)');
-  const doomed = shard.prepareRows('SELECT cid FROM doomed ORDER BY cid');
+  const doom = shard.prepare('INSERT INTO doomed (cid, sum) VALUES (?, ?)');
+  const doomed = shard.prepareRows('SELECT cid, sum FROM doomed ORDER BY cid');
   const forget = shard.prepare('DELETE FROM doomed WHERE cid = ?');
-  const aliases = shard.prepareRows(
-    `SELECT a.alias, c.name FROM alias a JOIN collection c ON c.cid = a.cid
-     WHERE a.tenant = ? AND (? IS NULL OR a.cid = ?) ORDER BY a.alias`,
-  );
-  const alias = shard.prepare('SELECT cid FROM alias WHERE tenant = ? AND alias = ?');
-  const addAlias = shard.prepare('INSERT OR REPLACE INTO alias (tenant, alias, cid) VALUES (?, ?, ?)');
+  const aliases = shard.prepareRows('SELECT tenant, alias, cid, sum FROM alias WHERE tenant = ? ORDER BY alias');
+  const everyAlias = shard.prepareRows('SELECT tenant, alias, cid, sum FROM alias');
+  const byAlias = shard.prepareRows('SELECT tenant, alias, cid, sum FROM alias WHERE tenant = ? AND alias = ?');
+  const addAlias = shard.prepare('INSERT OR REPLACE INTO alias (tenant, alias, cid, sum) VALUES (?, ?, ?, ?)');
   const removeAlias = shard.prepare('DELETE FROM alias WHERE tenant = ? AND alias = ?');
-  const moveAliases = shard.prepare('UPDATE alias SET tenant = ? WHERE tenant = ?');
-  const payloadIndexes = shard.prepareRows('SELECT key, type FROM payload_index WHERE cid = ? ORDER BY key');
-  const setIndex = shard.prepare('INSERT OR REPLACE INTO payload_index (cid, key, type) VALUES (?, ?, ?)');
-  const dropIndex = shard.prepare('DELETE FROM payload_index WHERE cid = ? AND key = ?');
-  const tenants = shard.prepareRows(
-    'SELECT tenant, account, count(*), sum(points) FROM collection GROUP BY tenant, account ORDER BY tenant, account',
-  );
-  const rows = (found: unknown) => found as unknown as unknown[];
+  const setIndexes = shard.prepare('UPDATE collection SET indexes = ?, sum = ? WHERE cid = ?');
+  const rows = (found: unknown) => found as unknown[];
+
+  function aliasesOf(tenant: string): { alias: string; cid: number }[] {
+    return aliases.all(tenant).map((row) => readAlias(rows(row)));
+  }
+
+  /** Rows that are what was written. */
+  function* sound(): Generator<CollectionRow> {
+    for (const row of all.iterate()) {
+      try {
+        yield readRow(rows(row));
+      } catch (error) {
+        if (!(error instanceof DamagedRows)) throw error;
+      }
+    }
+  }
 
   return {
+    check() {
+      const named = new Map(names.all().map((row) => [rows(row)[0], rows(row)]));
+      for (const { cid, tenant, spec } of sound()) {
+        const entry = named.get(cid);
+        if (entry?.[1] !== tenant || entry[2] !== spec.name) throw new DamagedRows('the names of collections');
+      }
+      for (const row of everyAlias.all()) readAlias(rows(row));
+    },
     find(tenant, name) {
-      const row = byName.get(tenant, name) ?? byAlias.get(tenant, name);
-      return row === undefined ? null : readRow(rows(row));
+      const row = byName.get(tenant, name);
+      if (row !== undefined) return readRow(rows(row));
+      const alias = byAlias.get(tenant, name);
+      const aliased = alias === undefined ? undefined : byCid.get(readAlias(rows(alias)).cid);
+      return aliased === undefined ? null : readRow(rows(aliased));
     },
     list: (tenant) => byTenant.all(tenant).map((row) => readRow(rows(row))),
     create({ tenant, account }, spec) {
       const { name, size, distance, embeddingModel } = spec;
-      const sum = sumOf({ tenant, account, spec, points: 0, seq: 0 });
+      const sum = sumOf({ tenant, account, spec, points: 0, seq: 0, indexes: [] });
       insert.run(tenant, name, account, size, distance, embeddingModel, sum);
     },
     drop(cid) {
       removeAliases.run(cid);
-      removeIndexes.run(cid);
       remove.run(cid);
-      doom.run(cid);
+      doom.run(cid, crc32(String(cid)));
     },
     setCounts(row, points, seq) {
       setCounts.run(points, seq, sumOf({ ...row, points, seq }), row.cid);
@@ -98,43 +119,55 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       setOwner.run(tenant, account, sumOf({ ...row, tenant, account }), row.cid);
     },
     aliases: (tenant, cid) =>
-      aliases.all(tenant, cid, cid).map((row) => {
-        const [name, collection] = rows(row) as [string, string];
-        return { alias: name, collection };
-      }),
-    hasAlias: (tenant, name) => alias.get(tenant, name) !== undefined,
-    addAlias(tenant, name, cid) {
-      addAlias.run(tenant, name, cid);
+      aliasesOf(tenant)
+        .filter((one) => cid === null || one.cid === cid)
+        .map((one) => ({ alias: one.alias, collection: readRow(rows(byCid.get(one.cid))).spec.name })),
+    addAlias(tenant, alias, cid) {
+      addAlias.run(tenant, alias, cid, crc32(JSON.stringify([tenant, alias, cid])));
     },
     removeAlias(tenant, name) {
       removeAlias.run(tenant, name);
     },
     moveAliases(from, to) {
-      moveAliases.run(to, from);
+      for (const { alias, cid } of aliasesOf(from)) {
+        removeAlias.run(from, alias);
+        this.addAlias(to, alias, cid);
+      }
     },
-    payloadIndexes: (cid) =>
-      payloadIndexes.all(cid).map((row) => {
-        const [key, type] = rows(row) as [string, PayloadType];
-        return { key, type };
-      }),
-    setPayloadIndex(cid, key, type) {
-      if (type === null) dropIndex.run(cid, key);
-      else setIndex.run(cid, key, type);
+    setIndexes(row, indexes) {
+      setIndexes.run(JSON.stringify(indexes), sumOf({ ...row, indexes }), row.cid);
     },
-    tenants: () =>
-      tenants.all().map((row) => {
-        const [tenant, account, collections, points] = rows(row) as [string, string, number, number];
-        return { tenant, account, collections, points };
-      }),
-    doomed: () => doomed.all().map((row) => rows(row)[0] as number),
+    tenants() {
+      const found = new Map<string, TenantSummary>();
+      for (const { tenant, account, points } of sound()) {
+        const key = JSON.stringify([tenant, account]);
+        const known = found.get(key) ?? { tenant, account, collections: 0, points: 0 };
+        found.set(key, { ...known, collections: known.collections + 1, points: known.points + points });
+      }
+      return [...found.values()];
+    },
+    doomed: () =>
+      doomed
+        .all()
+        .map((row) => rows(row) as [number, number])
+        // What is damaged stays: it might be the number of a collection that is alive.
+        .filter(([cid, sum]) => crc32(String(cid)) === sum)
+        .map(([cid]) => cid),
     forget(cid) {
       forget.run(cid);
     },
   };
 }
 
-function readRow(row: unknown[]): CollectionRow {
-  const [cid, tenant, name, account, size, distance, model, points, seq, sum] = row as [
+function readAlias(row: unknown[]): { alias: string; cid: number } {
+  const [tenant, alias, cid, sum] = row as [string, string, number, number];
+  if (crc32(JSON.stringify([tenant, alias, cid])) !== sum) throw new DamagedRows('an alias');
+  return { alias, cid };
+}
+
+function readRow(row: unknown[] | undefined): CollectionRow {
+  if (row === undefined) throw new DamagedRows('the row of a collection');
+  const [cid, tenant, name, account, size, distance, model, points, seq, indexes, sum] = row as [
     number,
     string,
     string,
@@ -144,15 +177,22 @@ function readRow(row: unknown[]): CollectionRow {
     string | null,
     number,
     number,
+    string,
     number,
   ];
-  const read = { cid, tenant, account, spec: { name, size, distance, embeddingModel: model }, points, seq };
-  if (sumOf(read) !== sum) throw new DamagedRows('the row of a collection');
-  return read;
+  const spec = { name, size, distance, embeddingModel: model };
+  const read = { cid, tenant, account, spec, points, seq };
+  if (sumOfText(read, indexes) !== sum) throw new DamagedRows('the row of a collection');
+  return { ...read, indexes: JSON.parse(indexes) };
 }
 
 /** Tells a row that was damaged on the disk from the one that was written. */
 function sumOf(row: Omit<CollectionRow, 'cid'>): number {
+  return sumOfText(row, JSON.stringify(row.indexes));
+}
+
+function sumOfText(row: Omit<CollectionRow, 'cid' | 'indexes'>, indexes: string): number {
   const { name, size, distance, embeddingModel } = row.spec;
-  return crc32(JSON.stringify([row.tenant, row.account, name, size, distance, embeddingModel, row.points, row.seq]));
+  const fields = [row.tenant, row.account, name, size, distance, embeddingModel, row.points, row.seq, indexes];
+  return crc32(JSON.stringify(fields));
 }

@@ -7,7 +7,7 @@ import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { openShard, type Shard } from './shard.ts';
-import { openShardFile } from './shard-file.ts';
+import { openShardFile, type WalBounds } from './shard-file.ts';
 import { shardOf } from './shard-of.ts';
 import { overloaded, storageTrouble } from './storage-trouble.ts';
 
@@ -24,6 +24,8 @@ export interface EmbeddedOptions {
   /** What the operator should know, once each. */
   tell(message: string): void;
   random?: Random;
+  /** Of each shard. */
+  wal?: WalBounds;
   clock?: Pick<Clock, 'monotonicMs'>;
 }
 
@@ -50,26 +52,42 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const shards = new Map<number, Shard>();
   /** Shards that could not be opened, with the reason that callers get. */
   const refused = new Map<number, FailureError>();
+  /** Shards whose trouble stands in the log. */
+  const told = new Set<number>();
+  let closed = false;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 
   function shard(number: number): Shard {
     const known = shards.get(number);
     if (known !== undefined) return known;
+    if (closed) throw overloaded('The vector store is stopping. Retry it.');
     const refusal = refused.get(number);
     if (refusal !== undefined) throw refusal;
     if (!options.shards.includes(number)) throw new Error(`shard ${number} is not this store's`);
     try {
-      const file = openShardFile(join(folder, `shard-${number}.db`), number);
-      const opened = openShard({ file, budget, random, clock, tell });
+      const opened = open(number);
       shards.set(number, opened);
-      opened.start();
+      told.delete(number);
       return opened;
     } catch (error) {
       const failure = notOpened(number, error);
       // What passes by itself, a full disk or a lock, is tried again at the next call.
       if (storageTrouble(error) === 'damaged' || error instanceof FailureError) refused.set(number, failure);
-      tell(`vectors: shard-${number}.db cannot be opened: ${error instanceof Error ? error.message : error}`);
+      if (!told.has(number)) {
+        tell(`vectors: shard-${number}.db cannot be opened: ${error instanceof Error ? error.message : error}`);
+      }
+      told.add(number);
       throw failure;
+    }
+  }
+
+  function open(number: number): Shard {
+    const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
+    try {
+      return openShard({ file, budget, random, clock, tell });
+    } catch (error) {
+      file.close();
+      throw error;
     }
   }
 
@@ -144,6 +162,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     },
     commits: () => [...shards.values()].reduce((sum, one) => sum + one.commits(), 0),
     async close() {
+      closed = true;
       for (const one of shards.values()) one.close();
       shards.clear();
     },

@@ -9,12 +9,15 @@ const busyTimeoutMs = 250;
 const pageBytes = 4_096;
 /** Kept in memory of each open shard. */
 const cacheKb = 4_096;
-/** Of the write-ahead log, before its pages are moved into the file. */
-export const checkpointBytes = 16 * 1024 * 1024;
-/** What the log may keep on the disk once it is empty. */
-const journalLimitBytes = 64 * 1024 * 1024;
-/** While somebody's long read keeps the log from being emptied it grows to this; then writes are refused. */
-export const walBytesMax = 512 * 1024 * 1024;
+/** Bounds of the write-ahead log. */
+export interface WalBounds {
+  /** What is in it before its pages are moved into the file; its place on the disk is given back beyond four times that. */
+  checkpointBytes: number;
+  /** It grows to this while somebody's long read keeps it from being emptied; then writes are refused. */
+  bytesMax: number;
+}
+
+export const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
 
 const schemaVersion = 1;
 
@@ -23,17 +26,17 @@ const schema = `
   CREATE TABLE collection (
     cid INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, name TEXT NOT NULL, account TEXT NOT NULL,
     size INTEGER NOT NULL, distance TEXT NOT NULL, model TEXT, points INTEGER NOT NULL, seq INTEGER NOT NULL,
-    sum INTEGER NOT NULL, UNIQUE (tenant, name)
+    indexes TEXT NOT NULL, sum INTEGER NOT NULL, UNIQUE (tenant, name)
   );
-  CREATE TABLE alias (tenant TEXT NOT NULL, alias TEXT NOT NULL, cid INTEGER NOT NULL, PRIMARY KEY (tenant, alias)) WITHOUT ROWID;
+  CREATE TABLE alias (tenant TEXT NOT NULL, alias TEXT NOT NULL, cid INTEGER NOT NULL, sum INTEGER NOT NULL,
+    PRIMARY KEY (tenant, alias)) WITHOUT ROWID;
   CREATE INDEX alias_of ON alias (cid);
-  CREATE TABLE payload_index (cid INTEGER NOT NULL, key TEXT NOT NULL, type TEXT NOT NULL, PRIMARY KEY (cid, key)) WITHOUT ROWID;
   CREATE TABLE point (
     key INTEGER PRIMARY KEY, cid INTEGER NOT NULL, id NUMERIC NOT NULL, sum INTEGER NOT NULL,
     vector_sum INTEGER NOT NULL, payload TEXT, vector BLOB NOT NULL
   );
   CREATE UNIQUE INDEX point_id ON point (cid, id);
-  CREATE TABLE doomed (cid INTEGER PRIMARY KEY);
+  CREATE TABLE doomed (cid INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
 `;
 
 /** One data file: the durable truth of a shard, used by one thread. */
@@ -56,14 +59,14 @@ export interface ShardFile {
 }
 
 /** Opens or creates a shard's file. Throws what SQLite throws, and a plain Error for a file that is another's. */
-export function openShardFile(file: string, number: number): ShardFile {
+export function openShardFile(file: string, number: number, wal: WalBounds = walBounds): ShardFile {
   if (!existsSync(file)) closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 2_000 });
   try {
     // No memory map: of a file that was cut, or on a disk that fails, reading it would end the process.
     database.exec(
       `PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0;
-       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${journalLimitBytes};
+       PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = ${4 * wal.checkpointBytes};
        PRAGMA cache_size = -${cacheKb}; PRAGMA busy_timeout = ${busyTimeoutMs}; PRAGMA cell_size_check = ON`,
     );
     bringUpToDate(database, number);
@@ -90,7 +93,7 @@ export function openShardFile(file: string, number: number): ShardFile {
     checkpoint() {
       try {
         written = logged();
-        if (written < checkpointBytes) return;
+        if (written < wal.checkpointBytes) return;
         written = frames(move.get());
       } catch {
         // A full disk: the log keeps what it has, and the next commit tries again.
@@ -98,11 +101,11 @@ export function openShardFile(file: string, number: number): ShardFile {
     },
     logBytes: () => written,
     logFull() {
-      if (written < walBytesMax) return null;
+      if (written < wal.bytesMax) return null;
       this.checkpoint();
-      return written < walBytesMax
+      return written < wal.bytesMax
         ? null
-        : `the write-ahead log has ${walBytesMax} bytes and a reader, such as a backup, keeps it from being emptied`;
+        : `the write-ahead log has ${wal.bytesMax} bytes and a reader, such as a backup, keeps it from being emptied`;
     },
     close: () => database.close(),
   };

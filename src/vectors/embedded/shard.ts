@@ -49,11 +49,13 @@ export type Shard = ReturnType<typeof openShard>;
 
 export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
   const collections = openCollectionTable(file);
+  collections.check();
   const points = openPointTable(file);
   const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
   const damage: Damage = createDamage(tell);
   const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
   let closing = false;
+  setImmediate(purgeSome);
 
   function rowOf(tenant: string, name: string): CollectionRow {
     const row = damage.guardTable(() => collections.find(tenant, name));
@@ -164,14 +166,12 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
       damage.guardTable(() => collections.find(tenant, name)?.spec ?? null),
 
     inspect: (tenant: string, name: string): CollectionInfo =>
-      reading(tenant, name, ({ row, cid, memory }) => ({
+      reading(tenant, name, ({ row, memory }) => ({
         ...row.spec,
         points: row.points,
         indexed: memory.indexed,
         payloadSchema: Object.fromEntries(
-          collections
-            .payloadIndexes(cid)
-            .map(({ key, type }) => [key, { type, points: memory.columns().count(hasKey(key)) }]),
+          row.indexes.map(({ key, type }) => [key, { type, points: memory.columns().count(hasKey(key)) }]),
         ),
       })),
 
@@ -206,9 +206,11 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
     indexPayload: (tenant: string, name: string, key: string, type: PayloadType | null): Promise<number> =>
       change(() => {
         const row = rowOf(tenant, name);
-        collections.setPayloadIndex(row.cid, key, type);
-        if (collections.payloadIndexes(row.cid).length > payloadIndexesMax) throw tooManyPayloadIndexes();
-        collections.setCounts(row, row.points, row.seq + 1);
+        const others = row.indexes.filter((one) => one.key !== key);
+        const indexes = type === null ? others : [...others, { key, type }];
+        if (indexes.length > payloadIndexesMax) throw tooManyPayloadIndexes();
+        collections.setIndexes(row, indexes);
+        collections.setCounts({ ...row, indexes }, row.points, row.seq + 1);
         return row.seq + 1;
       }),
 
@@ -255,10 +257,6 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
       group.flush();
       opened.closeAll();
       file.close();
-    },
-
-    start(): void {
-      setImmediate(purgeSome);
     },
   };
 }
