@@ -35,7 +35,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/vectors', mayImport: ['src/net'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   { path: 'src/stores', mayImport: ['src/kernel'], typesOnly: ['src/auth', 'src/metering', 'src/vectors'] },
-  { path: 'src/admin', mayImport: ['src/inference/pipeline'] },
+  { path: 'src/admin', mayImport: ['src/inference/pipeline'], typesOnly: ['src/vectors'] },
   {
     path: 'src/http',
     mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline', 'src/vectors'],
