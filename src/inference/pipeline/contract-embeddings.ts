@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import type { ProviderConnection } from '../providers/connection.ts';
 import { embeddingRank, givesDimensions } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { Target } from '../routing/target.ts';
@@ -48,7 +49,8 @@ export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
   }
   for (const [provider, { simulated, connection }] of parts.providers) {
     if (simulated || connection.embeds === null) continue;
-    const model = bestOf(parts.known.get(provider) ?? []);
+    const able = (parts.known.get(provider) ?? []).filter((model) => canGive(connection, model));
+    const model = bestOf(able);
     if (model !== null) return { kind: 'model', provider, model };
     if (parts.unheard.includes(provider)) return { kind: 'unheard', provider };
   }
@@ -68,11 +70,19 @@ function giveContractSize(declared: number | undefined, targets: readonly { mode
   return targets.every(({ model }) => givesDimensions(model, contractDimensions) !== 'never');
 }
 
+/** Whether it embeds in that size, by itself or because its provider passes the wish on. */
+function canGive({ embeds }: ProviderConnection, { id, type }: DiscoveredModel): boolean {
+  if (type !== 'embedding' || embeds === null) return false;
+  const gives = givesDimensions(id, contractDimensions);
+  if (gives !== 'reduced') return gives !== 'never';
+  const { dimensions } = embeds;
+  return dimensions === 'asked' || (dimensions !== 'never' && dimensions.test(id));
+}
+
 /** The best known family first; within one the smallest id, which a newer model does not change. */
 function bestOf(models: readonly DiscoveredModel[]): DiscoveredModel | null {
   let best: DiscoveredModel | null = null;
   for (const model of models) {
-    if (model.type !== 'embedding' || givesDimensions(model.id, contractDimensions) === 'never') continue;
     if (best === null || isBefore(model, best)) best = model;
   }
   return best;
