@@ -60,21 +60,27 @@ async function send(admin: AdminClient, tenant: string, batch: Batch): Promise<v
 async function* batches(lines: AsyncIterable<ExportLine>, fromLine: number): AsyncGenerator<Batch> {
   let waiting: (Batch & { kind: 'points' }) | null = null;
   let chars = 0;
-  for await (const line of lines) {
-    if (line.number < fromLine) continue;
-    const { number: lastLine, collection } = line;
-    if (waiting !== null && (line.kind === 'collection' || chars + line.chars > requestCharsMax)) {
-      yield waiting;
-      waiting = null;
+  try {
+    for await (const line of lines) {
+      if (line.number < fromLine) continue;
+      const { number: lastLine, collection } = line;
+      if (waiting !== null && (line.kind === 'collection' || chars + line.chars > requestCharsMax)) {
+        yield waiting;
+        waiting = null;
+      }
+      if (line.kind === 'collection') yield { kind: 'collection', collection: line.described, lastLine };
+      else {
+        if (waiting === null) chars = 0;
+        waiting ??= { kind: 'points', collection, points: [], lastLine };
+        waiting.points.push(line.point);
+        waiting.lastLine = lastLine;
+        chars += line.chars;
+      }
     }
-    if (line.kind === 'collection') yield { kind: 'collection', collection: line.described, lastLine };
-    else {
-      if (waiting === null) chars = 0;
-      waiting ??= { kind: 'points', collection, points: [], lastLine };
-      waiting.points.push(line.point);
-      waiting.lastLine = lastLine;
-      chars += line.chars;
-    }
+  } catch (error) {
+    // A file that is cut short: what came before the cut is good.
+    if (waiting !== null) yield waiting;
+    throw error;
   }
   if (waiting !== null) yield waiting;
 }

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { stringify } from 'yaml';
+import { type Ran, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+
+const laptop = 'sk-cv-test-laptop-0001';
+const phone = 'sk-cv-test-phone-0001';
+const config = {
+  autodetect: 'off',
+  vectors: { workers: 1 },
+  keys: [
+    { key: laptop, account: 'dev', name: 'laptop' },
+    { key: phone, account: 'dev', name: 'phone' },
+    { key: 'sk-cv-test-tablet-0001', account: 'dev', name: 'tablet' },
+  ],
+};
+const points = Array.from({ length: 300 }, (_, at) => ({ id: at, vector: [at, 0.1, 1], payload: { at } }));
+
+function commandsIn(cwd: string) {
+  const culvert = (...args: string[]) => runCommand(['vectors', ...args], { cwd });
+  const done = async (...args: string[]): Promise<Ran> => {
+    const ran = await culvert(...args);
+    assert.equal(ran.code, 0, `culvert vectors ${args.join(' ')}: ${ran.stderr}`);
+    return ran;
+  };
+  const tenants = async () => {
+    const { data } = JSON.parse((await done('list')).stdout) as { data: { tenant: string; points: number }[] };
+    return Object.fromEntries(data.map(({ tenant, points: count }) => [tenant, count]));
+  };
+  return { culvert, done, tenants };
+}
+
+async function send(url: string, key: string, method: string, path: string, body?: unknown): Promise<number> {
+  const answer = await fetch(`${url}/v1/vectors${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  await answer.text();
+  return answer.status;
+}
+
+describe('culvert vectors, run as a program', { concurrency: true }, () => {
+  test('moves what a key has through a file, with and without a server, and deletes it when told so', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const file = join(cwd, 'laptop.jsonl');
+    const { culvert, done, tenants } = commandsIn(cwd);
+    const server = await startProcess(t, { cwd });
+    const collection = { name: 'docs', vector_size: 3, distance: 'Dot' };
+    assert.equal(await send(server.url, laptop, 'POST', '/collections', collection), 200);
+    assert.equal(await send(server.url, laptop, 'POST', '/collections/docs/points', { points }), 200);
+
+    assert.match((await done('export', '--tenant', 'dev/laptop', file)).stderr, /1 collections with 300 points/);
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    assert.equal(lines.length, 303);
+    assert.deepEqual(JSON.parse(lines[2]!), points[0]);
+    await done('import', '--tenant', 'dev/phone', file);
+    assert.deepEqual(await tenants(), { 'dev/laptop': 300, 'dev/phone': 300 });
+
+    await server.stop();
+    const broken = join(cwd, 'broken.jsonl');
+    writeFileSync(broken, `${lines.slice(0, 100).join('\n')}\n{"id": 5, "vector": [1], "payload": null}\n`);
+    const stopped = await culvert('import', '--tenant', 'dev/phone', broken);
+    assert.equal(stopped.code, 1);
+    assert.match(stopped.stderr, /points\[\d+\]\.vector: expected 3 numbers, got 1[\s\S]*--from-line 3\n$/);
+    assert.deepEqual(await tenants(), { 'dev/laptop': 300, 'dev/phone': 300 }, 'in this process');
+    writeFileSync(broken, `${lines.slice(0, 100).join('\n')}\n`);
+    const cut = await culvert('import', '--tenant', 'dev/tablet', broken);
+    assert.match(cut.stderr, /cut short after line 100\.[\s\S]*Up to line 100 [\s\S]* --from-line 101\n$/);
+    assert.match((await done('import', '--tenant', 'dev/tablet', file, '--from-line', '101')).stderr, /202 points/);
+    await done('purge', 'dev/tablet', '--yes');
+
+    const asked = await culvert('purge', 'dev/phone');
+    assert.equal(asked.code, 1);
+    assert.match(asked.stderr, /'dev\/phone' has 1 collections with 300 points\. .*--yes/);
+    await done('purge', 'dev/phone', '--yes');
+    await done('adopt', 'dev/laptop', 'dev/phone');
+    assert.deepEqual(await tenants(), { 'dev/phone': 300 });
+  });
+
+  test('says in a sentence what is wrong with a file or a name', async (t) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { culvert } = commandsIn(cwd);
+    const of = (name: string, text: string) => {
+      writeFileSync(join(cwd, name), text);
+      return ['import', '--tenant', 'dev/laptop', name];
+    };
+    const head = '{"culvert_vectors":1,"tenant":"x"}\n';
+    const refusals: [string[], RegExp][] = [
+      [['import', '--tenant', 'dev/laptop', 'none.jsonl'], /There is no file none\.jsonl/],
+      [of('other', 'id,vector\n'), /other is no export of culvert vectors/],
+      [of('cut', head), /cut is cut short after line 1/],
+      [of('torn', `${head}{"collection":{"na`), /torn is cut short or damaged in line 2/],
+      [['export', '--tenant', 'dev/laptop', 'out.jsonl'], /The tenant 'dev\/laptop' has no collections/],
+      [['adopt', 'dev/none', 'dev/laptop'], /The tenant 'dev\/none' has no collections/],
+      [['adopt', 'dev/laptop', 'dev/none'], /no key owns 'dev\/none'/],
+      [['purge', 'dev/none', '--yes'], /The tenant 'dev\/none' has no collections/],
+    ];
+    // One after another: the data folder is one process'.
+    for (const [args, words] of refusals) {
+      const { code, stdout, stderr } = await culvert(...args);
+      assert.match(stderr, words);
+      assert.deepEqual([code, stdout, stderr.trim().split('\n').length], [1, '', 1], stderr);
+    }
+  });
+});
