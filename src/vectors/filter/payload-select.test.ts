@@ -28,6 +28,7 @@ test('include reaches elements by [] alone, as in Qdrant', () => {
   assert.deepEqual(include('a.b.c'), { a: { b: [] } });
   assert.deepEqual(include('g[0]'), { g: [] });
   assert.deepEqual(include('g[]'), { g: ['g0', 'g1'] });
+  assert.deepEqual(include('a[]'), { a: {} });
 });
 
 test('exclude drops the paths and keeps all others', () => {

@@ -215,6 +215,9 @@ test('a filter is bounded in depth, conditions, listed values and the text that 
   assert.match(refusal(chain(filterDepthMax + 1)), /: filters nest at most 64 deep$/);
   assert.match(refusal(chain(5_000)), /: filters nest at most 64 deep$/);
 
+  const beside = Array.from({ length: 2 * filterDepthMax }, () => ({ must: { has_id: [] } }));
+  assert.equal(readFilter({ must: beside }, 'filter').must.length, 2 * filterDepthMax);
+
   const conditions = (count: number) => ({ should: Array.from({ length: count }, () => ({ is_null: { key } })) });
   readFilter(conditions(filterConditionsMax), 'filter');
   const tooMany = `filter.should[${filterConditionsMax}]: a filter has at most ${filterConditionsMax} conditions`;

@@ -2,7 +2,7 @@ import type { Condition, Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { Column } from './column.ts';
-import { addSlot, hasSlot, type SlotSet, without } from './slot-set.ts';
+import { addSlot, type SlotSet, without } from './slot-set.ts';
 import { bothHold, countHold, exactly, oneHolds, opposite, type Verdict } from './verdict.ts';
 
 /** What a filter is decided from. */
@@ -53,7 +53,7 @@ function decideCondition(condition: Condition, known: Known): Verdict {
       const set = new Uint32Array(live.length);
       for (const id of condition.ids) {
         const slot = known.slotOf(id);
-        if (slot !== null && hasSlot(live, slot)) addSlot(set, slot);
+        if (slot !== null) addSlot(set, slot);
       }
       return exactly(set);
     }

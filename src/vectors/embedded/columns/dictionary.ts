@@ -76,8 +76,6 @@ export function createDictionary(): Dictionary {
     if (typeof value === 'object') geoCodes.delete(geoName(value));
     else codes.delete(value);
     values[code] = undefined;
-    numbers[code] = Number.NaN;
-    if (times !== null) times[code] = Number.NaN;
     bytes -= bytesOf(value);
     free.push(code);
   }
