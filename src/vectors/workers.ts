@@ -179,12 +179,13 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       return threads.map(({ worker }) => worker.trouble()).find((one) => one !== null) ?? trouble;
     },
     close,
-    store: storeOver(threads, threadOf, close),
+    store: storeOver(driver.kind, threads, threadOf, close),
   };
 }
 
 /** The store's methods, each in the thread of its tenant. */
 function storeOver(
+  kind: VectorWorkersOptions['driver']['kind'],
   threads: readonly Thread[],
   threadOf: (tenant: string) => Thread,
   close: () => Promise<void>,
@@ -216,7 +217,10 @@ function storeOver(
       return mergeTenants(lists.flat());
     },
     adopt: (from: string, to: Owner) =>
-      shardOf(from) === shardOf(to.tenant) ? ask(threadOf(from), 'adopt', from, to) : moveTenant(store, from, to),
+      // Where tenants lie together, it is a change of rows.
+      kind === 'qdrant' || shardOf(from) === shardOf(to.tenant)
+        ? ask(threadOf(from), 'adopt', from, to)
+        : moveTenant(store, from, to),
     purge: ofTenant('purge'),
     async trouble() {
       const answers = await Promise.all(threads.map((thread) => ask<string | null>(thread, 'trouble')));
