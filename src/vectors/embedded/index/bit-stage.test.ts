@@ -10,6 +10,10 @@ const size = 544;
 /** Codes of random vectors, their bits beside them, and which component is above the mean of each row. */
 function stageOf(count: number) {
   const arena = createArena({ bytesMax: 64 * 2 ** 20 });
+  // Memory that was another's is not zero.
+  const dirty = arena.alloc(4 * 2 ** 20);
+  arena.views.u8.fill(255, dirty, dirty + 4 * 2 ** 20);
+  arena.free(dirty, 4 * 2 ** 20);
   const make = vectorMaker(size, { seed: 8, clusters: 3 });
   const vectors = Array.from({ length: count }, make);
   const mean = Float32Array.from({ length: size }, (_, i) => vectors.reduce((sum, v) => sum + v[i]!, 0) / count);

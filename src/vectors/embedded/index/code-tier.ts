@@ -1,6 +1,6 @@
 import { type Arena, ArenaFull } from './arena.ts';
 import { type BitStage, createBitStage } from './bit-stage.ts';
-import { type BitTrial, createBitTrial } from './bit-trial.ts';
+import { type BitTrial, createBitTrial, trialSearches } from './bit-trial.ts';
 import { createCodeRows } from './code-rows.ts';
 import { scanRows } from './disk-index.ts';
 import { exactScore, ranked } from './exact-score.ts';
@@ -129,16 +129,18 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     query: Float32Array,
     k: number,
   ): Ranked {
-    const answer = byCodes(query, k);
+    // More than the very best are looked at: a point that is looked for by its own vector is found by anything.
+    const wide = Math.max(k, 10);
+    const answer = byCodes(query, wide);
     let found = answer;
     if (!trial.isNew(query)) {
       // The same search again and again would prove nothing: a stored vector is looked for besides.
-      const row = Math.floor(Math.abs(Math.sin(codes.count + trial.left)) * codes.count);
-      found = byCodes(options.rows.vector(codes.slot(row)).slice(), k);
+      const row = Math.floor((trial.left / trialSearches) * (codes.count - 1));
+      found = byCodes(options.rows.vector(codes.slot(row)).slice(), wide);
     }
     stage.look(codes.queryCodes);
-    trial.record(found.slots.length, k, (i, keep) => stage.within(codes.row(found.slots[i]!), keep));
-    return answer;
+    trial.record(found.slots.length, wide, (i, keep) => stage.within(codes.row(found.slots[i]!), keep));
+    return { slots: answer.slots.slice(0, k), scores: answer.scores.slice(0, k) };
   }
 
   return {
