@@ -100,6 +100,18 @@ test('a time or a place that is written after the first question is found by the
   assert.deepEqual([...columns.select(north)], [2]);
 });
 
+test('long strings, which no column keeps, are told apart by their rows', () => {
+  const long = (end: string) => `${'x'.repeat(1_000)}${end}`;
+  const rows = rowsOf(large, (slot) => ({ a: slot === 0 ? long('a') : slot === 1 ? long('b') : null }));
+  const columns = createColumns(rows, 1e9);
+  const select = (match: object) => [...columns.select(filter({ must: { key: 'a', match } }))];
+  assert.deepEqual(select({ value: long('a') }), [0]);
+  assert.deepEqual(select({ any: [long('b'), long('c')] }), [1]);
+  assert.deepEqual(select({ except: [long('a')] }), [1]);
+  assert.deepEqual(select({ except: ['short'] }), [0, 1]);
+  assert.deepEqual(select({ text: 'xb' }), [1]);
+});
+
 test('facets do not count points that were removed', () => {
   const rows = rowsOf(large, (slot) => ({ a: slot < 2 ? 'few' : 'many' }));
   const columns = createColumns(rows, 1e9);
