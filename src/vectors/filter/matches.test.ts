@@ -110,6 +110,14 @@ test('match.text without an index is a case-sensitive substring; text_any wants 
   assert.ok(!holds({ match: { text_any: '  ' } }, 'a b'));
 });
 
+test('S11 F25 signs of patterns are looked for as they stand', () => {
+  for (const text of ['%', '_', '%%%%', '.*', '(a+)+$', '^(([a-z])+.)+[A-Z]([a-z])+$', '\\', "' OR 1=1 --"]) {
+    assert.ok(holds({ match: { text } }, `before ${text} after`), text);
+    assert.ok(!holds({ match: { text } }, 'a'.repeat(100_000)), text);
+    assert.ok(!holds({ match: { value: text } }, 'a'), text);
+  }
+});
+
 test('a range of numbers tests numbers, one of times tests times', () => {
   assert.ok(holds({ range: { gte: 1, lt: 2 } }, 1));
   assert.ok(!holds({ range: { gte: 1, lt: 2 } }, 2));
