@@ -81,6 +81,16 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     assert.deepEqual(await tenants(), { 'dev/phone': 300 });
   });
 
+  test('culvert check says what Qdrant cannot do, where Qdrant keeps the vectors', async (t) => {
+    const cwd = temporaryFolder(t);
+    const vectors = { engine: 'qdrant', url: 'http://127.0.0.1:6333' };
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify({ ...config, vectors }));
+    const text = await runCommand(['check'], { cwd });
+    assert.match(text.stdout, /Qdrant keeps vectors; 501 there: .*\(facet\).*\(order_by\).*\(mmr\)\.\n/);
+    const json = JSON.parse((await runCommand(['check', '--json'], { cwd })).stdout) as { unsupported: string[] };
+    assert.equal(json.unsupported.length, 4);
+  });
+
   test('says in a sentence what is wrong with a file or a name', async (t) => {
     const cwd = temporaryFolder(t);
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));

@@ -85,7 +85,11 @@ test('a Qdrant collection is made once for its size and distance, with an index 
       [
         'PUT',
         '/collections/culvert_3_dot',
-        { vectors: { size: 3, distance: 'Dot' }, hnsw_config: { m: 0, payload_m: 16 } },
+        {
+          vectors: { size: 3, distance: 'Dot' },
+          hnsw_config: { m: 0, payload_m: 16 },
+          strict_mode_config: { enabled: false },
+        },
         'qdrant-secret',
       ],
       [

@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
+import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
 import { loadHere } from '../read-config.ts';
@@ -40,13 +41,15 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];
+  const unsupported = result.config.vectors.engine === 'qdrant' ? Object.values(unsupportedByQdrant) : [];
   if (!flags.json) {
     for (const warning of result.warnings) note(`warning: ${formatProblem(warning)}`);
     for (const problem of problems) note(`warning: ${problem}`);
     print(`OK: ${shown} (${counted(counts)})`);
+    if (unsupported.length > 0) print(`Qdrant keeps vectors; 501 there: ${unsupported.join('; ')}.`);
   }
   const live = flags.live ? await look(snapshot.providers, flags) : null;
-  if (flags.json) printJson({ file, errors: [], warnings, ...counts, ...(live ?? { ok: true }) });
+  if (flags.json) printJson({ file, errors: [], warnings, ...counts, unsupported, ...(live ?? { ok: true }) });
   return live === null || live.ok ? 0 : 1;
 }
 

@@ -11,6 +11,8 @@ export interface PhysicalCollections {
 
 /** No graph over all tenants' points, one for each tenant that has enough of them (Qdrant's guide on multitenancy). */
 const hnsw = { m: 0, payload_m: 16 };
+/** Qdrant's cloud refuses filters over keys without an index unless it is told otherwise. */
+const strictMode = { enabled: false };
 
 export function createPhysicalCollections(connection: Connection): PhysicalCollections {
   /** Indexed as far as this process knows: whoever made the collection may have died before it made the index. */
@@ -22,7 +24,7 @@ export function createPhysicalCollections(connection: Connection): PhysicalColle
   }
 
   async function make(name: string, size: number, distance: Distance): Promise<void> {
-    const body = JSON.stringify({ vectors: { size, distance }, hnsw_config: hnsw });
+    const body = JSON.stringify({ vectors: { size, distance }, hnsw_config: hnsw, strict_mode_config: strictMode });
     try {
       await connection.ask({ method: 'PUT', path: `/collections/${name}`, body, use: 'write' });
     } catch (error) {
