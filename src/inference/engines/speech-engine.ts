@@ -1,0 +1,28 @@
+/** Sound as engines make it: mono, 24,000 samples a second, signed 16 bits, low byte first. */
+export const engineSampleRateHz = 24_000;
+
+/** What an engine is to say. */
+export interface SpokenText {
+  text: string;
+  /** One of the engine's own voices. */
+  voice: string;
+  /** 1 is the engine's usual pace; 0.25 to 4. */
+  speed: number;
+  /** Aborted when nobody listens any more: whatever makes the sound must stop. */
+  signal: AbortSignal;
+}
+
+/** A model in this process, or in a child of it, that speaks. Holds no state of a request and may be shared. */
+export interface SpeechEngine {
+  /** The upstream model id that targets name it by. */
+  readonly model: string;
+  /** The voices it has, as `speak` takes them. */
+  readonly voices: readonly string[];
+  /** Its own voice for each of the six standard ones. */
+  readonly standardVoices: Readonly<Record<string, string>>;
+  /**
+   * Sound, piece by piece, as soon as there is some: sentence by sentence. PCM, s16le, mono, `engineSampleRateHz`; a
+   * piece holds whole samples. Throws when it cannot speak, before or between pieces; made no faster than it is taken.
+   */
+  speak(spoken: SpokenText): AsyncIterable<Buffer>;
+}
