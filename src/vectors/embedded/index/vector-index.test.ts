@@ -165,25 +165,30 @@ test('above 20,000 points at least 99 of 100 are found, after many were replaced
   const slots = Uint32Array.from(rows.slots().filter((slot) => slot % 3 > 0));
   assertSame(index.search(query, 10, { slots, exact: false }), rows.bruteForce('Cosine', query, 10, slots));
 
+  const change = (slot: number) => {
+    rows.set(slot, normalised(next()));
+    index.put(slot, rows.vector(slot));
+  };
+  for (let slot = 0; slot < 100; slot += 1) {
+    rows.delete(slot);
+    index.remove(slot);
+  }
+  for (let slot = 0; slot < 50; slot += 1) change(slot);
+  for (let slot = 200; slot < 300; slot += 1) change(slot);
+  for (let i = 0; i < 100; i += 5) {
+    for (const slot of [20_900 + i, 200 + i]) assert.equal(index.search(rows.vector(slot), 1, all).slots[0], slot);
+  }
+  assert.ok(index.bytes / index.count > 512 * 1.125, 'bits were of use');
+
   const other = vectorMaker(512, { seed: 99, clusters: 10 });
-  for (let slot = 0; slot < 21_000; slot += 1) {
+  for (let slot = 50; slot < 21_050; slot += 1) {
     rows.set(slot, normalised(other()));
     index.put(slot, rows.vector(slot));
   }
   for (let i = 0; i < trialSearches; i += 1) index.search(other(), 10, all);
   assert.ok(recall(index, rows, other) >= 0.99);
 
-  for (let slot = 0; slot < 100; slot += 1) {
-    rows.delete(slot);
-    index.remove(slot);
-    rows.set(200 + slot, normalised(next()));
-    index.put(200 + slot, rows.vector(200 + slot));
-  }
-  for (let i = 0; i < 100; i += 10) {
-    for (const slot of [20_900 + i, 200 + i]) assert.equal(index.search(rows.vector(slot), 1, all).slots[0], slot);
-  }
-
-  for (let slot = 100; slot < 11_100; slot += 1) {
+  for (let slot = 0; slot < 11_150; slot += 1) {
     rows.delete(slot);
     index.remove(slot);
   }
