@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { stringify } from 'yaml';
+import { startGateway } from '../start-gateway.ts';
 import { type Ran, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 
 const laptop = 'sk-cv-test-laptop-0001';
@@ -42,6 +43,10 @@ async function send(url: string, key: string, method: string, path: string, body
   return answer.status;
 }
 
+function endOf(count: number) {
+  return { end: { collections: 1, points: count } };
+}
+
 describe('culvert vectors, run as a program', { concurrency: true }, () => {
   test('moves what a key has through a file, with and without a server, and deletes it when told so', async (t) => {
     const cwd = temporaryFolder(t);
@@ -79,6 +84,36 @@ describe('culvert vectors, run as a program', { concurrency: true }, () => {
     await done('purge', 'dev/phone', '--yes');
     await done('adopt', 'dev/laptop', 'dev/phone');
     assert.deepEqual(await tenants(), { 'dev/phone': 300 });
+  });
+
+  test('moves between engines: what one exports, the other imports, every id and number the same', async (t) => {
+    const [here, there] = [temporaryFolder(t), temporaryFolder(t)];
+    writeFileSync(join(here, 'culvert.yaml'), stringify(config));
+    const qdrant = await startGateway(t);
+    const vectors = { engine: 'qdrant', url: qdrant.url, api_key: qdrant.key, workers: 1 };
+    writeFileSync(join(there, 'culvert.yaml'), stringify({ ...config, vectors }));
+    const [embedded, overQdrant] = [commandsIn(here), commandsIn(there)];
+    const collection = {
+      name: 'docs',
+      vector_size: 3,
+      distance: 'Euclid',
+      embedding_model: null,
+      payload_indexes: { at: 'integer' },
+      aliases: ['live'],
+    };
+    const lines = [{ culvert_vectors: 1, tenant: 'dev/laptop' }, { collection }, ...points, endOf(points.length)];
+    const [first, second, third] = ['first', 'second', 'third'].map((name) => join(here, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(first, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await overQdrant.done('import', '--tenant', 'dev/laptop', first);
+    assert.deepEqual(await overQdrant.tenants(), { 'dev/laptop': points.length });
+    await overQdrant.done('export', '--tenant', 'dev/laptop', second);
+    await embedded.done('import', '--tenant', 'dev/laptop', second);
+    await embedded.done('export', '--tenant', 'dev/laptop', third);
+    assert.equal(readFileSync(third, 'utf8'), readFileSync(first, 'utf8'));
   });
 
   test('culvert check says what Qdrant cannot do, where Qdrant keeps the vectors', async (t) => {
