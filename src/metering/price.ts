@@ -1,8 +1,13 @@
-/** USD per million tokens. `cachedInput` null: cached input costs what other input does. */
+/** USD per million tokens, and for what is counted otherwise. */
 export interface TokenPrice {
   input: number;
   output: number;
+  /** Null: cached input costs what other input does. */
   cachedInput: number | null;
+  /** Absent: nothing beside its tokens. */
+  image?: number;
+  minute?: number;
+  millionCharacters?: number;
 }
 
 /** The counts a price applies to; `cachedInputTokens` is part of `inputTokens`. */
@@ -10,6 +15,9 @@ export interface PricedUsage {
   inputTokens: number;
   outputTokens: number;
   cachedInputTokens?: number;
+  images?: number;
+  audioMs?: number;
+  characters?: number;
 }
 
 /**
@@ -22,6 +30,9 @@ export function usdOf(usage: PricedUsage, price: TokenPrice | null): number | nu
   const perMillion =
     (usage.inputTokens - cached) * price.input +
     cached * (price.cachedInput ?? price.input) +
-    usage.outputTokens * price.output;
+    usage.outputTokens * price.output +
+    (usage.characters ?? 0) * (price.millionCharacters ?? 0) +
+    1e6 * (usage.images ?? 0) * (price.image ?? 0) +
+    1e6 * ((usage.audioMs ?? 0) / 60_000) * (price.minute ?? 0);
   return Math.round(perMillion * 1_000) / 1e9;
 }

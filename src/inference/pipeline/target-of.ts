@@ -2,7 +2,7 @@ import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } fr
 import type { ProviderConnection } from '../providers/connection.ts';
 import { modelFacts, quirksOf } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
-import type { Capabilities, Credential, Target, Timeouts } from '../routing/target.ts';
+import type { Capabilities, Credential, Price, Target, Timeouts } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 
 const builtInTimeouts: Timeouts = { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 };
@@ -20,7 +20,6 @@ export function targetOf(
 ): Target {
   const { provider } = connection;
   const facts = modelFacts(source.model);
-  const price = source.price;
   const { nativeN, ...others } = quirksOf(provider, source.model);
   // Of the formats, chat completions alone have a place for several choices.
   const quirks = { ...others, nativeN: nativeN && connection.dialects.includes('openai-chat') };
@@ -39,14 +38,24 @@ export function targetOf(
       source.context_window ?? alias?.context_window ?? known?.contextWindow ?? facts?.contextWindow ?? null,
     maxOutputTokens:
       source.max_output_tokens ?? alias?.max_output_tokens ?? known?.maxOutputTokens ?? facts?.maxOutputTokens ?? null,
-    price:
-      price?.input === undefined && price?.output === undefined
-        ? null
-        : { input: price.input ?? 0, output: price.output ?? 0, cachedInput: price.cached_input ?? null },
+    price: priceOf(source.price),
     simulated,
     stream: source.stream ?? true,
     body: source.body ?? {},
     ...embeddingOf(connection, source, alias),
+  };
+}
+
+function priceOf(price: TargetConfig['price']): Price | null {
+  if (price === undefined || Object.keys(price).length === 0) return null;
+  const { image, minute, million_chars: millionCharacters } = price;
+  return {
+    input: price.input ?? 0,
+    output: price.output ?? 0,
+    cachedInput: price.cached_input ?? null,
+    ...(image !== undefined && { image }),
+    ...(minute !== undefined && { minute }),
+    ...(millionCharacters !== undefined && { millionCharacters }),
   };
 }
 

@@ -21,7 +21,7 @@ export interface Target {
   /** Tokens; null when unknown, which never filters. */
   contextWindow: number | null;
   maxOutputTokens: number | null;
-  /** USD per million tokens; null when unknown. */
+  /** Null when unknown. */
   price: Price | null;
   /** The zero-key simulator: labelled, free. */
   simulated: boolean;
@@ -80,8 +80,12 @@ export interface Timeouts {
   totalMs: number;
 }
 
+/** USD: of tokens and characters a million. What is absent is not charged. */
 export interface Price {
   input: number;
   output: number;
   cachedInput: number | null;
+  image?: number;
+  minute?: number;
+  millionCharacters?: number;
 }
