@@ -10,14 +10,13 @@ import { identityHeaders, writeFailure } from './write-failure.ts';
 
 const keepAliveComment = ': keep-alive\n\n';
 const streamHeaders = [
-  'content-type',
-  'text/event-stream; charset=utf-8',
   'cache-control',
   'no-cache, no-transform',
   // nginx would otherwise hold a stream back until its buffer is full.
   'x-accel-buffering',
   'no',
 ];
+const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...streamHeaders];
 
 /**
  * The caller behind a node response: whole answers in one send, streams with keep-alive comments, backpressure and a
@@ -37,6 +36,9 @@ export class ResponseCaller implements Caller {
   #earlyHeaders: HeaderList = [];
   #behind = false;
   #ended = false;
+  /** A stream of bytes has no place for an error: what fails is broken off. */
+  #carries: 'events' | 'bytes' = 'events';
+  #brokenOff = false;
 
   constructor(exchange: Exchange, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
     this.#stallTimeoutMs = stallTimeoutMs;
@@ -59,7 +61,8 @@ export class ResponseCaller implements Caller {
     if (this.gone || this.committed) return;
     this.committed = true;
     this.#ended = true;
-    const shown = [...identityHeaders(this.#exchange), 'content-type', 'application/json', ...headers];
+    const type = headers.includes('content-type') ? [] : ['content-type', 'application/json'];
+    const shown = [...identityHeaders(this.#exchange), ...type, ...headers];
     writeAnswer(this.#response, status, shown, body);
     this.#watchLastBytes();
   }
@@ -81,7 +84,9 @@ export class ResponseCaller implements Caller {
   startStream(headers: HeaderList): void {
     if (this.gone || this.committed) return;
     this.committed = true;
-    this.#response.writeHead(200, [...identityHeaders(this.#exchange), ...streamHeaders, ...headers]);
+    this.#carries = headers.includes('content-type') ? 'bytes' : 'events';
+    const form = this.#carries === 'bytes' ? streamHeaders : eventHeaders;
+    this.#response.writeHead(200, [...identityHeaders(this.#exchange), ...form, ...headers]);
   }
 
   write(chunk: Buffer | string): boolean {
@@ -111,9 +116,18 @@ export class ResponseCaller implements Caller {
     if (this.gone || this.#ended) return;
     this.#ended = true;
     this.#stopTimers();
+    if (this.#carries === 'bytes') return this.#breakOff();
     const { requestId } = this.#exchange;
     this.#response.end(this.#dialect().errorFrame(failure, requestId, this.#clock.wallMs(), mark));
     this.#watchLastBytes();
+  }
+
+  /** By a reset: to who reads until the connection ends, a plain end would look like the answer's. */
+  #breakOff(): void {
+    const { socket } = this.#response;
+    this.#brokenOff = true;
+    if (socket === null) this.#response.destroy();
+    else socket.resetAndDestroy();
   }
 
   #dialect() {
@@ -122,7 +136,8 @@ export class ResponseCaller implements Caller {
 
   #closed(): void {
     this.#stopTimers();
-    if (this.#response.writableFinished) return;
+    // The caller did not go: we left.
+    if (this.#response.writableFinished || this.#brokenOff) return;
     this.gone = true;
     this.#goneListener?.();
   }

@@ -105,6 +105,7 @@ export class Attempt implements UpstreamObserver {
       answer: this.#body.streamed ? 'stream' : 'whole',
       dialect: this.#body.upstreamDialect.id,
       endpoint: this.#body.endpoint ?? this.#body.forwarded?.id,
+      path: this.#body.path,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -278,6 +279,7 @@ export class Attempt implements UpstreamObserver {
     const { stream, includeUsage } = this.#job;
     const body = this.#body;
     const dialect = body.upstreamDialect;
+    if (body.answerReader !== undefined) return body.answerReader(contentType);
     // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
     const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
     if (body.endpoint === 'embeddings') return comesStreamed ? new UnlikeAnswer(stream) : new GatheredWhole();

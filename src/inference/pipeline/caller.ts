@@ -18,6 +18,7 @@ export interface Caller {
   /** Called whenever a reader that was behind has caught up; replaces an earlier listener. */
   onDrain(listener: () => void): void;
 
+  /** JSON, unless the headers name another `content-type`. */
   answer(status: number, headers: HeaderList, body: Buffer | string): void;
   /** An error answer in the route's dialect. */
   refuse(failure: Failure, headers: HeaderList): void;
@@ -27,10 +28,14 @@ export interface Caller {
    * comment, then repeats the comment; failures are in-stream from then on.
    */
   expectStream(earlyHeaders: HeaderList): void;
+  /** With a `content-type` of its own it is a stream of bytes, else one of events. */
   startStream(headers: HeaderList): void;
   /** False: the reader is behind; stop reading upstream until `onDrain`. */
   write(chunk: Buffer | string): boolean;
   endStream(): void;
-  /** Ends a committed stream by an error frame of the dialect, never by what looks like a clean end. */
+  /**
+   * Ends a committed stream by an error frame of the dialect, one of bytes by a reset of the connection; never by what
+   * looks like a clean end.
+   */
   failStream(failure: Failure, mark?: StreamMark): void;
 }

@@ -6,6 +6,7 @@ import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { EncodedBody } from './conversation-body.ts';
@@ -17,8 +18,12 @@ import type { Services } from './services.ts';
 export interface PreparedBody extends EncodedBody {
   /** What its errors come in, and its answer where it is no `forwarded` one. */
   upstreamDialect: UpstreamDialect;
-  /** Asked for embeddings: its answer is gathered, for whoever asked to read. */
-  endpoint?: 'embeddings';
+  /** Asked for something else than a conversation. Embeddings are gathered, for whoever asked to read. */
+  endpoint?: 'embeddings' | 'speech';
+  /** Path and query below the base URL, where the endpoint's format makes them of more than the model. */
+  path?: string;
+  /** Reads its answer where that is none of a conversation; told the answer's Content-Type, '' when there is none. */
+  answerReader?(contentType: string): AnswerReader;
   /** The endpoint of one format that is asked: its answer is read in passing and never converted. */
   forwarded?: ForwardedEndpoint;
 }

@@ -21,7 +21,9 @@ export interface UpstreamCallFacts {
   /** What the body is written in; absent: the provider's own. */
   dialect?: DialectId;
   /** The endpoint of one format that is asked; absent: it is asked to chat. */
-  endpoint?: ForwardedEndpointId | 'embeddings' | undefined;
+  endpoint?: ForwardedEndpointId | 'embeddings' | 'speech' | undefined;
+  /** Below the base URL; wins over what the catalog says of the endpoint. Made of facts of the catalog, never as sent. */
+  path?: string | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -35,12 +37,18 @@ export interface UpstreamCallFacts {
 export function encodeUpstream(connection: ProviderConnection, call: UpstreamCallFacts): UpstreamAddress {
   const credential = connection.credentials.get(call.credential);
   if (credential === undefined) throw new Error(`no credential ${call.credential} in ${connection.name}`);
-  const base = call.answer === 'stream' ? credential.stream : credential.whole;
+  const usual = call.answer === 'stream' ? credential.stream : credential.whole;
+  const base = call.endpoint === 'speech' ? acceptingAnything(usual) : usual;
   return {
     origin: connection.origin,
     path: pathOf(connection, call),
     headers: withCallerHeaders(connection, base, call.callerHeaders),
   };
+}
+
+/** Sound comes under many names, and an error as JSON. */
+function acceptingAnything(headers: readonly string[]): readonly string[] {
+  return headers.map((value, i) => (headers[i - 1] === 'accept' && i % 2 === 1 ? '*/*' : value));
 }
 
 /**
@@ -76,6 +84,8 @@ export function encodeGet(connection: ProviderConnection, path: string): Upstrea
 }
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {
+  if (call.path !== undefined) return connection.basePath + call.path;
+  if (call.endpoint === 'speech') throw new Error(`${connection.name} was asked to speak without a path`);
   if (call.endpoint === 'embeddings') return embeddingPath(connection, call);
   if (call.endpoint !== undefined) {
     const path = connection.forwardPaths.get(call.endpoint);
