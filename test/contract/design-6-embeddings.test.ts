@@ -166,12 +166,22 @@ test('§6 embeddings: a model without a target that embeds is a 400 that says so
 
 test('§6 embeddings: an alias of another type embeds if a target can, but only in the first one’s vector space', async (t) => {
   const { ask, first, second } = await embedWorld(t, {
-    models: { mixed: { targets: ['one/mock/ok', { provider: 'two', model: 'mock/other', priority: 2 }] } },
+    models: {
+      undeclared: { targets: ['one/mock/ok', { provider: 'two', model: 'mock/ok', priority: 2 }] },
+      mixed: {
+        targets: [
+          { provider: 'one', model: 'mock/ok', space: 's' },
+          { provider: 'two', model: 'mock/ok', space: 't', priority: 2 },
+        ],
+      },
+    },
   });
   first.script(embeddingsPath, ['always status=503']);
-  const response = await ask({ model: 'mixed', input: 'a' });
-  assert.equal(response.status, 502);
-  await response.text();
+  for (const model of ['undeclared', 'mixed']) {
+    const response = await ask({ model, input: 'a' });
+    assert.ok(response.status >= 502, model);
+    await response.text();
+  }
   assert.equal(asked(second).length, 0);
 });
 
