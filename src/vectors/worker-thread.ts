@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
@@ -5,6 +6,9 @@ import type { FromWorker, ToWorker, WorkerData } from './worker-messages.ts';
 
 /** A thread that dies as soon as it starts is not started more often than this. */
 const restartAfterMs = 1_000;
+
+/** What it is doing may take this long when it is told to close; acknowledged writes are on the disk either way. */
+const closeTimeoutMs = 10_000;
 
 /** The main side of one thread: started when it is first asked, and again when it has died. */
 export interface WorkerThread {
@@ -29,6 +33,8 @@ export interface WorkerThreadOptions {
   onMessage(message: FromWorker): void;
   onDeath(reason: string): void;
   clock: Clock;
+  /** Another thread's code, in tests. */
+  entry?: URL;
 }
 
 interface Waiting {
@@ -49,7 +55,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
     if (deathReason !== null && nowMs - startedMs < restartAfterMs) throw died();
     startedMs = nowMs;
     const { workerData, transfer } = options.data();
-    const started = new Worker(new URL('./vector-worker.mjs', import.meta.url), {
+    const started = new Worker(options.entry ?? new URL('./vector-worker.mjs', import.meta.url), {
       workerData,
       transferList: transfer as never,
     });
@@ -116,7 +122,8 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
     async close() {
       const closing = worker;
       if (closing === null) return;
-      await this.ask({ kind: 'close' }).catch(() => {});
+      const late = pause(closeTimeoutMs, undefined, { ref: false });
+      await Promise.race([this.ask({ kind: 'close' }).catch(() => {}), late]);
       worker = null;
       await closing.terminate();
     },

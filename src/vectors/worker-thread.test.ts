@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from '../kernel/clock.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { type Asked, createWorkerThread } from './worker-thread.ts';
+
+test('a thread that dies fails its own calls as retryable, and is started again, once a second at most', async (t) => {
+  const clock = fakeClock();
+  const deaths: string[] = [];
+  const thread = createWorkerThread({
+    data: () => ({
+      workerData: {
+        driver: { kind: 'embedded', dataDir: '', shards: [], memoryBytes: 0 },
+        limits: { collectionsPerAccount: 1, pointsPerCall: 1 },
+      },
+      transfer: [],
+    }),
+    onMessage() {},
+    onDeath: (reason) => deaths.push(reason),
+    clock,
+    entry: new URL('./dying-worker.fixture.mjs', import.meta.url),
+  });
+  t.after(() => thread.close());
+  await thread.ready();
+  assert.equal(thread.trouble(), null);
+  const owner = { tenant: 'alice', account: 'acme' };
+  const call = { owner, verb: 'list-collections', params: {}, search: '', body: new Uint8Array(0) } as const;
+  const calls = [1, 2, 3].map((prepared) => thread.ask({ kind: 'prepare', prepared, call }));
+  for (const end of await Promise.allSettled(calls)) {
+    assert(end.status === 'rejected' && end.reason instanceof FailureError);
+    assert.equal(end.reason.failure.kind, 'overloaded');
+  }
+  assert.equal(deaths.length, 1);
+  assert.notEqual(thread.trouble(), null);
+
+  const question: Asked = { kind: 'store', method: 'tenants', args: [] };
+  await assert.rejects(thread.ask(question), FailureError);
+  clock.advance(1_000);
+  assert.equal(await thread.ask(question), 'tenants');
+  await thread.ready();
+  assert.equal(thread.trouble(), null);
+});
