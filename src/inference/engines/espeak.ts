@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { engineFailed, engineMissing } from './engine-error.ts';
+import { type EngineTimer, systemTimer } from './engine-timer.ts';
+import { createTurns } from './turns.ts';
+
+/** Processes at one time: a sentence takes one some 16 ms. */
+const atOnce = 4;
+const waitingMax = 64;
+/** Of one sentence. One that takes longer hangs. */
+const runMs = 20_000;
+/** Ten minutes of sound. */
+const outputBytesMax = 32 * 1024 * 1024;
+
+/** The system's espeak-ng, a process for each text: its licence (GPL) stays outside. */
+export interface Espeak {
+  /** What it writes for a text. Rejects with an EngineError, or the signal's reason. */
+  run(args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer>;
+}
+
+/** Where espeak-ng is; null when it is not installed. A look at some names, cheap enough for every start. */
+export function findEspeak(path: string | undefined = process.env.PATH): string | null {
+  for (const folder of (path ?? '').split(delimiter)) {
+    if (folder === '') continue;
+    const file = join(folder, 'espeak-ng');
+    try {
+      accessSync(file, constants.X_OK);
+      return file;
+    } catch {}
+  }
+  return null;
+}
+
+export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
+
+export function createEspeak(command: string, timer: EngineTimer = systemTimer): Espeak {
+  const turns = createTurns('espeak-ng', { atOnce, waitingMax });
+  return {
+    run: (args, text, signal) => turns.take(signal, () => runOnce(command, args, text, signal, timer)),
+  };
+}
+
+function runOnce(
+  command: string,
+  args: readonly string[],
+  text: string,
+  signal: AbortSignal,
+  timer: EngineTimer,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const process = spawn(command, [...args, '--stdin'], { stdio: ['pipe', 'pipe', 'ignore'], env: environment() });
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    const end = (error: unknown) => {
+      stopTimer();
+      signal.removeEventListener('abort', leave);
+      // A stopped process takes no other signal.
+      process.kill('SIGKILL');
+      reject(error);
+    };
+    const leave = () => end(signal.reason);
+    const stopTimer = timer(runMs, () => end(engineFailed(`espeak-ng hung for ${runMs / 1_000} s and was killed`)));
+    signal.addEventListener('abort', leave, { once: true });
+    process.on('error', (error: NodeJS.ErrnoException) =>
+      end(
+        error.code === 'ENOENT'
+          ? engineMissing(`espeak-ng is not there any more: ${espeakFix}`)
+          : engineFailed(`espeak-ng could not be run (${error.code ?? error.message})`),
+      ),
+    );
+    process.stdout.on('data', (piece: Buffer) => {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes > outputBytesMax) end(engineFailed('espeak-ng made more sound than a sentence can have'));
+    });
+    process.on('close', (code, killedBy) => {
+      stopTimer();
+      signal.removeEventListener('abort', leave);
+      if (code === 0) resolve(Buffer.concat(pieces, bytes));
+      else reject(engineFailed(`espeak-ng ended (${killedBy ?? `exit code ${code}`})`));
+    });
+    // It may have died before it read everything; its end says so.
+    process.stdin.on('error', () => {});
+    process.stdin.end(spoken(text));
+  });
+}
+
+/** Plain words: its own phonemes in [[…]] and control characters are not for callers. */
+function spoken(text: string): string {
+  return text
+    .replaceAll('[[', '[ [')
+    .replace(/[\p{Cc}\u2028\u2029]/gu, (character) => (character === '\n' ? '\n' : ' '));
+}
+
+function environment(): NodeJS.ProcessEnv {
+  // Its texts are UTF-8 whatever the machine's language is.
+  return { PATH: process.env.PATH, LANG: 'C.UTF-8' };
+}
