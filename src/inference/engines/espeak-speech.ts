@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
+import { createResampler } from '../audio/resample.ts';
 import { engineFailed } from './engine-error.ts';
 import type { Espeak } from './espeak.ts';
-import { resampled } from './resample.ts';
 import { sentencesOf } from './sentences.ts';
 import { engineSampleRateHz, type SpeechEngine } from './speech-engine.ts';
 
@@ -19,7 +19,7 @@ const standardVoices: Readonly<Record<string, string>> = {
 
 /** Languages that every espeak-ng since 1.50 has, each a voice. */
 const languages =
-  'af ar bg bn bs ca cmn cs cy da de el en-gb en-us eo es es-419 et eu fa fi fr-fr ga gu he hi hr hu hy id is it ja ka kk kn ko ku ky la lt lv mk ml mr ms mt my nb ne nl or pa pl pt pt-br ro ru sd si sk sl sq sr sv sw ta te th tr tt uk ur uz vi yue'.split(
+  'af ar bg bn bs ca cmn cs cy da de el en-gb en-us eo es es-419 et eu fa fi fr-fr ga gu hi hr hu hy id is it ja ka kk kn ko ku ky la lt lv mk ml mr ms mt my nb ne nl or pa pl pt pt-br ro ru sd si sk sl sq sr sv sw ta te th tr tt uk ur uz vi yue'.split(
     ' ',
   );
 
@@ -40,10 +40,9 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
       let samples = 0;
       for (const sentence of sentencesOf(text)) {
         const wav = await espeak.run(['--stdout', '-b', '1', '-v', voice, '-s', String(pace)], sentence, signal);
-        const { rateHz, sound } = soundIn(wav);
-        for (const piece of resampled(sound, rateHz, engineSampleRateHz)) {
-          samples += piece.length;
-          yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+        for (const piece of atEngineRate(soundIn(wav))) {
+          samples += piece.length / 2;
+          yield piece;
           signal.throwIfAborted();
           await setImmediate();
         }
@@ -53,8 +52,30 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
   };
 }
 
+interface Sound {
+  rateHz: number;
+  sound: Int16Array;
+}
+
+/** Made at one go; between pieces others get the loop. */
+const pieceSamples = 8_192;
+
+function* atEngineRate({ rateHz, sound }: Sound): Generator<Buffer> {
+  const resampler = createResampler(rateHz, engineSampleRateHz);
+  for (let start = 0; start < sound.length; start += pieceSamples) {
+    yield pcmOf(resampler.push(Float32Array.from(sound.subarray(start, start + pieceSamples))));
+  }
+  yield pcmOf(resampler.end());
+}
+
+/** Samples in units of the pcm's; louder than it can say is cut. */
+function pcmOf(samples: Float32Array): Buffer {
+  const pcm = Int16Array.from(samples, (sample) => Math.max(-32_768, Math.min(32_767, Math.round(sample))));
+  return Buffer.from(pcm.buffer);
+}
+
 /** Its wav: mono, 16 bits, written before it knew how long it would be, so that its sizes say nothing. */
-function soundIn(wav: Buffer): { rateHz: number; sound: Int16Array } {
+function soundIn(wav: Buffer): Sound {
   const data = wav.indexOf('data', 12, 'latin1');
   // Of a text without a word it writes nothing at all.
   if (wav.length === 0 || data === -1) return { rateHz: engineSampleRateHz, sound: new Int16Array(0) };

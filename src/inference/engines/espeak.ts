@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findTool } from '../audio/find-tool.ts';
 import { engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 import { createTurns } from './turns.ts';
@@ -20,16 +19,8 @@ export interface Espeak {
 }
 
 /** Where espeak-ng is; null when it is not installed. A look at some names, cheap enough for every start. */
-export function findEspeak(path: string | undefined = process.env.PATH): string | null {
-  for (const folder of (path ?? '').split(delimiter)) {
-    if (folder === '') continue;
-    const file = join(folder, 'espeak-ng');
-    try {
-      accessSync(file, constants.X_OK);
-      return file;
-    } catch {}
-  }
-  return null;
+export function findEspeak(searchPath: string = process.env.PATH ?? ''): string | null {
+  return findTool('espeak-ng', searchPath);
 }
 
 export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
