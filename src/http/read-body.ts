@@ -56,7 +56,7 @@ export function readBody(exchange: Exchange, limitBytes: number): Promise<Buffer
   });
 }
 
-function wrongEncoding(encoding: string | undefined): Failure | null {
+export function wrongEncoding(encoding: string | undefined): Failure | null {
   if (encoding === undefined || encoding === 'identity') return null;
   const message = `Content-Encoding '${encoding.slice(0, 40)}' is not supported; send the body uncompressed.`;
   return { kind: 'unsupported-encoding', message };

@@ -1,0 +1,230 @@
+import type { Readable } from 'node:stream';
+import type { BusboyInstance } from '@fastify/busboy';
+import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
+import { bodyStallTimeoutMs } from '../kernel/limits.ts';
+import type { Spool, SpooledFile } from '../net/spool.ts';
+import type { Exchange } from './exchange.ts';
+import { wrongEncoding } from './read-body.ts';
+
+/** An upload, its parts in the order in which they came. */
+export interface Multipart {
+  fields: readonly FormField[];
+  files: readonly FormFile[];
+  /** Removes its files from disk. Idempotent. */
+  release(): Promise<void>;
+}
+
+export interface FormField {
+  name: string;
+  value: string;
+}
+
+export interface FormFile {
+  /** Of the form's field. */
+  name: string;
+  /** As the caller calls it: believed by nobody. */
+  fileName: string;
+  file: SpooledFile;
+}
+
+export interface MultipartBounds {
+  /** Of the whole body. */
+  bodyBytes: number;
+  files: number;
+}
+
+/** Fields and files together; the forms that clients send have a dozen. */
+const partsMax = 64;
+const fieldBytesMax = 256 * 1024;
+/** Over all fields: what of an upload is held in memory. */
+const fieldsBytesMax = 1024 * 1024;
+const partHeaderBytesMax = 8 * 1024;
+const partHeadersMax = 16;
+/** Of a file, between the socket and the disk. */
+const fileBufferBytes = 64 * 1024;
+
+/**
+ * The parts of a `multipart/form-data` body, files on disk, whatever order they come in. A Failure for another content
+ * type (415), more than `bounds.bodyBytes` (413), 60 s without progress (408), a form that is cut, garbled or has too
+ * many or too large parts (400); null when the caller left while sending. Nothing is left on disk then.
+ */
+export async function readMultipart(
+  exchange: Exchange,
+  spool: Spool,
+  bounds: MultipartBounds,
+): Promise<Multipart | Failure | null> {
+  const { headers } = exchange.request;
+  const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
+  if (refused !== null) return refused;
+  const declared = headers['content-length'];
+  if (declared !== undefined && Number(declared) > bounds.bodyBytes) {
+    return { kind: 'body-too-large', limitBytes: bounds.bodyBytes };
+  }
+  const parser = await createParser(headers['content-type']!, bounds);
+  if ('kind' in parser) return parser;
+  if (exchange.response.destroyed) return null;
+  if (headers.expect !== undefined) exchange.response.writeContinue();
+
+  const upload = new Upload(spool);
+  const ended = await receive(exchange, parser, upload, bounds);
+  if (ended !== 'complete') {
+    parser.destroy();
+    await upload.release();
+    return ended;
+  }
+  return upload;
+}
+
+async function createParser(contentType: string, bounds: MultipartBounds): Promise<BusboyInstance | Failure> {
+  // Loaded with the first upload: most servers see none.
+  const { Busboy } = await import('@fastify/busboy');
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      fileHwm: fileBufferBytes,
+      limits: {
+        parts: partsMax,
+        files: bounds.files,
+        fieldSize: fieldBytesMax,
+        headerPairs: partHeadersMax,
+        headerSize: partHeaderBytesMax,
+      },
+    });
+  } catch {
+    return invalid(null, "The Content-Type 'multipart/form-data' must name its boundary.");
+  }
+}
+
+/** Feeds the body to the parser until both are at their end, or something is wrong. */
+function receive(
+  { request }: Exchange,
+  parser: BusboyInstance,
+  upload: Upload,
+  bounds: MultipartBounds,
+): Promise<'complete' | Failure | null> {
+  return new Promise((resolve) => {
+    let receivedBytes = 0;
+    let fieldsBytes = 0;
+    let settled = false;
+    const settle = (result: 'complete' | Failure | null) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(stall);
+      request.pause();
+      resolve(result);
+    };
+    const refuse = (param: string | null, message: string) => settle(invalid(param, message));
+    const stall = setTimeout(() => {
+      const message = `No byte of the request body came for ${bodyStallTimeoutMs / 1_000} s.`;
+      settle({ kind: 'request-timeout', message });
+    }, bodyStallTimeoutMs);
+
+    parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
+      if (name === undefined || nameCut) return refuse(null, 'A part of the form has no name.');
+      if (valueCut) return refuse(shown(name), `'${shown(name)}' is longer than ${fieldBytesMax} bytes.`);
+      fieldsBytes += Buffer.byteLength(value);
+      if (fieldsBytes > fieldsBytesMax) refuse(null, `The form's fields hold more than ${fieldsBytesMax} bytes.`);
+      else upload.fields.push({ name, value });
+    });
+    parser.on('file', (name: string | undefined, stream: Readable, fileName: string | undefined) => {
+      if (name === undefined) {
+        stream.on('error', () => undefined);
+        stream.resume();
+        return refuse(null, 'A part of the form has no name.');
+      }
+      upload.take(name, fileName ?? '', stream).catch((error: unknown) => {
+        // A file that breaks off is the form's fault, which the parser tells in words.
+        if (error instanceof FailureError) settle(error.failure);
+        else if (!stream.errored) settle({ kind: 'internal' });
+      });
+    });
+    parser.on('partsLimit', () => refuse(null, `The form has more than ${partsMax} parts.`));
+    parser.on('filesLimit', () =>
+      refuse(null, `The form has more than ${bounds.files} file${bounds.files === 1 ? '' : 's'}.`),
+    );
+    parser.on('error', () => refuse(null, 'The body is not a whole multipart form: its last boundary is missing.'));
+    parser.on('finish', () => {
+      upload.written().then(
+        () => settle('complete'),
+        () => settle({ kind: 'internal' }),
+      );
+    });
+    parser.on('drain', () => request.resume());
+
+    request.on('data', (chunk: Buffer) => {
+      if (settled) return;
+      receivedBytes += chunk.length;
+      if (receivedBytes > bounds.bodyBytes) return settle({ kind: 'body-too-large', limitBytes: bounds.bodyBytes });
+      stall.refresh();
+      if (!parser.write(chunk)) request.pause();
+    });
+    let arrived = false;
+    request.on('end', () => {
+      arrived = true;
+      parser.end();
+    });
+    // It closes behind its end too, when files may still be on their way to the disk.
+    request.on('close', () => {
+      if (!arrived) settle(null);
+    });
+    request.on('error', () => settle(null));
+  });
+}
+
+class Upload implements Multipart {
+  readonly fields: FormField[] = [];
+  readonly files: FormFile[] = [];
+  readonly #spool: Spool;
+  readonly #writing: Promise<void>[] = [];
+  readonly #sources: Readable[] = [];
+  #state: 'open' | 'released' = 'open';
+
+  constructor(spool: Spool) {
+    this.#spool = spool;
+  }
+
+  take(name: string, fileName: string, source: Readable): Promise<void> {
+    // Until it is read it waits, and with it the parser and the socket.
+    source.on('error', () => undefined);
+    this.#sources.push(source);
+    const writing = this.#write(name, fileName, source);
+    this.#writing.push(writing);
+    return writing;
+  }
+
+  async #write(name: string, fileName: string, source: Readable): Promise<void> {
+    const file = await this.#spool.place();
+    this.files.push({ name, fileName, file });
+    if (this.#state === 'released') return file.remove();
+    await file.fill(source);
+  }
+
+  /** Resolves when all that came is on disk. */
+  async written(): Promise<void> {
+    await Promise.all(this.#writing);
+  }
+
+  async release(): Promise<void> {
+    if (this.#state === 'released') return;
+    this.#state = 'released';
+    for (const source of this.#sources) source.destroy();
+    // What is being written is done first: a file that is removed before it is opened would stay.
+    await Promise.allSettled(this.#writing);
+    await Promise.all(this.files.map(({ file }) => file.remove()));
+  }
+}
+
+function wrongMediaType(contentType: string | undefined): Failure | null {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  if (mediaType === 'multipart/form-data') return null;
+  return {
+    kind: 'unsupported-media-type',
+    received: contentType?.slice(0, 80) ?? null,
+    expected: 'multipart/form-data',
+  };
+}
+
+/** Callers choose their fields' names. */
+function shown(name: string): string {
+  return name.slice(0, 80);
+}
