@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { seededRandom } from '../../kernel/random.ts';
+import { readFilter } from '../filter/read-filter.ts';
+import { alice, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+
+const size = 128;
+const random = seededRandom(9);
+const vectors = Array.from({ length: 1_500 }, () => Array.from({ length: size }, () => random.next() - 0.5));
+
+function nearestOf(query: number[], vectorsOf: number[][]): number {
+  const distance = (vector: number[]) => vector.reduce((sum, x, i) => sum + (x - query[i]!) ** 2, 0);
+  return vectorsOf.reduce((best, vector, i) => (distance(vector) < distance(vectorsOf[best]!) ? i : best), 0);
+}
+
+test('collections take turns in a memory that holds one index at a time, and answer all the same', async (t) => {
+  const { store, told } = temporaryStore(t, { memoryBytes: 1_100_000 });
+  for (const name of ['a', 'b', 'c']) {
+    await store.create(alice, spec(name, size, { distance: 'Euclid' }));
+    await store.write('alice', name, [upsert(...vectors.map((vector, i) => [i, vector] as [number, number[]]))]);
+  }
+  for (const [turn, name] of ['a', 'b', 'c', 'a', 'c', 'b'].entries()) {
+    const query = vectors[turn * 11]!.map((x) => x + 0.001);
+    const [hits] = await store.query('alice', name, [near(query, { limit: 1 })]);
+    assert.equal(hits![0]!.id, nearestOf(query, vectors));
+    const indexed = await Promise.all(['a', 'b', 'c'].map(async (one) => (await store.inspect('alice', one)).indexed));
+    assert.equal(indexed['abc'.indexOf(name)], vectors.length);
+    assert.equal(indexed.filter((count) => count > 0).length, 1);
+  }
+  assert.deepEqual(told, []);
+});
+
+test('a collection that no memory holds is served from its rows, and that is said once', async (t) => {
+  const { store, told } = temporaryStore(t, { memoryBytes: 200_000 });
+  await store.create(alice, spec('large', size, { distance: 'Euclid' }));
+  await store.write('alice', 'large', [upsert(...vectors.map((vector, i) => [i, vector] as [number, number[]]))]);
+  for (const i of [3, 700]) {
+    const [hits] = await store.query('alice', 'large', [near(vectors[i]!, { limit: 1 })]);
+    assert.equal(hits![0]!.id, i);
+  }
+  await store.write('alice', 'large', [upsert([9_999, new Array(size).fill(5)])]);
+  const [hits] = await store.query('alice', 'large', [near(new Array(size).fill(5), { limit: 1 })]);
+  assert.equal(hits![0]!.id, 9_999);
+  assert.equal(told.length, 1);
+  assert.match(
+    told[0]!,
+    /'large' \(1500 points of 128 components\) does not fit vectors\.memory.*from the disk, slower/,
+  );
+});
+
+test('a write is seen by the next search and filter, also after one that failed', async (t) => {
+  const { store } = temporaryStore(t);
+  await store.create(alice, spec('docs', 2, { distance: 'Euclid' }));
+  const many = Array.from({ length: 400 }, (_, i) => [i, [i, 0], { n: i }] as [number, number[], object]);
+  await store.write('alice', 'docs', [upsert(...many)]);
+  const filter = readFilter({ must: [{ key: 'n', range: { gte: 390 } }] }, 'filter');
+  const nearest = async () => (await store.query('alice', 'docs', [near([1_000, 0], { limit: 1 })]))[0]![0]!.id;
+  assert.equal(await nearest(), 399);
+  assert.equal(await store.count('alice', 'docs', filter), 10);
+
+  const bad = { kind: 'update-vectors', ids: [77_777], vectors: Float32Array.of(1, 1) } as const;
+  const calls = [
+    store.write('alice', 'docs', [upsert([500, [500, 0], { n: 500 }])]),
+    store.write('alice', 'docs', [upsert([600, [600, 0], { n: 600 }]), { kind: 'delete', which: { filter } }, bad]),
+    store.write('alice', 'docs', [
+      { kind: 'delete', which: { filter: readFilter({ must: [{ key: 'n', match: { value: 399 } }] }, '') } },
+    ]),
+  ];
+  assert.deepEqual(
+    (await Promise.allSettled(calls)).map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  assert.equal(await nearest(), 500);
+  assert.equal(await store.count('alice', 'docs', filter), 10);
+  assert.equal(await store.count('alice', 'docs', null), 400);
+});
