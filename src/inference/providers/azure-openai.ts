@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
 
 /**
  * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the
@@ -25,6 +25,14 @@ export const azureOpenAi = openAiLike({
       apiVersion === null
         ? '/openai/v1/embeddings'
         : `/openai/deployments/${pathSegment(model)}/embeddings?api-version=${encodeURIComponent(apiVersion)}`,
+  },
+  // A deployment may have any name, so its voices are not known by it.
+  speech: {
+    ...openAiSpeech,
+    pathOf: (model, { apiVersion }) =>
+      apiVersion === null
+        ? '/openai/v1/audio/speech'
+        : `/openai/deployments/${pathSegment(model)}/audio/speech?api-version=${encodeURIComponent(apiVersion)}`,
   },
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },

@@ -2,6 +2,7 @@ import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
 import { cohere } from './cohere.ts';
 import { deepseek } from './deepseek.ts';
+import { elevenLabs } from './elevenlabs.ts';
 import { fireworks } from './fireworks.ts';
 import { gemini } from './gemini.ts';
 import { groq } from './groq.ts';
@@ -38,6 +39,7 @@ export const catalog: readonly Provider[] = [
   cohere,
   jina,
   voyage,
+  elevenLabs,
   ollama,
   lmstudio,
   llamacpp,

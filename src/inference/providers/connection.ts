@@ -1,6 +1,7 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
@@ -21,6 +22,8 @@ export interface ProviderConnection {
   forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
   /** How it makes vectors; null when it does not. */
   embeds: EmbeddingFacts | null;
+  /** How it speaks; null when it does not. */
+  speech: SpeechFacts | null;
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
@@ -100,6 +103,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
+    speech: speechFactsOf(facts),
     dialects,
     apiVersion: facts.apiVersion,
     credentials,
@@ -137,6 +141,11 @@ export function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhe
   const { embeds, embedsElsewhere } = provider;
   if (embeds === undefined) return null;
   return where === 'elsewhere' && embedsElsewhere !== undefined ? { ...embeds, ...embedsElsewhere } : embeds;
+}
+
+function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
+  const { speech, speechElsewhere } = facts.provider;
+  return speech === undefined ? null : { ...speech, ...(isElsewhere(facts) ? speechElsewhere : {}) };
 }
 
 /** Another address than the service's own. */
@@ -249,6 +258,7 @@ function authHeader(auth: ProviderAuth, secret: string): [string, string] | null
     case 'x-api-key':
     case 'api-key':
     case 'x-goog-api-key':
+    case 'xi-api-key':
       return [auth, secret];
     case 'none':
       return null;

@@ -79,6 +79,7 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
       { id: 'gemini-2.5-flash', type: 'chat', contextWindow: 1_048_576, maxOutputTokens: 65_536 },
       { id: 'gemini-embedding-001', type: 'embedding', contextWindow: 2048 },
       { id: 'gemini-2.5-flash-image', type: 'image' },
+      { id: 'gemini-2.5-flash-preview-tts', type: 'speech' },
     ],
   },
   anthropic: {

@@ -1,7 +1,17 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { VoiceFacts } from '../dialects/speech/voices.ts';
 import { openAiQuirks } from './openai-like.ts';
 import type { DiscoveredModel, Provider } from './provider.ts';
 import { listedModelsMax } from './read-model-list.ts';
+
+const geminiVoices: VoiceFacts = {
+  names: (
+    'Zephyr Puck Charon Kore Fenrir Leda Orus Aoede Callirrhoe Autonoe Enceladus Iapetus Umbriel Algieba Despina ' +
+    'Erinome Algenib Rasalgethi Laomedeia Achernar Alnilam Schedar Gacrux Pulcherrima Achird Zubenelgenubi ' +
+    'Vindemiatrix Sadachbia Sadaltager Sulafat'
+  ).split(' '),
+  standard: { alloy: 'Kore', echo: 'Puck', fable: 'Charon', onyx: 'Orus', nova: 'Aoede', shimmer: 'Leda' },
+};
 
 /**
  * https://ai.google.dev/api. Model and streaming stand in the path. The converter decides what can be said; the quirks
@@ -44,6 +54,15 @@ export const gemini: Provider = {
       asymmetric: /gemini-embedding-001|text-embedding-00/,
     },
   },
+  speech: {
+    format: 'gemini',
+    path: '',
+    pathOf: (model) => `/${resourceOf(model)}:streamGenerateContent?alt=sse`,
+    outputs: ['pcm'],
+    voices: [geminiVoices],
+    speed: 'not taken',
+    instructions: 'taken',
+  },
   listModels,
 };
 
@@ -65,17 +84,19 @@ function listModels(body: unknown): DiscoveredModel[] {
 }
 
 const listedId = /^models\/([A-Za-z0-9][\w.:-]{0,199})$/;
-/** They answer in sound or over a socket, which `generateContent` as it is asked here does not give. */
-const elsewhere = /-tts\b|-native-audio|-live\b|\blive-/;
+/** They are talked to over a socket. */
+const elsewhere = /-native-audio|-live\b|\blive-/;
 
 function readRow(row: JsonObject): DiscoveredModel[] {
   const id = typeof row.name === 'string' ? listedId.exec(row.name)?.[1] : undefined;
   const methods = row.supportedGenerationMethods;
   if (id === undefined || !Array.isArray(methods) || elsewhere.test(id)) return [];
   const type = methods.includes('generateContent')
-    ? /-image\b/.test(id)
-      ? 'image'
-      : 'chat'
+    ? /-tts\b/.test(id)
+      ? 'speech'
+      : /-image\b/.test(id)
+        ? 'image'
+        : 'chat'
     : methods.includes('embedContent')
       ? 'embedding'
       : null;

@@ -1,4 +1,5 @@
-import { openAiLike } from './openai-like.ts';
+import { unknownVoices } from '../dialects/speech/voices.ts';
+import { openAiLike, openAiSpeech } from './openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({
@@ -11,6 +12,40 @@ export const groq = openAiLike({
     omit: ['logprobs', 'top_logprobs', 'logit_bias'],
     nativeN: false,
     logprobs: false,
+  },
+  // https://console.groq.com/docs/text-to-speech
+  speech: {
+    ...openAiSpeech,
+    outputs: ['wav'],
+    voices: [
+      {
+        models: /orpheus.*arabic/,
+        names: ['fahad', 'sultan', 'lulwa', 'noura'],
+        standard: {
+          alloy: 'lulwa',
+          echo: 'fahad',
+          fable: 'sultan',
+          onyx: 'sultan',
+          nova: 'noura',
+          shimmer: 'lulwa',
+        },
+      },
+      {
+        models: /orpheus/,
+        names: ['autumn', 'diana', 'hannah', 'austin', 'daniel', 'troy'],
+        standard: {
+          alloy: 'hannah',
+          echo: 'austin',
+          fable: 'daniel',
+          onyx: 'troy',
+          nova: 'diana',
+          shimmer: 'autumn',
+        },
+      },
+      unknownVoices,
+    ],
+    speed: 'not taken',
+    instructions: 'not taken',
   },
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.

@@ -1,4 +1,6 @@
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import type { SpeechFacts } from '../dialects/speech/format.ts';
+import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { ErrorRule, ForwardPaths, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
 
 /** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
@@ -26,6 +28,8 @@ export interface OpenAiLikeFacts {
   forwardsElsewhere?: ForwardPaths;
   embeds?: EmbeddingFacts;
   embedsElsewhere?: Partial<EmbeddingFacts>;
+  speech?: SpeechFacts;
+  speechElsewhere?: Partial<SpeechFacts>;
   headers?: Readonly<Record<string, string>>;
   /** Only where it differs from OpenAI. */
   quirks?: Partial<ProviderQuirks>;
@@ -41,6 +45,17 @@ export const openAiEmbeddings: EmbeddingFacts = {
   batch: 64,
   takesTokens: false,
   dimensions: 'never',
+};
+
+/** `/audio/speech` as servers that took over OpenAI's API have it, with voices of their own. */
+export const openAiSpeech: SpeechFacts = {
+  format: 'openai',
+  path: '/audio/speech',
+  outputs: ['mp3', 'wav', 'opus', 'flac', 'pcm', 'aac'],
+  voices: [unknownVoices],
+  voiceList: '/audio/voices',
+  speed: 'taken',
+  instructions: 'taken',
 };
 
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
@@ -59,6 +74,8 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     ...(facts.forwardsElsewhere === undefined ? {} : { forwardsElsewhere: facts.forwardsElsewhere }),
     ...(facts.embeds === undefined ? {} : { embeds: facts.embeds }),
     ...(facts.embedsElsewhere === undefined ? {} : { embedsElsewhere: facts.embedsElsewhere }),
+    ...(facts.speech === undefined ? {} : { speech: facts.speech }),
+    ...(facts.speechElsewhere === undefined ? {} : { speechElsewhere: facts.speechElsewhere }),
     headers: facts.headers ?? {},
     quirks: { ...openAiQuirks, ...facts.quirks },
     errors: facts.errors ?? [],

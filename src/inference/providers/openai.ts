@@ -1,4 +1,7 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { sameStandardVoices, unknownVoices } from '../dialects/speech/voices.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
+
+const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 
 /** https://platform.openai.com/docs/api-reference */
 export const openai = openAiLike({
@@ -21,6 +24,14 @@ export const openai = openAiLike({
     takesUser: true,
   },
   embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked' },
+  speech: {
+    ...openAiSpeech,
+    voices: [
+      { models: /^tts-1/, names: olderVoices, standard: sameStandardVoices },
+      { names: [...olderVoices, 'ballad', 'verse', 'marin', 'cedar'], standard: sameStandardVoices },
+    ],
+  },
+  speechElsewhere: { voices: [unknownVoices] },
   errors: [
     // Said of the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },

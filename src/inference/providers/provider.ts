@@ -1,6 +1,7 @@
 import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
 /** An upstream service as data: what a catalog file states of it. No I/O, no logger, no class. */
@@ -33,6 +34,10 @@ export interface Provider {
   embeds?: EmbeddingFacts;
   /** Where servers of this type at another address than the service's own differ from that. */
   embedsElsewhere?: Partial<EmbeddingFacts>;
+  /** How it speaks; absent: it does not. */
+  speech?: SpeechFacts;
+  /** Where servers of this type at another address than the service's own differ from that. */
+  speechElsewhere?: Partial<SpeechFacts>;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   quirks: ProviderQuirks;
@@ -58,7 +63,7 @@ export interface ProviderPaths {
 /** Where each stands: below the base URL, or from the origin. */
 export type ForwardPaths = Readonly<Partial<Record<ForwardedEndpointId, string | { fromOrigin: string }>>>;
 
-export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'none';
+export type ProviderAuth = 'bearer' | 'x-api-key' | 'api-key' | 'x-goog-api-key' | 'xi-api-key' | 'none';
 
 /** Where a service differs from OpenAI's API; see `openAiQuirks` for one that does not. */
 export interface ProviderQuirks {

@@ -82,6 +82,7 @@ const authWords = {
   'x-api-key': '`x-api-key`',
   'api-key': '`api-key`',
   'x-goog-api-key': '`x-goog-api-key`',
+  'xi-api-key': '`xi-api-key`',
   none: 'none',
 } as const satisfies Record<Provider['auth'], string>;
 

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
 
 /** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
 export const together = openAiLike({
@@ -8,6 +8,8 @@ export const together = openAiLike({
   envKey: 'TOGETHER_API_KEY',
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: openAiEmbeddings,
+  // Its raw PCM goes by another name and rate: a wav says both itself.
+  speech: { ...openAiSpeech, outputs: ['mp3', 'wav'], speed: 'not taken', instructions: 'not taken' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   errors: [
     // Documented: 403 says that input and max_tokens together exceed the context.

@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { AudioFormat } from '../../neutral/speech.ts';
+import { lossesOf, pathSegment, type SpeechDialect } from './format.ts';
+
+/** https://elevenlabs.io/docs/api-reference/text-to-speech/stream: voice and format stand in the path. */
+export const elevenLabsSpeech: SpeechDialect = {
+  id: 'elevenlabs',
+  answer: 'bytes',
+  encode(order) {
+    const { model, voice, format, request, facts } = order;
+    const body: JsonObject = { ...request.extra, text: request.input, model_id: model };
+    // It takes 0.7 to 1.2; what is beyond is brought to its bounds, as its own interface does.
+    if (request.speed !== 1) body.voice_settings = { speed: Math.min(1.2, Math.max(0.7, request.speed)) };
+    const losses = lossesOf(order, { extra: 'taken' });
+    if (request.speed < 0.7 || request.speed > 1.2) losses.push({ field: 'speed', why: 'clamped' });
+    return {
+      path: `${facts.path}/${pathSegment(voice)}/stream?output_format=${outputs[format] ?? outputs.pcm}`,
+      body,
+      losses,
+    };
+  },
+};
+
+const outputs: Readonly<Partial<Record<AudioFormat, string>>> & { pcm: string } = {
+  mp3: 'mp3_44100_128',
+  opus: 'opus_48000_64',
+  pcm: 'pcm_24000',
+};

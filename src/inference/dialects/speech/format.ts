@@ -1,0 +1,69 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { AudioFormat, SpeechRequest } from '../../neutral/speech.ts';
+import type { VoiceFacts } from './voices.ts';
+
+/** The formats in which upstreams are asked to speak. */
+export type SpeechDialectId = 'openai' | 'gemini' | 'elevenlabs';
+
+/** One of them. Pure: no I/O, no clock. */
+export interface SpeechDialect {
+  id: SpeechDialectId;
+  encode(order: SpeechOrder): EncodedSpeech;
+  /** `bytes`: the body is the sound; `gemini`: it stands in base64 inside JSON or events of it. */
+  answer: 'bytes' | 'gemini';
+}
+
+export interface SpeechOrder {
+  /** Upstream model id. */
+  model: string;
+  /** The upstream's own name of it. */
+  voice: string;
+  /** What it is to answer in. */
+  format: AudioFormat;
+  request: SpeechRequest;
+  facts: SpeechFacts;
+  apiVersion: string | null;
+}
+
+export interface EncodedSpeech {
+  /** Path and query below the base URL. */
+  path: string;
+  body: JsonObject;
+  losses: Loss[];
+}
+
+/** How a service speaks, as data. */
+export interface SpeechFacts {
+  format: SpeechDialectId;
+  /** Below the base URL. */
+  path: string;
+  /** The same where it depends on the model; wins over `path`. */
+  pathOf?: (model: string, options: { apiVersion: string | null }) => string;
+  /** What it can answer in; anything else is converted from one of these. */
+  outputs: readonly AudioFormat[];
+  /** Samples a second of its `pcm`; absent: 24,000. */
+  pcmRateHz?: number;
+  /** By model; the first that fits. */
+  voices: readonly VoiceFacts[];
+  /** GET below the base URL that lists more of them, as OpenAI-like servers do. */
+  voiceList?: string;
+  /** Without it sound is stretched here. */
+  speed: 'taken' | 'not taken';
+  instructions: 'taken' | 'not taken';
+}
+
+/** What of a request a service has no place for. `extra: 'taken'`: members that nobody here knows go on as they are. */
+export function lossesOf({ request, facts }: SpeechOrder, { extra }: { extra: 'taken' | 'lost' }): Loss[] {
+  const losses: Loss[] = [];
+  if (request.instructions !== null && facts.instructions === 'not taken') {
+    losses.push({ field: 'instructions', why: 'unsupported' });
+  }
+  if (extra === 'lost') for (const field in request.extra) losses.push({ field, why: 'unknown' });
+  return losses;
+}
+
+/** A name from outside as one segment of a path: it cannot climb out of it. */
+export function pathSegment(name: string): string {
+  return /^\.*$/.test(name) ? '-' : encodeURIComponent(name.toWellFormed());
+}

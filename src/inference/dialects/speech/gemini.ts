@@ -1,0 +1,75 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import { lossesOf, type SpeechDialect } from './format.ts';
+
+/**
+ * https://ai.google.dev/gemini-api/docs/speech-generation: a conversation that answers in sound, as PCM in base64. Style
+ * is asked for in words before the text.
+ */
+export const geminiSpeech: SpeechDialect = {
+  id: 'gemini',
+  answer: 'gemini',
+  encode(order) {
+    const { model, voice, request, facts, apiVersion } = order;
+    const text = request.instructions === null ? request.input : `${request.instructions}:\n${request.input}`;
+    return {
+      path: facts.pathOf?.(model, { apiVersion }) ?? facts.path,
+      body: {
+        contents: [{ role: 'user', parts: [{ text }] }],
+        generationConfig: {
+          responseModalities: ['AUDIO'],
+          speechConfig: { voiceConfig: { prebuiltVoiceConfig: { voiceName: voice } } },
+        },
+      },
+      losses: lossesOf(order, { extra: 'lost' }),
+    };
+  },
+};
+
+/** What one event, or the whole answer, holds. */
+export interface GeminiSound {
+  /** Null when there is none in it. */
+  sound: Buffer | null;
+  /** Samples a second; null when it does not say. */
+  rateHz: number | null;
+  /** Why it said no more; null while it goes on. */
+  finish: string | null;
+  usage: Usage | null;
+}
+
+/** A Fault when the event says that there is no speech to come. */
+export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
+  if (!isObject(event)) return fault('malformed', 'sent an event that is no object');
+  const [candidate] = Array.isArray(event.candidates) ? event.candidates : [];
+  const blocked = isObject(event.promptFeedback) ? event.promptFeedback.blockReason : undefined;
+  if (typeof blocked === 'string') return fault('caller_fault', `refused the text: ${blocked}`, 400);
+  const parts = isObject(candidate) && isObject(candidate.content) ? candidate.content.parts : undefined;
+  const pieces: Buffer[] = [];
+  let rateHz: number | null = null;
+  for (const part of Array.isArray(parts) ? parts : []) {
+    const data = isObject(part) ? (part.inlineData ?? part.inline_data) : undefined;
+    if (!isObject(data) || typeof data.data !== 'string') continue;
+    pieces.push(Buffer.from(data.data, 'base64'));
+    rateHz ??= rateOf(data.mimeType ?? data.mime_type);
+  }
+  const finish = isObject(candidate) && typeof candidate.finishReason === 'string' ? candidate.finishReason : null;
+  return { sound: pieces.length === 0 ? null : Buffer.concat(pieces), rateHz, finish, usage: usageOf(event) };
+}
+
+/** `audio/L16;codec=pcm;rate=24000`; low byte first, whatever RFC 2586 says of L16. */
+function rateOf(mimeType: JsonValue | undefined): number | null {
+  const rate = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
+  return rate === undefined ? null : Number(rate);
+}
+
+function usageOf({ usageMetadata }: JsonObject): Usage | null {
+  if (!isObject(usageMetadata)) return null;
+  const { promptTokenCount, candidatesTokenCount } = usageMetadata;
+  if (!isCount(promptTokenCount)) return null;
+  return { inputTokens: promptTokenCount, outputTokens: isCount(candidatesTokenCount) ? candidatesTokenCount : 0 };
+}
+
+function isCount(value: JsonValue | undefined): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}

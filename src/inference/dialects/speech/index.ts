@@ -1,0 +1,11 @@
+import { elevenLabsSpeech } from './elevenlabs.ts';
+import type { SpeechDialect, SpeechDialectId } from './format.ts';
+import { geminiSpeech } from './gemini.ts';
+import { openAiSpeech } from './openai.ts';
+
+/** Every format in which upstreams are asked to speak. */
+export const speechDialects: Readonly<Record<SpeechDialectId, SpeechDialect>> = {
+  openai: openAiSpeech,
+  gemini: geminiSpeech,
+  elevenlabs: elevenLabsSpeech,
+};

@@ -1,0 +1,89 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
+import { asFailure, complain } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
+import { numberIn, oneOf, optional, string, stringOf } from '../field-rules.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
+import { faultOf } from '../forwarded/read-fields.ts';
+import { userOf } from '../openai-chat/decode-request.ts';
+
+const voiceCharsMax = 128;
+const instructionsCharsMax = 32_768;
+
+const known = new Set(['model', 'input', 'voice', 'response_format', 'speed', 'instructions', 'stream_format', 'user']);
+const rules = {
+  response_format: oneOf(...audioFormats),
+  speed: numberIn(0.25, 4),
+  instructions: stringOf(0, instructionsCharsMax),
+  stream_format: oneOf('audio', 'sse'),
+};
+
+/** The body of `POST /v1/audio/speech`; the first fault found names its field. How long `input` may be is not looked at. */
+export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
+  const wrong = faultOf(body, null) ?? faultOfInput(body.input);
+  if (wrong !== null) return refuse(wrong);
+  const voice = readVoice(body.voice);
+  if (!voice.ok) return voice;
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(body, name, rule);
+    if (complaint !== null) return refuse(asFailure(complaint));
+  }
+  // Half a character cannot be said, and is no UTF-8.
+  const input = (body.input as string).toWellFormed();
+  return {
+    ok: true,
+    value: {
+      model: body.model as string,
+      input,
+      characters: codePoints(input),
+      ...voice.value,
+      format: (body.response_format as AudioFormat | null | undefined) ?? 'mp3',
+      speed: (body.speed as number | null | undefined) ?? 1,
+      instructions: (body.instructions as string | null | undefined) || null,
+      delivery: body.stream_format === 'sse' ? 'events' : 'audio',
+      user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+      extra: Object.fromEntries(
+        Object.entries(body).filter(
+          ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
+        ),
+      ),
+    },
+  };
+}
+
+/** A 400 when the text is longer than `limits.speech_chars` allows. */
+export function tooLong({ characters }: Pick<SpeechRequest, 'characters'>, charactersMax: number): Failure | null {
+  if (characters <= charactersMax) return null;
+  return invalid(
+    'input',
+    `'input' has ${characters} characters; send at most ${charactersMax}, or split the text into several requests.`,
+  );
+}
+
+function faultOfInput(input: JsonValue | undefined): Failure | null {
+  const send = 'the text to speak';
+  if (input === undefined || string(input) !== null) return asFailure(complain('input', input, send));
+  return (input as string).trim() === ''
+    ? invalid('input', "'input' is empty: there is nothing to speak. Send some text.")
+    : null;
+}
+
+function readVoice(voice: JsonValue | undefined): Result<Pick<SpeechRequest, 'voice' | 'voiceKind'>> {
+  const send = `a voice, such as ${standardVoices.map((name) => `'${name}'`).join(', ')} (GET /v1/audio/voices lists them)`;
+  const kind = isObject(voice) ? 'id' : 'name';
+  const name = isObject(voice) ? voice.id : voice;
+  const fits = typeof name === 'string' && name !== '' && name.length <= voiceCharsMax && name.isWellFormed();
+  if (!fits) return refuse(asFailure(complain('voice', voice === null ? undefined : voice, send)));
+  return { ok: true, value: { voice: name, voiceKind: kind } };
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function refuse(failure: Failure): { ok: false; failure: Failure } {
+  return { ok: false, failure };
+}

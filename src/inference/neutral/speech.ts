@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../kernel/json.ts';
+
+/** What speech can come in. `pcm` is s16le, mono, without a header; `opus` stands in Ogg, `aac` in ADTS. */
+export type AudioFormat = 'mp3' | 'wav' | 'opus' | 'flac' | 'pcm' | 'aac';
+
+export const audioFormats: readonly AudioFormat[] = ['mp3', 'wav', 'opus', 'flac', 'pcm', 'aac'];
+
+/** The voices that every model has in some form (api.md §4.5). */
+export const standardVoices = ['alloy', 'echo', 'fable', 'onyx', 'nova', 'shimmer'] as const;
+
+export type StandardVoice = (typeof standardVoices)[number];
+
+/** A checked request for speech, between OpenAI's format and the upstreams'. */
+export interface SpeechRequest {
+  /** The alias as the caller wrote it. */
+  model: string;
+  input: string;
+  /** Code points of the input: what is metered. */
+  characters: number;
+  voice: string;
+  /** `id`: it was written as `{"id": …}`, a voice of the caller's own at OpenAI. */
+  voiceKind: 'name' | 'id';
+  format: AudioFormat;
+  /** 0.25 to 4. */
+  speed: number;
+  instructions: string | null;
+  /** As sound, or as server-sent events that hold it in base64. */
+  delivery: 'audio' | 'events';
+  /** End-user id for ledger and log. */
+  user: string | null;
+  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  extra: JsonObject;
+}

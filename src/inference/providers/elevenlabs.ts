@@ -1,0 +1,52 @@
+import { isObject } from '../../kernel/json.ts';
+import { openAiLike } from './openai-like.ts';
+import type { DiscoveredModel, Provider } from './provider.ts';
+import { listedModelsMax } from './read-model-list.ts';
+
+/** https://elevenlabs.io/docs: speech only. Its premade voices go by ids; any other of the account does too. */
+export const elevenLabs: Provider = {
+  ...openAiLike({
+    id: 'elevenlabs',
+    title: 'ElevenLabs',
+    baseUrl: 'https://api.elevenlabs.io/v1',
+    baseSuffixes: ['/text-to-speech'],
+    envKey: 'ELEVENLABS_API_KEY',
+    auth: 'xi-api-key',
+    paths: { chat: null, responses: null, models: '/models' },
+    speech: {
+      format: 'elevenlabs',
+      path: '/text-to-speech',
+      outputs: ['mp3', 'opus', 'pcm'],
+      voices: [
+        {
+          names: [],
+          others: /^[A-Za-z0-9]{20}$/,
+          standard: {
+            alloy: 'EXAVITQu4vr4xnSDxMaL',
+            echo: 'nPczCjzI2devNBz1zQrb',
+            fable: 'JBFqnCBsd6RMkjVDRZzb',
+            onyx: 'pqHfZKP75CvOlQylNhV4',
+            nova: 'cgSgspJ2msm6clMCkdW9',
+            shimmer: 'XrExE9yKIg1WjnnlVkGX',
+          },
+        },
+      ],
+      speed: 'taken',
+      instructions: 'not taken',
+    },
+    errors: [
+      { status: 401, code: /quota_exceeded/, class: 'quota_exhausted' },
+      { status: 400, code: /voice_not_found/, class: 'caller_fault' },
+    ],
+  }),
+  listModels,
+};
+
+/** `[{model_id, can_do_text_to_speech}]` */
+function listModels(body: unknown): DiscoveredModel[] {
+  if (!Array.isArray(body)) return [];
+  return body.slice(0, listedModelsMax).flatMap((row: unknown) => {
+    const id = isObject(row) && row.can_do_text_to_speech === true ? row.model_id : undefined;
+    return typeof id === 'string' && /^\w{1,100}$/.test(id) ? [{ id, type: 'speech' as const }] : [];
+  });
+}
