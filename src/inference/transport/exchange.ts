@@ -14,6 +14,7 @@ import type {
   UpstreamHeaders,
   UpstreamObserver,
   UpstreamRequest,
+  UpstreamUpload,
 } from './upstream-call.ts';
 
 /**
@@ -43,6 +44,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   private readonly observer: UpstreamObserver;
   private readonly connectTimeoutMs: number;
   private readonly options: Dispatcher.DispatchOptions;
+  private readonly upload: UpstreamUpload | null;
   private state: ExchangeState = 'starting';
   private connection: Connection | null = null;
   private controller: Dispatcher.DispatchController | null = null;
@@ -59,12 +61,15 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.pool = pool;
     this.observer = observer;
     this.connectTimeoutMs = request.connectTimeoutMs;
+    const { body } = request;
+    this.upload = isUpload(body) ? body : null;
+    const length = this.upload === null ? [] : ['content-length', String(this.upload.bytes)];
     this.options = {
       path: request.path,
       method: request.method,
       // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
-      headers: [...request.headers, 'accept-encoding', 'identity'],
-      body: request.body,
+      headers: [...request.headers, ...length, 'accept-encoding', 'identity'],
+      body: isUpload(body) ? null : body,
       headersTimeout: request.headersTimeoutMs,
       bodyTimeout: request.bodyTimeoutMs,
     };
@@ -169,7 +174,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   private dispatchOn(connection: Connection): void {
     this.connection = connection;
     this.state = 'starting';
-    connection.client.dispatch(this.options, this);
+    connection.client.dispatch(this.upload === null ? this.options : uploading(this.options, this.upload), this);
     if (this.state === 'starting') this.state = 'waiting';
   }
 
@@ -216,6 +221,15 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.controller = null;
     this.host.finished();
   }
+}
+
+function isUpload(body: UpstreamRequest['body']): body is UpstreamUpload {
+  return body !== null && typeof body === 'object' && 'open' in body;
+}
+
+/** A request that is sent again begins the body anew. undici takes any iterable; its types do not say so. */
+function uploading(options: Dispatcher.DispatchOptions, upload: UpstreamUpload): Dispatcher.DispatchOptions {
+  return { ...options, body: upload.open() as unknown as Buffer };
 }
 
 class ReadHeaders implements UpstreamHeaders {

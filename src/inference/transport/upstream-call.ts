@@ -7,11 +7,19 @@ export interface UpstreamRequest {
   method: 'POST' | 'GET';
   /** Flat list name, value, name, value…; values are already safe. Without Host, Content-Length, Accept-Encoding. */
   headers: readonly string[];
-  body: Buffer | string | null;
+  body: Buffer | string | UpstreamUpload | null;
   connectTimeoutMs: number;
   /** The outer guard above our own timers; undici's headersTimeout and bodyTimeout. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+}
+
+/** A body that is read while it is sent, since it is never whole in memory. */
+export interface UpstreamUpload {
+  /** Its whole length. */
+  bytes: number;
+  /** From its beginning: asked again when it must be sent again. Closed early when nobody takes the rest. */
+  open(): AsyncIterable<Buffer>;
 }
 
 /**
