@@ -4,7 +4,16 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const packages = ['slowhttptest', 'iproute2', 'nginx-light', 'postgresql', 'redis-server', 'faketime'];
+const packages = [
+  'slowhttptest',
+  'iproute2',
+  'nginx-light',
+  'postgresql',
+  'redis-server',
+  'faketime',
+  'ffmpeg',
+  'espeak-ng',
+];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
 const run = (command, args) =>

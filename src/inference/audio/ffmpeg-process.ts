@@ -1,0 +1,72 @@
+import type { ChildProcess, spawn as nodeSpawn } from 'node:child_process';
+import { setPriority } from 'node:os';
+import { Readable, type Writable } from 'node:stream';
+
+/** How a process ended. */
+export interface Ending {
+  /** Null when a signal ended it, or it never started. */
+  code: number | null;
+  signal: string | null;
+  /** The end of what it wrote to stderr. */
+  complaint: string;
+}
+
+export interface FfmpegProcess {
+  /** Null when it was started without one. */
+  readonly stdin: Writable | null;
+  readonly stdout: Readable;
+  /** Resolved once it is gone and all that it wrote was read; never rejected. */
+  readonly ended: Promise<Ending>;
+  readonly hasEnded: () => boolean;
+  kill(): void;
+}
+
+export type Spawn = typeof nodeSpawn;
+
+const complaintBytesMax = 4096;
+/** Converting gives way to serving. */
+const niceness = 5;
+
+export function startFfmpeg(
+  spawn: Spawn,
+  program: string,
+  args: readonly string[],
+  input: 'pipe' | 'ignore',
+): FfmpegProcess {
+  // Nothing of our environment: it holds keys, and ffmpeg needs none of it.
+  const child: ChildProcess = spawn(program, args, { stdio: [input, 'pipe', 'pipe'], env: { LANG: 'C' } });
+  let complaint = '';
+  let hasEnded = false;
+  const { promise: ended, resolve } = Promise.withResolvers<Ending>();
+  const end = (code: number | null, signal: string | null) => {
+    hasEnded = true;
+    resolve({ code, signal, complaint });
+  };
+  child.on('error', (error) => {
+    if (child.pid === undefined) {
+      complaint = error.message;
+      end(null, null);
+    }
+  });
+  child.on('close', end);
+  // What it does not read any more is no fault of its own: its ending says why.
+  child.stdin?.on('error', () => {});
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-complaintBytesMax);
+  });
+  if (child.pid !== undefined)
+    try {
+      setPriority(child.pid, niceness);
+    } catch {
+      // It is gone already, or we may not: it runs as it is.
+    }
+  return {
+    stdin: child.stdin ?? null,
+    // Out of file descriptors there is none.
+    stdout: child.stdout ?? Readable.from([]),
+    ended,
+    hasEnded: () => hasEnded,
+    // SIGKILL: it also ends a stopped process, and there is nothing to save.
+    kill: () => child.kill('SIGKILL'),
+  };
+}

@@ -1,0 +1,178 @@
+import { spawn as nodeSpawn } from 'node:child_process';
+import { addAbortSignal, type Duplex } from 'node:stream';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { ffmpegMissing } from './audio-fault.ts';
+import { type SpeechFormat, speechRateHz } from './audio-format.ts';
+import { decodeFile, probeDurationMs } from './decode-file.ts';
+import { type Conversion, fileArguments, pipeArguments } from './ffmpeg-arguments.ts';
+import { type FfmpegProcess, type Spawn, startFfmpeg } from './ffmpeg-process.ts';
+import { findTool } from './find-tool.ts';
+import { createSlots } from './process-slots.ts';
+import { processStream, type StreamBounds } from './process-stream.ts';
+import { createWarmProcesses } from './warm-processes.ts';
+import { wavHeader } from './wav.ts';
+import { plainConversion } from './wav-stream.ts';
+
+/** Converts and decodes audio: wav and pcm by itself, everything else through ffmpeg. */
+export interface Transcoder {
+  /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
+  refusal(conversion: Conversion): Failure | null;
+  /**
+   * One stream: bytes of `from` are written to it, bytes of `to` are read from it as they come. Starts at once, so make
+   * it before the first bytes are there. It fails with an AudioFault, or with a FailureError (`unsupported`,
+   * `overloaded`), and ends cleanly only when all was converted.
+   */
+  transcode(conversion: Conversion, signal?: AbortSignal): Duplex;
+  /** A whole file in another format; only to be read. Fails as `transcode` does. */
+  transcodeFile(path: string, conversion: Omit<Conversion, 'from'>, signal?: AbortSignal): Duplex;
+  /**
+   * A file's sound as one channel of floats, in pieces as they come; the file may be anything that ffmpeg reads. Thrown
+   * into the loop: an AudioFault or FailureError. A file longer than `decodedSecondsMax` is `too-long`, at its end.
+   */
+  decodeFile(path: string, options: { rateHz: number; signal?: AbortSignal }): AsyncGenerator<Float32Array, void>;
+  /** Ms of sound in a file, counted from its packets and not believed from its header; wav needs no ffmpeg. */
+  probeDurationMs(path: string, signal?: AbortSignal): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface TranscoderOptions extends Partial<TranscoderLimits> {
+  /** Folders where ffmpeg is looked for, written as PATH is. */
+  searchPath: string;
+  spawn?: Spawn;
+}
+
+export interface TranscoderLimits extends StreamBounds {
+  /** ffmpeg processes at once. */
+  runningMax: number;
+  /** Jobs that wait for one of them; beyond it: 503. */
+  waitingMax: number;
+  /** Processes that wait for a job. */
+  warmMax: number;
+  /** A waiting process is ended after this. */
+  warmIdleMs: number;
+  /** Longest sound that `decodeFile` gives. */
+  decodedSecondsMax: number;
+}
+
+const defaults: TranscoderLimits = {
+  runningMax: 64,
+  waitingMax: 256,
+  warmMax: 2,
+  warmIdleMs: 120_000,
+  stallMs: 15_000,
+  lifeMs: 3_600_000,
+  outputBytesMax: 512 * 1024 * 1024,
+  decodedSecondsMax: 6 * 3600,
+};
+
+/** How the jobs of this room reach ffmpeg. */
+export interface FfmpegJobs {
+  readonly limits: TranscoderLimits;
+  hasFfmpeg(): boolean;
+  /** `need` is the subject of the 501 where ffmpeg is missing. */
+  stream(need: string, args: readonly string[], input: 'piped' | 'none', options: JobOptions): Duplex;
+}
+
+interface JobOptions {
+  signal?: AbortSignal | undefined;
+  /** Put before what ffmpeg gives. */
+  head?: Buffer | undefined;
+  /** After it, keep a process waiting for the next job like it. */
+  keepWarm?: 'yes' | 'no';
+}
+
+export function createTranscoder(options: TranscoderOptions): Transcoder {
+  const limits: TranscoderLimits = { ...defaults, ...options };
+  const spawn = options.spawn ?? nodeSpawn;
+  const slots = createSlots(limits);
+  const warm = createWarmProcesses({ max: limits.warmMax, idleMs: limits.warmIdleMs });
+  const closing = new AbortController();
+  const running = new Set<FfmpegProcess>();
+  let found: string | null = null;
+  // Looked for again until it is there, so that installing it needs no restart.
+  const program = () => {
+    found ??= findTool('ffmpeg', options.searchPath);
+    return found;
+  };
+
+  const jobs: FfmpegJobs = {
+    limits,
+    hasFfmpeg: () => program() !== null,
+    stream(need, args, input, { signal, head, keepWarm }) {
+      const lease = async (unwanted: AbortSignal) => {
+        const file = program();
+        if (file === null) throw new FailureError(ffmpegMissing(need));
+        const giveBack = await slots.take(AbortSignal.any([unwanted, closing.signal]));
+        const key = args.join(' ');
+        const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
+        const process = warm.take(key) ?? start();
+        running.add(process);
+        return {
+          process,
+          release(outcome: 'ended-well' | 'failed') {
+            running.delete(process);
+            giveBack();
+            if (outcome === 'ended-well' && keepWarm === 'yes') warm.arm(key, start);
+            // It may have been removed, or put elsewhere.
+            if (outcome === 'failed') found = null;
+          },
+        };
+      };
+      return processStream(lease, limits, { input, signal, head });
+    },
+  };
+
+  return {
+    refusal: (conversion) =>
+      isOwn(conversion) || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
+    transcode(conversion, signal) {
+      if (isOwn(conversion)) {
+        const stream = ownConversion(conversion);
+        return signal === undefined ? stream : addAbortSignal(signal, stream);
+      }
+      return jobs.stream(needOf(conversion.to.format), pipeArguments(conversion), 'piped', {
+        signal,
+        head: headOf(conversion.to),
+        // Every tempo would be a process of its own.
+        keepWarm: conversion.tempo === undefined ? 'yes' : 'no',
+      });
+    },
+    transcodeFile: (path, conversion, signal) =>
+      jobs.stream(needOf(conversion.to.format), fileArguments(path, conversion), 'none', {
+        signal,
+        head: headOf(conversion.to),
+      }),
+    decodeFile: (path, { rateHz, signal }) => decodeFile(jobs, path, rateHz, signal),
+    probeDurationMs: (path, signal) => probeDurationMs(jobs, path, signal),
+    async close() {
+      closing.abort(new FailureError({ kind: 'overloaded', message: 'The gateway is shutting down.' }));
+      const ends = [...running].map((process) => {
+        process.kill();
+        return process.ended;
+      });
+      await Promise.all([...ends, warm.close()]);
+    },
+  };
+}
+
+function needOf(format: SpeechFormat): string {
+  return `Converting audio to ${format}`;
+}
+
+function headOf({ format, rateHz = speechRateHz }: Conversion['to']): Buffer | undefined {
+  return format === 'wav' ? wavHeader({ rateHz, channels: 1 }, null) : undefined;
+}
+
+/** What needs no ffmpeg: plain samples in, plain samples out. */
+function isOwn({ from, to, tempo }: Conversion): boolean {
+  const isPlain = (format: string) => format === 'wav' || format === 'pcm';
+  return isPlain(from.format) && isPlain(to.format) && (tempo === undefined || tempo === 1);
+}
+
+function ownConversion({ from, to }: Conversion): Duplex {
+  const toRateHz = to.rateHz ?? speechRateHz;
+  return plainConversion(from.format === 'wav' ? 'wav' : { rateHz: from.rateHz ?? speechRateHz }, {
+    rateHz: toRateHz,
+    head: headOf(to),
+  });
+}
