@@ -51,7 +51,7 @@ test('the order of a list changes nothing, nor does a newer model of the same fa
     { seed: 1, numRuns: 30 },
   );
   const voyage = 'providers: { v: { type: voyage, api_key: a } }\n';
-  const v = ['voyage-3-large', 'voyage-3.5', 'voyage-4'];
+  const v = ['voyage-4', 'voyage-3-large', 'voyage-3.5'];
   assert.equal(modelOf({ providers: voyage, known: { v } }), 'v/voyage-3-large');
 });
 
