@@ -3,7 +3,7 @@ import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
 import type { VectorStore } from './store.ts';
 import { type PreparedCall, prepareCall } from './wire/prepare-call.ts';
-import type { FromWorker, PreparedReply, ToWorker, WorkerData } from './worker-messages.ts';
+import { type FromWorker, interrupted, type PreparedReply, type ToWorker, type WorkerData } from './worker-messages.ts';
 
 /** A thread that reads vector calls, does them on its store and writes their answers. */
 const { driver, limits } = workerData as WorkerData;
@@ -74,7 +74,9 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
       return { result: { texts: call.texts } satisfies PreparedReply, transfer: [] };
     }
     case 'run': {
-      const call = prepared.get(message.prepared)!;
+      const call = prepared.get(message.prepared);
+      // Prepared in a thread that has died since.
+      if (call === undefined) throw new FailureError(interrupted);
       prepared.delete(message.prepared);
       const body = await call.run(message.embedded);
       // Memory that it shares with others cannot be given away.

@@ -41,3 +41,9 @@ export type FromWorker =
 export interface PreparedReply {
   texts: TextsToEmbed | null;
 }
+
+/** What a call gets whose thread died on the way. */
+export const interrupted: Failure = {
+  kind: 'overloaded',
+  message: 'The vector store was interrupted; a write that was not answered may or may not be there. Retry it.',
+};

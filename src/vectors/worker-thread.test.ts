@@ -4,6 +4,18 @@ import { fakeClock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { type Asked, createWorkerThread } from './worker-thread.ts';
 
+/** A thread that ends at the first call that it should prepare, and answers every question with its own. */
+const dying = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ kind, id, method = null }) => {
+      if (kind === 'prepare') process.exit(3);
+      parentPort.postMessage({ kind: 'done', id, result: method });
+    });
+    parentPort.postMessage({ kind: 'ready', collections: [] });
+  `)}`,
+);
+
 test('a thread that dies fails its own calls as retryable, and is started again, once a second at most', async (t) => {
   const clock = fakeClock();
   const deaths: string[] = [];
@@ -18,7 +30,7 @@ test('a thread that dies fails its own calls as retryable, and is started again,
     onMessage() {},
     onDeath: (reason) => deaths.push(reason),
     clock,
-    entry: new URL('./dying-worker.fixture.mjs', import.meta.url),
+    entry: dying,
   });
   t.after(() => thread.close());
   await thread.ready();

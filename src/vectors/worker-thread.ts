@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../kernel/clock.ts';
-import { type Failure, FailureError } from '../kernel/failure.ts';
-import type { FromWorker, ToWorker, WorkerData } from './worker-messages.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './worker-messages.ts';
 
 /** A thread that dies as soon as it starts is not started more often than this. */
 const restartAfterMs = 1_000;
@@ -31,6 +31,7 @@ export interface WorkerThreadOptions {
   data(): { workerData: WorkerData; transfer: readonly object[] };
   /** What is no answer. `ready` comes here too. */
   onMessage(message: FromWorker): void;
+  /** Not again for a reason that is known, until it has been ready in between. */
   onDeath(reason: string): void;
   clock: Clock;
   /** Another thread's code, in tests. */
@@ -81,12 +82,13 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
       if (worker !== started) return;
       worker = null;
       ready = null;
+      const known = deathReason === reason;
       deathReason = reason;
       const failure = died();
       isDead(failure);
       for (const { reject } of waiting.values()) reject(failure);
       waiting.clear();
-      options.onDeath(reason);
+      if (!known) options.onDeath(reason);
     });
     started.unref();
     worker = started;
@@ -130,10 +132,6 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
   };
 
   function died(): FailureError {
-    const failure: Failure = {
-      kind: 'overloaded',
-      message: 'The vector store was interrupted; a write that was not answered may or may not be there. Retry it.',
-    };
-    return new FailureError(failure);
+    return new FailureError(interrupted);
   }
 }

@@ -4,11 +4,11 @@ import { type Failure, FailureError } from '../kernel/failure.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
 import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
-import { moveTenant } from './move-tenant.ts';
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
-import type { Owner, TenantSummary, VectorStore } from './store.ts';
-import type { FromWorker, PreparedReply, StoreMethod, WorkerData } from './worker-messages.ts';
+import type { VectorStore } from './store.ts';
+import { createThreadStore } from './thread-store.ts';
+import type { FromWorker, PreparedReply, WorkerData } from './worker-messages.ts';
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** Threads of `auto`: one core is the main thread's. */
@@ -92,6 +92,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     }
   }
 
+  const workers = threads.map(({ worker }) => worker);
   const threadOf = (tenant: string) => threads[shardOf(tenant) % count]!;
 
   function stopped(): Failure {
@@ -179,62 +180,8 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       return threads.map(({ worker }) => worker.trouble()).find((one) => one !== null) ?? trouble;
     },
     close,
-    store: storeOver(driver.kind, threads, threadOf, close),
+    store: createThreadStore(driver.kind, workers, (tenant) => threadOf(tenant).worker, close),
   };
-}
-
-/** The store's methods, each in the thread of its tenant. */
-function storeOver(
-  kind: VectorWorkersOptions['driver']['kind'],
-  threads: readonly Thread[],
-  threadOf: (tenant: string) => Thread,
-  close: () => Promise<void>,
-): VectorStore {
-  const ask = <T>({ worker }: Thread, method: StoreMethod, ...args: unknown[]) =>
-    worker.ask<T>({ kind: 'store', method, args });
-  const ofTenant =
-    <Method extends StoreMethod>(method: Method) =>
-    (tenant: string, ...args: unknown[]): Promise<never> =>
-      ask<never>(threadOf(tenant), method, tenant, ...args);
-  const store: VectorStore = {
-    create: (owner, spec) => ask(threadOf(owner.tenant), 'create', owner, spec),
-    drop: ofTenant('drop'),
-    list: ofTenant('list'),
-    find: ofTenant('find'),
-    inspect: ofTenant('inspect'),
-    write: ofTenant('write'),
-    retrieve: ofTenant('retrieve'),
-    query: ofTenant('query'),
-    queryGroups: ofTenant('queryGroups'),
-    scroll: ofTenant('scroll'),
-    count: ofTenant('count'),
-    facet: ofTenant('facet'),
-    indexPayload: ofTenant('indexPayload'),
-    aliases: ofTenant('aliases'),
-    changeAliases: ofTenant('changeAliases'),
-    async tenants() {
-      const lists = await Promise.all(threads.map((thread) => ask<readonly TenantSummary[]>(thread, 'tenants')));
-      return mergeTenants(lists.flat());
-    },
-    adopt: (from: string, to: Owner) =>
-      // Where tenants lie together, it is a change of rows.
-      kind === 'qdrant' || shardOf(from) === shardOf(to.tenant)
-        ? ask(threadOf(from), 'adopt', from, to)
-        : moveTenant(store, from, to),
-    purge: ofTenant('purge'),
-    async trouble() {
-      const answers = await Promise.all(threads.map((thread) => ask<string | null>(thread, 'trouble')));
-      return answers.find((answer) => answer !== null) ?? null;
-    },
-    close,
-  };
-  return store;
-}
-
-/** Threads that share one registry each name every tenant. */
-function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
-  const known = new Map(tenants.map((one) => [`${one.tenant}\0${one.account}`, one]));
-  return [...known.values()].sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
 }
 
 function workerCount(workers: number | 'auto', kind: 'embedded' | 'qdrant'): number {

@@ -21,7 +21,7 @@ import type {
 import { changeAliases } from './change-aliases.ts';
 import { type CollectionRow, openCollectionTable } from './collection-table.ts';
 import { createDamage, type Damage } from './damage.ts';
-import { createGroupCommit, type Job } from './group-commit.ts';
+import { createGroupCommit } from './group-commit.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';
@@ -31,7 +31,7 @@ import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
 import { overloaded } from './storage-trouble.ts';
 import { pointReader } from './stored-points.ts';
-import { pointsOf, writePoints } from './write-points.ts';
+import { createWriteJob } from './write-job.ts';
 
 /** Rows of dropped collections removed at a time, while nothing else waits. */
 const purgedRows = 512;
@@ -71,39 +71,6 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
   /** A change of tables alone, points aside. */
   function change<T>(run: () => T, done: () => void = () => {}): Promise<T> {
     return group.add({ points: 1, run: () => damage.guardTable(run), committed: done, undone() {} });
-  }
-
-  function writeJob(tenant: string, name: string, operations: readonly WriteOperation[]): Job<number> {
-    let open: OpenCollection | null = null;
-    let slotMark = 0;
-    let memoryMark = 0;
-    return {
-      points: pointsOf(operations),
-      run() {
-        const row = rowOf(tenant, name);
-        return damage.guard(row, () => {
-          open = opened.open(row);
-          open.pins++;
-          slotMark = open.slots.mark();
-          memoryMark = open.memory.mark();
-          writePoints(points, open, operations);
-          collections.setCounts(row, row.points, row.seq);
-          return row.seq;
-        });
-      },
-      committed() {
-        if (open === null) return;
-        open.pins--;
-        open.slots.keep();
-        open.memory.settle();
-      },
-      undone() {
-        if (open === null) return;
-        open.pins--;
-        open.slots.undo(slotMark);
-        open.memory.undo(memoryMark);
-      },
-    };
   }
 
   /** Points of dropped collections go in small steps, so that a drop costs nothing and holds nobody up. */
@@ -176,7 +143,7 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
       })),
 
     write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
-      group.add(writeJob(tenant, name, operations)),
+      group.add(createWriteJob({ rowOf, collections, points, opened, damage }, tenant, name, operations)),
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
       reading(tenant, name, (open) => {

@@ -1,0 +1,55 @@
+import type { WriteOperation } from '../store.ts';
+import type { CollectionRow, CollectionTable } from './collection-table.ts';
+import type { Damage } from './damage.ts';
+import type { Job } from './group-commit.ts';
+import type { OpenCollection, OpenCollections } from './open-collection.ts';
+import type { PointTable } from './point-table.ts';
+import { pointsOf, writePoints } from './write-points.ts';
+
+export interface WriteJobParts {
+  /** Throws a FailureError (404) when there is no such collection. */
+  rowOf(tenant: string, name: string): CollectionRow;
+  collections: CollectionTable;
+  points: PointTable;
+  opened: OpenCollections;
+  damage: Damage;
+}
+
+/** One call's operations as a job of the group commit; resolves to the number of the last one. */
+export function createWriteJob(
+  { rowOf, collections, points, opened, damage }: WriteJobParts,
+  tenant: string,
+  name: string,
+  operations: readonly WriteOperation[],
+): Job<number> {
+  let open: OpenCollection | null = null;
+  let slotMark = 0;
+  let memoryMark = 0;
+  return {
+    points: pointsOf(operations),
+    run() {
+      const row = rowOf(tenant, name);
+      return damage.guard(row, () => {
+        open = opened.open(row);
+        open.pins++;
+        slotMark = open.slots.mark();
+        memoryMark = open.memory.mark();
+        writePoints(points, open, operations);
+        collections.setCounts(row, row.points, row.seq);
+        return row.seq;
+      });
+    },
+    committed() {
+      if (open === null) return;
+      open.pins--;
+      open.slots.keep();
+      open.memory.settle();
+    },
+    undone() {
+      if (open === null) return;
+      open.pins--;
+      open.slots.undo(slotMark);
+      open.memory.undo(memoryMark);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { shardOf } from './embedded/shard-of.ts';
+import { moveTenant } from './move-tenant.ts';
+import type { Owner, TenantSummary, VectorStore } from './store.ts';
+import type { StoreMethod, WorkerDriver } from './worker-messages.ts';
+import type { WorkerThread } from './worker-thread.ts';
+
+/** The store's methods, each in the thread of its tenant. */
+export function createThreadStore(
+  kind: WorkerDriver['kind'],
+  threads: readonly WorkerThread[],
+  threadOf: (tenant: string) => WorkerThread,
+  close: () => Promise<void>,
+): VectorStore {
+  const ask = <T>(worker: WorkerThread, method: StoreMethod, ...args: unknown[]) =>
+    worker.ask<T>({ kind: 'store', method, args });
+  const ofTenant =
+    <Method extends StoreMethod>(method: Method) =>
+    (tenant: string, ...args: unknown[]): Promise<never> =>
+      ask<never>(threadOf(tenant), method, tenant, ...args);
+  const store: VectorStore = {
+    create: (owner, spec) => ask(threadOf(owner.tenant), 'create', owner, spec),
+    drop: ofTenant('drop'),
+    list: ofTenant('list'),
+    find: ofTenant('find'),
+    inspect: ofTenant('inspect'),
+    write: ofTenant('write'),
+    retrieve: ofTenant('retrieve'),
+    query: ofTenant('query'),
+    queryGroups: ofTenant('queryGroups'),
+    scroll: ofTenant('scroll'),
+    count: ofTenant('count'),
+    facet: ofTenant('facet'),
+    indexPayload: ofTenant('indexPayload'),
+    aliases: ofTenant('aliases'),
+    changeAliases: ofTenant('changeAliases'),
+    async tenants() {
+      const lists = await Promise.all(threads.map((thread) => ask<readonly TenantSummary[]>(thread, 'tenants')));
+      return mergeTenants(lists.flat());
+    },
+    adopt: (from: string, to: Owner) =>
+      // Where tenants lie together, it is a change of rows.
+      kind === 'qdrant' || shardOf(from) === shardOf(to.tenant)
+        ? ask(threadOf(from), 'adopt', from, to)
+        : moveTenant(store, from, to),
+    purge: ofTenant('purge'),
+    async trouble() {
+      const answers = await Promise.all(threads.map((thread) => ask<string | null>(thread, 'trouble')));
+      return answers.find((answer) => answer !== null) ?? null;
+    },
+    close,
+  };
+  return store;
+}
+
+/** Threads that share one registry each name every tenant. */
+function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
+  const known = new Map(tenants.map((one) => [`${one.tenant}\0${one.account}`, one]));
+  return [...known.values()].sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+}
