@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nearest } from '../kernel/nearest.ts';
 import { addAccountsCommands } from './accounts-commands.ts';
+import { addAddCommand } from './add-command.ts';
 import { CommandFailed } from './command-failed.ts';
 import { addKeysCommands } from './keys-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
@@ -158,6 +159,7 @@ Example:
   addLedgerCommands(program, run, parts);
   addVectorsCommands(program, run, parts);
   addUpkeepCommands(program, run, parts);
+  addAddCommand(program, run, parts);
 
   program
     .command('mock')

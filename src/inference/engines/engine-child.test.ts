@@ -47,7 +47,7 @@ function childFor(t: TestContext, options: Partial<EngineChildOptions> = {}) {
 const failing = (words: RegExp, retryAfterMs?: number) => (error: unknown) => {
   assert.ok(error instanceof EngineError);
   assert.match(error.message, words);
-  assert.equal(error.fault.class, 'transient');
+  assert.equal(error.fault.class, /too much/.test(error.message) ? 'rate_limited' : 'transient');
   if (retryAfterMs !== undefined) assert.equal(error.fault.retryAfterMs, retryAfterMs);
   return true;
 };

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FromHost, ToHost } from './child/host-messages.ts';
-import { engineFailed } from './engine-error.ts';
+import { engineBusy, engineFailed } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
 /** Orders that wait for their turn; one more is refused at once, so that its request goes to the next target. */
@@ -198,7 +198,7 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
             engineFailed(`${name} is restarted in ${Math.ceil(waitMs / 1_000)} s: ${lastDeath}`, Math.ceil(waitMs)),
           );
         }
-        if (queue.length >= queuedOrdersMax) return reject(engineFailed(`${name} has too much to do`, backOffMs));
+        if (queue.length >= queuedOrdersMax) return reject(engineBusy(`${name} has too much to do`, backOffMs));
         const leave = () => {
           asked.left = true;
           const at = queue.indexOf(asked);

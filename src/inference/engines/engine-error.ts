@@ -10,14 +10,19 @@ export class EngineError extends Error {
   }
 }
 
-/** It may do it another time: it crashed, hung, or has too much to do. `retryAfterMs` where it is known. */
+/** It crashed, hung or could not do this; `retryAfterMs` where it is known when another try makes sense. */
 export function engineFailed(message: string, retryAfterMs: number | null = null): EngineError {
   return new EngineError({ ...fault('transient', message, 503), retryAfterMs });
 }
 
-/** It is not there (yet). */
-export function engineMissing(message: string, retryAfterMs: number | null = null): EngineError {
-  return new EngineError({ ...fault('model_unavailable', message, 503), retryAfterMs });
+/** It will do it later: it has too much to do, or is being downloaded. */
+export function engineBusy(message: string, retryAfterMs: number): EngineError {
+  return new EngineError({ ...fault('rate_limited', message, 503), retryAfterMs });
+}
+
+/** It is not there; the message says how to get it. */
+export function engineMissing(message: string): EngineError {
+  return new EngineError(fault('model_unavailable', message, 503));
 }
 
 /** The fault in whatever an engine threw; what it did not foresee is transient. */

@@ -41,6 +41,8 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
       for (const sentence of sentencesOf(text)) {
         const wav = await espeak.run(['--stdout', '-b', '1', '-v', voice, '-s', String(pace)], sentence, signal);
         for (const piece of atEngineRate(soundIn(wav))) {
+          // The first samples of a short sentence may still wait for what comes after them.
+          if (piece.length === 0) continue;
           samples += piece.length / 2;
           yield piece;
           signal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { engineFailed } from './engine-error.ts';
+import { engineBusy } from './engine-error.ts';
 
 /** How many do a thing at one time, and how many wait for it; the next is refused at once. */
 export interface Turns {
@@ -16,7 +16,7 @@ export function createTurns(name: string, { atOnce, waitingMax }: { atOnce: numb
       busy += 1;
       return Promise.resolve();
     }
-    if (waiting.length >= waitingMax) throw engineFailed(`${name} has too much to do`, 1_000);
+    if (waiting.length >= waitingMax) throw engineBusy(`${name} has too much to do`, 1_000);
     return new Promise((resolve, reject) => {
       const leave = () => {
         waiting.splice(waiting.indexOf(mine), 1);

@@ -1,0 +1,19 @@
+import type { Command } from 'commander';
+import { configOption, example, jsonOption, type Run } from './options.ts';
+import type { CliParts } from './parts.ts';
+
+/** `culvert add`: engines that run on this machine. */
+export function addAddCommand(program: Command, run: Run, parts: CliParts): void {
+  program
+    .command('add')
+    .description('add an engine that runs on this machine: its packages by npm, and its model')
+    .argument('[extra]', 'embeddings, speech or transcription')
+    .option('--model <id>', 'another model than the usual one (--list names them)')
+    .option('--list', 'say what can be added, what is there, and how far a download is')
+    .option('--yes', 'do not ask')
+    .option('--offline', 'ask no other machine: take what is in the folder and in the cache of npm')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert add speech --yes'))
+    .action((extra, options) => run(import('./commands/add.ts').then(({ add }) => add(extra, options, parts))));
+}

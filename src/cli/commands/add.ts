@@ -1,0 +1,209 @@
+import { createInterface } from 'node:readline/promises';
+import {
+  addingProgress,
+  type ExtrasFolder,
+  extrasFolderAt,
+  installedModel,
+} from '../../inference/engines/extras/extras-folder.ts';
+import { installModel } from '../../inference/engines/extras/install-model.ts';
+import {
+  installRuntime,
+  runtimeAboutBytes,
+  runtimeInstalled,
+  runtimePackage,
+  runtimeVersion,
+} from '../../inference/engines/extras/install-runtime.ts';
+import { modelAtHand } from '../../inference/engines/extras/model-at-hand.ts';
+import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../inference/engines/extras/model-host.ts';
+import { extraNames, type ModelManifest, modelManifests } from '../../inference/engines/extras/model-manifest.ts';
+import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { createDownloadBar, inMb } from '../download-bar.ts';
+import type { CliParts } from '../parts.ts';
+import { listForm, note, print, printJson } from '../print.ts';
+import { readConfig } from '../read-config.ts';
+import { serverUrl } from '../running-server.ts';
+import { table } from '../table.ts';
+
+export interface AddFlags extends AdminFlags {
+  model?: string;
+  list?: boolean;
+  yes?: boolean;
+  offline?: boolean;
+}
+
+/** `culvert add`: the packages and the model of an engine, after consent; what broke off is gone on from. */
+export async function add(extra: string | undefined, flags: AddFlags, parts: CliParts): Promise<number> {
+  const config = readConfig(flags.config);
+  const folder = extrasFolderAt(dataFolderAt(config.storage.data_dir).path);
+  if (flags.list) return list(folder, flags);
+  const manifest = chosen(extra, flags.model);
+  if (installedModel(folder, manifest.id) !== null && runtimeInstalled(folder)) {
+    return said(flags, manifest, 'already there', `${manifest.id} is there already, in ${folder.model(manifest.id)}.`);
+  }
+  const leaving = new AbortController();
+  const leave = () => leaving.abort(new AddFailed('Stopped. What has come is kept: the same command goes on with it.'));
+  process.once('SIGINT', leave);
+  try {
+    const { signal } = leaving;
+    const hosted = flags.offline ? modelAtHand(folder, manifest) : await askHost(modelHost(), manifest, signal);
+    for (const line of planOf(folder, manifest, hosted, flags)) note(line);
+    await consent(flags, signal);
+    openDataFolder(config.storage.data_dir);
+    if (!runtimeInstalled(folder)) {
+      note(`Installing ${runtimePackage} ${runtimeVersion} …`);
+      await installRuntime({ folder, signal, network: flags.offline ? 'offline' : 'online' });
+    }
+    await bringModel(folder, manifest, hosted, signal, () => tellServer(flags, parts));
+  } catch (error) {
+    if (leaving.signal.aborted) throw new CommandFailed((leaving.signal.reason as Error).message);
+    if (error instanceof AddFailed) throw new CommandFailed(error.message);
+    throw error;
+  } finally {
+    process.removeListener('SIGINT', leave);
+  }
+  const told = await tellServer(flags, parts);
+  const next = told
+    ? 'The running server uses it.'
+    : 'A server uses it from its next start, or from culvert reload on.';
+  return said(flags, manifest, 'added', `${manifest.id} is added: culvert/${manifest.id}. ${next}`);
+}
+
+function modelHost(): string {
+  const named = process.env.CULVERT_MODEL_HOST || defaultModelHost;
+  if (URL.canParse(named) && /^https?:/.test(named)) return named;
+  throw new CommandFailed(`CULVERT_MODEL_HOST is no URL: ${named}`, 2);
+}
+
+function chosen(extra: string | undefined, model: string | undefined): ModelManifest {
+  const can = `Say what: culvert add ${extraNames.join(' | ')}`;
+  if (extra === undefined) throw new CommandFailed(`${can} (culvert add --list says what is there).`, 2);
+  const ofExtra = modelManifests.filter((manifest) => manifest.extra === extra);
+  if (ofExtra.length === 0) throw new CommandFailed(`There is no '${extra}' to add. ${can}`, 2);
+  const manifest = model === undefined ? ofExtra[0] : ofExtra.find(({ id }) => id === model);
+  if (manifest !== undefined) return manifest;
+  const ids = ofExtra.map(({ id }) => id).join(', ');
+  throw new CommandFailed(`There is no model '${model}' for ${extra}; there are: ${ids}.`, 2);
+}
+
+/** What is about to happen, for the consent. */
+function planOf(
+  folder: ExtrasFolder,
+  manifest: ModelManifest,
+  { commit, files }: HostedModel,
+  flags: AddFlags,
+): string[] {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const from = flags.offline ? folder.model(manifest.id) : new URL(files[0]!.url).host;
+  const unknown = files.filter(({ digest }) => digest === null).length;
+  const byHost = files.filter(({ digest }) => digest?.from === 'host').length;
+  return [
+    `${manifest.title}`,
+    `  licence   ${manifest.licence}`,
+    `  source    ${manifest.repository}, from ${from}${commit === null ? '' : `, commit ${commit.slice(0, 10)}`}`,
+    `  model     ${inMb(bytes)} MB in ${files.length} files, into ${folder.model(manifest.id)}`,
+    ...(runtimeInstalled(folder)
+      ? []
+      : [
+          `  packages  ${runtimePackage} ${runtimeVersion} and what it needs, by npm, about ${inMb(runtimeAboutBytes)} MB; none of their scripts is run`,
+        ]),
+    ...(byHost === 0
+      ? []
+      : [`  checksums of ${byHost} files are the host's own: this version of Culvert has none to hold them against`]),
+    ...(unknown === 0
+      ? []
+      : [`  checksums of ${unknown} files are known to nobody here: only their length is checked`]),
+  ];
+}
+
+async function consent(flags: AddFlags, signal: AbortSignal): Promise<void> {
+  if (flags.yes) return;
+  if (process.stdin.isTTY !== true) throw new CommandFailed('Nobody can be asked here: add --yes to go on.');
+  const asking = createInterface({ input: process.stdin, output: process.stderr });
+  const answer = await asking.question('Go on? [y/N] ', { signal }).finally(() => asking.close());
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CommandFailed('Nothing was changed.');
+}
+
+/** `begun` is called once the server can read how far it is. */
+async function bringModel(
+  folder: ExtrasFolder,
+  manifest: ModelManifest,
+  hosted: HostedModel,
+  signal: AbortSignal,
+  begun: () => Promise<boolean>,
+): Promise<void> {
+  const bar = createDownloadBar();
+  let told: Promise<boolean> | null = null;
+  try {
+    await installModel(manifest, hosted, {
+      folder,
+      signal,
+      nowMs: Date.now,
+      onProgress(doneBytes, totalBytes) {
+        bar.show(doneBytes, totalBytes);
+        // From the second report on the first is written.
+        if (doneBytes > 0) told ??= begun();
+      },
+    });
+    await told;
+  } finally {
+    bar.end();
+  }
+}
+
+/** Has a server of this data folder look at its engines again; false where none runs, or it does not let us. */
+async function tellServer(flags: AddFlags, parts: CliParts): Promise<boolean> {
+  try {
+    if (serverUrl(flags, () => readConfig(flags.config)) === null) return false;
+    return await withAdmin(flags, parts, async (admin) => {
+      if (admin.server === null) return false;
+      await admin.request('POST', '/config/reload');
+      return true;
+    });
+  } catch {
+    return false;
+  }
+}
+
+function said(flags: AddFlags, { extra, id }: ModelManifest, state: string, sentence: string): number {
+  if (flags.json) printJson({ extra, model: id, state });
+  else print(sentence);
+  return 0;
+}
+
+function list(folder: ExtrasFolder, flags: AddFlags): number {
+  const rows = modelManifests.map((manifest) => {
+    const installed = installedModel(folder, manifest.id);
+    const adding = addingProgress(folder, manifest.id, Date.now());
+    const bytes = (installed?.files ?? manifest.files.map(({ aboutBytes }) => ({ bytes: aboutBytes }))).reduce(
+      (sum, file) => sum + file.bytes,
+      0,
+    );
+    return {
+      extra: manifest.extra,
+      model: manifest.id,
+      title: manifest.title,
+      licence: manifest.licence,
+      source: manifest.repository,
+      bytes,
+      commit: installed?.commit ?? null,
+      state: installed !== null ? 'added' : adding !== null ? 'downloading' : 'not added',
+      percent:
+        installed !== null ? 100 : adding === null ? 0 : Math.floor((adding.doneBytes * 100) / adding.totalBytes),
+    };
+  });
+  if (listForm(flags) === 'json') printJson({ packages: runtimeInstalled(folder) ? runtimeVersion : null, data: rows });
+  else {
+    const cells = rows.map(({ extra, model, bytes, licence, state, percent, title }) => [
+      extra,
+      model,
+      `${inMb(bytes)} MB`,
+      licence,
+      state === 'downloading' ? `${state}, ${percent} %` : state,
+      title,
+    ]);
+    print(table(['extra', 'model', 'size', 'licence', 'state', 'what'], cells));
+  }
+  return 0;
+}

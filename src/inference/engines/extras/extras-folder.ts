@@ -1,0 +1,84 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Where added engines lie, below the data folder. */
+export interface ExtrasFolder {
+  path: string;
+  /** Of the packages that run models. */
+  runtime: string;
+  model(id: string): string;
+  file(id: string, path: string): string;
+}
+
+export function extrasFolderAt(dataDir: string): ExtrasFolder {
+  const path = join(dataDir, 'extras');
+  const model = (id: string) => join(path, 'models', id);
+  return { path, runtime: join(path, 'runtime'), model, file: (id, file) => join(model(id), file) };
+}
+
+/** A model that is whole; what was received, for later looks. */
+export interface InstalledModel {
+  id: string;
+  repository: string;
+  /** Null where the host has no commits. */
+  commit: string | null;
+  files: readonly InstalledFile[];
+}
+
+export interface InstalledFile {
+  path: string;
+  bytes: number;
+  sha256: string;
+  /** Whose word its content was held against; `nobody`: only its length could be. */
+  checkedAgainst: 'culvert' | 'host' | 'nobody';
+}
+
+/** Null while it is not whole. Written last, so what it names is there. */
+export function installedModel(folder: ExtrasFolder, id: string): InstalledModel | null {
+  return readJson<InstalledModel>(folder.file(id, 'installed.json'));
+}
+
+export function markInstalled(folder: ExtrasFolder, installed: InstalledModel): void {
+  writeWhole(folder.file(installed.id, 'installed.json'), installed);
+}
+
+/** How far `culvert add` is with a model, for the server that runs meanwhile. */
+export interface AddingProgress {
+  doneBytes: number;
+  totalBytes: number;
+  bytesPerS: number;
+  wallMs: number;
+}
+
+/** Written every second while it goes on; older, and whoever added it has died. */
+const progressAgeMaxMs = 60_000;
+
+/** Null when nobody adds it. */
+export function addingProgress(folder: ExtrasFolder, id: string, nowMs: number): AddingProgress | null {
+  const progress = readJson<AddingProgress>(progressFile(folder, id));
+  return progress === null || nowMs - progress.wallMs > progressAgeMaxMs ? null : progress;
+}
+
+export function tellProgress(folder: ExtrasFolder, id: string, progress: AddingProgress | null): void {
+  if (progress === null) rmSync(progressFile(folder, id), { force: true });
+  else writeWhole(progressFile(folder, id), progress);
+}
+
+function progressFile(folder: ExtrasFolder, id: string): string {
+  return join(folder.path, `${id}.adding.json`);
+}
+
+function writeWhole(file: string, value: unknown): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(`${file}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** Null where there is none, or none that can be read: as good as none. */
+function readJson<T>(file: string): T | null {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,58 @@
+import { statfs } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
+import { downloadFile } from './download-file.ts';
+import { type ExtrasFolder, type InstalledFile, markInstalled, tellProgress } from './extras-folder.ts';
+import { AddFailed, type HostedModel } from './model-host.ts';
+import type { ModelManifest } from './model-manifest.ts';
+
+export interface InstallParts {
+  folder: ExtrasFolder;
+  signal: AbortSignal;
+  /** Whenever some more has come. */
+  onProgress(doneBytes: number, totalBytes: number): void;
+  nowMs(): number;
+  /** In place of waiting between tries, in tests. */
+  rest?(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const toldEveryMs = 1_000;
+
+/** Downloads what is missing of a model and marks it installed. What has come stays when it fails. */
+export async function installModel(manifest: ModelManifest, hosted: HostedModel, parts: InstallParts): Promise<void> {
+  const { folder, nowMs } = parts;
+  const totalBytes = hosted.files.reduce((sum, { bytes }) => sum + bytes, 0);
+  await enoughDisk(folder, totalBytes);
+  const startedMs = nowMs();
+  let toldMs = Number.NEGATIVE_INFINITY;
+  let before = 0;
+  const told = (doneBytes: number) => {
+    parts.onProgress(doneBytes, totalBytes);
+    const wallMs = nowMs();
+    if (wallMs - toldMs < toldEveryMs) return;
+    toldMs = wallMs;
+    const bytesPerS = Math.round((doneBytes * 1_000) / Math.max(1, wallMs - startedMs));
+    tellProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs });
+  };
+  try {
+    told(0);
+    const files: InstalledFile[] = [];
+    for (const file of hosted.files) {
+      const sha256 = await downloadFile(file, folder.file(manifest.id, file.path), {
+        signal: parts.signal,
+        onBytes: (bytes) => told(before + bytes),
+        rest: parts.rest ?? ((ms, signal) => setTimeout(ms, undefined, { signal })),
+      });
+      before += file.bytes;
+      files.push({ path: file.path, bytes: file.bytes, sha256, checkedAgainst: file.digest?.from ?? 'nobody' });
+    }
+    markInstalled(folder, { id: manifest.id, repository: manifest.repository, commit: hosted.commit, files });
+  } finally {
+    tellProgress(folder, manifest.id, null);
+  }
+}
+
+async function enoughDisk(folder: ExtrasFolder, bytes: number): Promise<void> {
+  const disk = await statfs(folder.path).catch(() => null);
+  if (disk === null || disk.bavail * disk.bsize > bytes) return;
+  throw new AddFailed(`${folder.path} has room for ${disk.bavail * disk.bsize} bytes, and ${bytes} are needed.`);
+}

@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ExtrasFolder } from './extras-folder.ts';
+import { AddFailed } from './model-host.ts';
+
+/** The package that runs models, exactly this one; with it come those that its lock names, by their checksums. */
+export const runtimePackage = '@huggingface/transformers';
+export const runtimeVersion = '4.3.1';
+/** On disk. */
+export const runtimeAboutBytes = 480_000_000;
+
+/** Whether the packages are there, in the version that this Culvert was tested with. */
+export function runtimeInstalled(folder: ExtrasFolder): boolean {
+  try {
+    const text = readFileSync(join(folder.runtime, 'node_modules', runtimePackage, 'package.json'), 'utf8');
+    return (JSON.parse(text) as { version?: unknown }).version === runtimeVersion;
+  } catch {
+    return false;
+  }
+}
+
+export interface RuntimeParts {
+  folder: ExtrasFolder;
+  signal: AbortSignal;
+  network: 'online' | 'offline';
+  /** Another npm, in tests. */
+  npm?: string;
+}
+
+/**
+ * Has npm install the packages, by a lock with their checksums and without any script of theirs. Into a folder beside,
+ * which takes the other's place when it is whole.
+ */
+export async function installRuntime({ folder, signal, network, npm = 'npm' }: RuntimeParts): Promise<void> {
+  const fresh = `${folder.runtime}.new`;
+  rmSync(fresh, { recursive: true, force: true });
+  mkdirSync(fresh, { recursive: true, mode: 0o700 });
+  cpSync(new URL('./runtime-package.json', import.meta.url), join(fresh, 'package.json'));
+  cpSync(new URL('./runtime-lock.json', import.meta.url), join(fresh, 'package-lock.json'));
+  const offline = network === 'offline' ? ['--offline'] : [];
+  await run(npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...offline], fresh, signal);
+  rmSync(folder.runtime, { recursive: true, force: true });
+  renameSync(fresh, folder.runtime);
+  if (!runtimeInstalled(folder))
+    throw new AddFailed(`npm installed something else than ${runtimePackage} ${runtimeVersion}.`);
+}
+
+function run(command: string, args: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const process = spawn(command, args, { cwd, signal, stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    process.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said = (said + text).slice(-4_000);
+    });
+    process.on('error', (error: NodeJS.ErrnoException) => {
+      if (signal.aborted) return reject(signal.reason);
+      const why = error.code === 'ENOENT' ? 'npm is not installed: it comes with Node.js' : `npm: ${error.message}`;
+      reject(new AddFailed(why));
+    });
+    process.on('close', (code, killedBy) => {
+      if (code === 0) return resolve();
+      const line =
+        said.split('\n').find((one) => /error/i.test(one)) ?? `npm ended (${killedBy ?? `exit code ${code}`})`;
+      reject(new AddFailed(`The packages could not be installed: ${line.trim()}`));
+    });
+  });
+}
