@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
+import type { ImageNeeds } from './image.ts';
 import type { Loss } from './loss.ts';
 
 /**
@@ -135,4 +136,6 @@ export interface RequestNeeds {
   maxOutputTokens: number | null;
   /** Vectors are asked for, of texts or tokens, of a length (null = the model's own). */
   embedding?: { inputs: 'texts' | 'tokens'; dimensions: number | null };
+  /** Pictures are asked for. */
+  image?: ImageNeeds;
 }

@@ -32,9 +32,10 @@ export function incapable(alias: string, unmet: readonly string[]): Failure {
 }
 
 /** The field to change when one need alone stands in the way and has a field of its own; else the model. */
-function paramOfNeed([need, ...others]: readonly string[]): string {
-  if (need === undefined || others.length > 0) return 'model';
-  return fieldOfNeed[need.split(':', 1)[0]!] ?? 'model';
+function paramOfNeed(unmet: readonly string[]): string {
+  const fields = new Set(unmet.map((need) => fieldOfNeed[need.split(':', 1)[0]!] ?? 'model'));
+  const [field] = fields;
+  return field === undefined || fields.size > 1 ? 'model' : field;
 }
 
 const fieldOfNeed: Readonly<Record<string, string>> = {
@@ -45,4 +46,9 @@ const fieldOfNeed: Readonly<Record<string, string>> = {
   'audio input': 'messages',
   'token input': 'input',
   dimensions: 'dimensions',
+  size: 'size',
+  background: 'background',
+  output_format: 'output_format',
+  'pictures to change': 'image',
+  mask: 'mask',
 };

@@ -1,4 +1,5 @@
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
+import { imageModelFacts } from '../dialects/images/format.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { modelFacts, quirksOf } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
@@ -43,6 +44,7 @@ export function targetOf(
     stream: source.stream ?? true,
     body: source.body ?? {},
     ...embeddingOf(connection, source, alias),
+    ...imageOf(connection, source),
   };
 }
 
@@ -77,6 +79,11 @@ function embeddingOf(
       space: source.space ?? alias?.space ?? null,
     },
   };
+}
+
+function imageOf({ images }: ProviderConnection, { model }: TargetSource): Pick<Target, 'image'> {
+  const image = images === null ? null : imageModelFacts(images, model);
+  return image === null ? {} : { image };
 }
 
 function credentialsOf(ids: Iterable<string>, config: ConfiguredProvider['config']): Credential[] {

@@ -1,3 +1,4 @@
+import { imagesOfAzure } from './image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
 
 /**
@@ -34,6 +35,7 @@ export const azureOpenAi = openAiLike({
         ? '/openai/v1/audio/speech'
         : `/openai/deployments/${pathSegment(model)}/audio/speech?api-version=${encodeURIComponent(apiVersion)}`,
   },
+  images: imagesOfAzure,
   errors: [
     { status: 400, code: 'content_filter', class: 'caller_fault' },
     { status: 404, code: 'DeploymentNotFound', class: 'model_unavailable' },

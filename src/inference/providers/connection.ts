@@ -1,6 +1,7 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
@@ -22,6 +23,8 @@ export interface ProviderConnection {
   forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
   /** How it makes vectors; null when it does not. */
   embeds: EmbeddingFacts | null;
+  /** How it makes pictures; null when it does not. */
+  images: ImageFacts | null;
   /** How it speaks; null when it does not. */
   speech: SpeechFacts | null;
   /** What it is asked in; the first one for callers of yet another. */
@@ -103,6 +106,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
+    images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
     speech: speechFactsOf(facts),
     dialects,
     apiVersion: facts.apiVersion,

@@ -1,3 +1,4 @@
+import { imagesOfFireworks } from './image-models.ts';
 import { openAiEmbeddings, openAiLike } from './openai-like.ts';
 
 /** https://docs.fireworks.ai/tools-sdks/openai-compatibility: usage ends every stream, unasked. */
@@ -8,5 +9,6 @@ export const fireworks = openAiLike({
   envKey: 'FIREWORKS_API_KEY',
   forwards: { completions: '/completions' },
   embeds: { ...openAiEmbeddings, dimensions: 'asked' },
+  images: imagesOfFireworks,
   errors: [{ status: 412, code: /suspended|spending limit|billing/i, class: 'quota_exhausted' }],
 });

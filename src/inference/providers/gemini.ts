@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { VoiceFacts } from '../dialects/speech/voices.ts';
+import { imagesOfGoogle } from './image-models.ts';
 import { openAiQuirks } from './openai-like.ts';
 import type { DiscoveredModel, Provider } from './provider.ts';
 import { listedModelsMax } from './read-model-list.ts';
@@ -63,6 +64,7 @@ export const gemini: Provider = {
     speed: 'not taken',
     instructions: 'taken',
   },
+  images: imagesOfGoogle(resourceOf),
   listModels,
 };
 
@@ -99,7 +101,9 @@ function readRow(row: JsonObject): DiscoveredModel[] {
         : 'chat'
     : methods.includes('embedContent')
       ? 'embedding'
-      : null;
+      : methods.includes('predict') && id.startsWith('imagen')
+        ? 'image'
+        : null;
   if (type === null) return [];
   const model: DiscoveredModel = { id, type };
   if (isCount(row.inputTokenLimit)) model.contextWindow = row.inputTokenLimit;

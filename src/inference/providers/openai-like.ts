@@ -1,4 +1,5 @@
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
 import type { ErrorRule, ForwardPaths, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
@@ -28,6 +29,8 @@ export interface OpenAiLikeFacts {
   forwardsElsewhere?: ForwardPaths;
   embeds?: EmbeddingFacts;
   embedsElsewhere?: Partial<EmbeddingFacts>;
+  images?: ImageFacts;
+  imagesElsewhere?: ImageFacts;
   speech?: SpeechFacts;
   speechElsewhere?: Partial<SpeechFacts>;
   headers?: Readonly<Record<string, string>>;
@@ -53,7 +56,6 @@ export const openAiSpeech: SpeechFacts = {
   path: '/audio/speech',
   outputs: ['mp3', 'wav', 'opus', 'flac', 'pcm', 'aac'],
   voices: [unknownVoices],
-  voiceList: '/audio/voices',
   speed: 'taken',
   instructions: 'taken',
 };
@@ -74,6 +76,8 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     ...(facts.forwardsElsewhere === undefined ? {} : { forwardsElsewhere: facts.forwardsElsewhere }),
     ...(facts.embeds === undefined ? {} : { embeds: facts.embeds }),
     ...(facts.embedsElsewhere === undefined ? {} : { embedsElsewhere: facts.embedsElsewhere }),
+    ...(facts.images === undefined ? {} : { images: facts.images }),
+    ...(facts.imagesElsewhere === undefined ? {} : { imagesElsewhere: facts.imagesElsewhere }),
     ...(facts.speech === undefined ? {} : { speech: facts.speech }),
     ...(facts.speechElsewhere === undefined ? {} : { speechElsewhere: facts.speechElsewhere }),
     headers: facts.headers ?? {},

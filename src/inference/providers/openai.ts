@@ -1,4 +1,5 @@
 import { sameStandardVoices, unknownVoices } from '../dialects/speech/voices.ts';
+import { imagesLikeOpenAi, imagesOfOpenAi } from './image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
@@ -24,6 +25,8 @@ export const openai = openAiLike({
     takesUser: true,
   },
   embedsElsewhere: { batch: 256, dimensions: 'asked', encoding: 'asked' },
+  images: imagesOfOpenAi,
+  imagesElsewhere: imagesLikeOpenAi,
   speech: {
     ...openAiSpeech,
     voices: [
@@ -31,7 +34,7 @@ export const openai = openAiLike({
       { names: [...olderVoices, 'ballad', 'verse', 'marin', 'cedar'], standard: sameStandardVoices },
     ],
   },
-  speechElsewhere: { voices: [unknownVoices] },
+  speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
   errors: [
     // Said of the key's project: another target may have the model.
     { status: 403, code: /\bmodel\b/i, class: 'model_unavailable' },

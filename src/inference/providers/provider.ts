@@ -1,6 +1,7 @@
 import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
@@ -34,6 +35,10 @@ export interface Provider {
   embeds?: EmbeddingFacts;
   /** Where servers of this type at another address than the service's own differ from that. */
   embedsElsewhere?: Partial<EmbeddingFacts>;
+  /** How it makes pictures; absent: it does not. */
+  images?: ImageFacts;
+  /** How servers of this type at another address than the service's own make them. */
+  imagesElsewhere?: ImageFacts;
   /** How it speaks; absent: it does not. */
   speech?: SpeechFacts;
   /** Where servers of this type at another address than the service's own differ from that. */

@@ -1,3 +1,4 @@
+import { imagesOfTogether } from './image-models.ts';
 import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
 
 /** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
@@ -8,6 +9,7 @@ export const together = openAiLike({
   envKey: 'TOGETHER_API_KEY',
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: openAiEmbeddings,
+  images: imagesOfTogether,
   // Its raw PCM goes by another name and rate: a wav says both itself.
   speech: { ...openAiSpeech, outputs: ['mp3', 'wav'], speed: 'not taken', instructions: 'not taken' },
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },

@@ -1,3 +1,4 @@
+import { imagesOfXai } from './image-models.ts';
 import { openAiLike } from './openai-like.ts';
 
 /** https://docs.x.ai/docs/api-reference */
@@ -7,6 +8,7 @@ export const xai = openAiLike({
   baseUrl: 'https://api.x.ai/v1',
   envKey: 'XAI_API_KEY',
   forwards: { completions: '/completions' },
+  images: imagesOfXai,
   errors: [
     // A wrong key is a 400 here.
     { status: 400, code: /incorrect api key/i, class: 'bad_credential' },

@@ -1,4 +1,5 @@
 import type { RequestNeeds } from '../neutral/request.ts';
+import { unmetImage } from './image-needs.ts';
 import type { RouteCandidate } from './route.ts';
 import type { Target } from './target.ts';
 
@@ -22,6 +23,7 @@ export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   if (needs.logprobs && !can.logprobs) return 'logprobs';
   if (needs.jsonSchema && !can.jsonSchema && !can.tools) return 'JSON schema';
   if (needs.embedding !== undefined) return unmetEmbedding(target, needs.embedding);
+  if (needs.image !== undefined) return unmetImage(target.image, needs.image);
   const window = target.contextWindow;
   if (window !== null && needs.inputTokensEstimate > window * contextSurelyFull) {
     return `about ${needs.inputTokensEstimate} input tokens (its context holds ${window})`;
@@ -57,7 +59,9 @@ export function tierOf(candidate: RouteCandidate, needs: RequestNeeds): number {
 const priorityMax = 999_999;
 
 function isTight(target: Target, needs: RequestNeeds): boolean {
-  if (target.contextWindow === null || needs.embedding !== undefined) return false;
+  if (target.contextWindow === null || needs.embedding !== undefined || needs.image !== undefined) {
+    return false;
+  }
   const reserve = Math.min(needs.maxOutputTokens ?? 0, outputReserveMax);
   return needs.inputTokensEstimate + reserve > target.contextWindow * contextTight;
 }

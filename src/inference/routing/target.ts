@@ -1,4 +1,5 @@
 import type { DialectId } from '../dialects/dialect.ts';
+import type { ImageModelFacts } from '../dialects/images/format.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
 export interface Target {
@@ -29,6 +30,8 @@ export interface Target {
   stream: boolean;
   /** How it makes vectors; absent when its provider does not. */
   embedding?: EmbeddingTarget;
+  /** How it makes pictures; absent when it does not. */
+  image?: ImageModelFacts;
   /** Extra top-level body fields the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
 }

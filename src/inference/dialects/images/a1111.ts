@@ -1,0 +1,54 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import type { DecodedImage, ImageFormat } from './format.ts';
+import { fieldsFor, unknownIn } from './losses.ts';
+import { malformed, pictureIn } from './read-answer.ts';
+
+/**
+ * Members of its own that callers may give. Others choose scripts, settings and files on its machine, which are not a
+ * caller's to choose.
+ */
+const own = ['negative_prompt', 'seed', 'steps', 'cfg_scale', 'sampler_name', 'scheduler', 'denoising_strength'];
+
+/** The model that a server has loaded, whatever it is. */
+const loaded = 'default';
+
+/** Stable Diffusion web UI's `/sdapi/v1/txt2img` and `img2img`, which Forge and sd-server speak too. */
+export const a1111Images: ImageFormat = {
+  id: 'a1111',
+  encode(order) {
+    const { model, count, request, source } = order;
+    const body: JsonObject = {};
+    for (const name of own) if (request.extra[name] !== undefined) body[name] = request.extra[name];
+    body.prompt = request.prompt;
+    body.batch_size = count;
+    body.send_images = true;
+    body.save_images = false;
+    if (model !== loaded) {
+      body.override_settings = { sd_model_checkpoint: model };
+      // To go back would load the other one again after every picture.
+      body.override_settings_restore_afterwards = false;
+    }
+    if (request.size !== null) Object.assign(body, request.size);
+    if (source !== null) {
+      body.init_images = source.pictures.map(({ base64 }) => base64);
+      if (source.mask !== null) {
+        body.mask = source.mask.base64;
+        // It makes anew what a mask covers, OpenAI what it leaves open.
+        body.inpainting_mask_invert = 1;
+      }
+    }
+    return { body, losses: [...fieldsFor(order).losses, ...unknownIn(order, own)] };
+  },
+  decode(body) {
+    const list = isObject(body) ? body.images : undefined;
+    if (!Array.isArray(list)) return errorInside(body) ?? malformed("the answer has no 'images'");
+    const images: DecodedImage[] = [];
+    for (const one of list) {
+      const image = pictureIn(one, undefined);
+      if (image === null) return malformed('the answer holds an entry without a picture');
+      images.push(image);
+    }
+    return images.length === 0 ? malformed('the answer holds no picture') : { images, usage: null, told: {} };
+  },
+};

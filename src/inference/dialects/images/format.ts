@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../../kernel/json.ts';
+import type { ImageOutput, ImageRequest } from '../../neutral/image.ts';
+import type { ImageSizes } from '../../neutral/image-size.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { Fault } from '../../neutral/outcome.ts';
+
+/** The formats in which upstreams are asked for pictures. */
+export type ImageFormatId = 'openai' | 'gemini' | 'imagen' | 'a1111' | 'fireworks';
+
+/** One of them. Pure: no I/O, no clock. */
+export interface ImageFormat {
+  id: ImageFormatId;
+  encode(order: ImageOrder): EncodedImages;
+  /** What a 2xx answer holds: at least one picture, else a Fault. */
+  decode(body: unknown): DecodedImages | Fault;
+}
+
+/** One call of an upstream: some of a request's pictures. */
+export interface ImageOrder {
+  /** Upstream model id. */
+  model: string;
+  count: number;
+  request: ImageRequest;
+  facts: ImageModelFacts;
+  /** What is to be changed, for formats that take it inside their JSON; null for new pictures. */
+  source: ImageSource | null;
+}
+
+/** Pictures as base64; a mask's transparent parts are those to be made anew. */
+export interface ImageSource {
+  pictures: readonly InlinePicture[];
+  mask: InlinePicture | null;
+}
+
+export interface InlinePicture {
+  mediaType: string;
+  base64: string;
+}
+
+export interface EncodedImages {
+  body: JsonObject;
+  losses: Loss[];
+}
+
+export interface DecodedImages {
+  images: readonly DecodedImage[];
+  usage: ImageTokens | null;
+  /** What the upstream says it made, where it says so; OpenAI's members. */
+  told: Readonly<Record<string, string>>;
+}
+
+/** A picture in base64, without a `data:` in front, or where it lies. */
+export type DecodedImage = ({ base64: string } | { url: string }) & { revisedPrompt: string | null };
+
+/** What models that count in tokens say. */
+export interface ImageTokens {
+  inputTokens: number;
+  outputTokens: number;
+  /** Of the input, if told apart. */
+  textTokens: number | null;
+  imageTokens: number | null;
+}
+
+/** Fields of a request that a model may or may not take. */
+export type ImageField =
+  | 'quality'
+  | 'style'
+  | 'background'
+  | 'moderation'
+  | 'output_format'
+  | 'output_compression'
+  | 'input_fidelity'
+  | 'user';
+
+/** How one model makes pictures, as plain data. */
+export interface ImageModelFacts {
+  format: ImageFormatId;
+  /** Most pictures of one call. */
+  perCall: number;
+  sizes: ImageSizes;
+  /** OpenAI's format only. `sides`: as `width` and `height`. */
+  sizeAs?: 'sides';
+  /** `asked`: knows `response_format`; else nothing is said, and what comes is taken. */
+  gives: 'asked' | 'its-own';
+  takes: 'all' | readonly ImageField[];
+  /** Words for `quality` that it knows; absent: all. */
+  qualities?: readonly string[];
+  /** What it can be had in; absent: nobody here knows, so it is told and judges itself. */
+  outputs?: readonly ImageOutput[];
+  /** Can leave the background out; absent: nobody knows. */
+  transparent?: boolean;
+  /** How it changes pictures; absent: it does not. */
+  edits?: { picturesMax: number; mask: boolean };
+}
+
+/** How a service makes pictures, as data. */
+export interface ImageFacts {
+  /** Path below the base URL; `edit` is asked of models that edit alone. */
+  pathOf(model: string, task: 'generate' | 'edit', options: { apiVersion: string | null }): string;
+  /** The first pattern that matches decides, over the id without a vendor's prefix, in lower case. */
+  families: readonly ({ pattern: RegExp } & ImageModelFacts)[];
+  /** Models of no known family; null: it makes no pictures with them. */
+  others: ImageModelFacts | null;
+}
+
+/** Null when the service makes no pictures with this model. */
+export function imageModelFacts({ families, others }: ImageFacts, model: string): ImageModelFacts | null {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  const family = families.find(({ pattern }) => pattern.test(name));
+  if (family === undefined) return others;
+  const { pattern: _, ...facts } = family;
+  return facts;
+}

@@ -1,0 +1,39 @@
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { DecodedImage, ImageFormat } from './format.ts';
+import { googleError } from './gemini.ts';
+import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
+import { malformed, pictureIn, refusedContent } from './read-answer.ts';
+
+/** https://ai.google.dev/gemini-api/docs/imagen, `:predict`: fewer pictures come than were asked for when some were filtered. */
+export const imagenImages: ImageFormat = {
+  id: 'imagen',
+  encode(order) {
+    const { request, facts, count } = order;
+    const { fields, losses } = fieldsFor(order);
+    const told = ratioFor(facts.sizes, request.size);
+    const parameters: JsonObject = { sampleCount: count, includeRaiReason: true };
+    if (told.ratio !== null) parameters.aspectRatio = told.ratio;
+    if (fields.output_format !== undefined) {
+      const outputOptions: JsonObject = { mimeType: `image/${fields.output_format}` };
+      if (fields.output_compression !== undefined) outputOptions.compressionQuality = fields.output_compression;
+      parameters.outputOptions = outputOptions;
+    }
+    return {
+      body: { instances: [{ prompt: request.prompt }], parameters },
+      losses: [...losses, ...told.losses, ...unknownIn(order)],
+    };
+  },
+  decode(body) {
+    const error = googleError(body);
+    if (error !== null) return error;
+    const predictions = isObject(body) && Array.isArray(body.predictions) ? body.predictions.filter(isObject) : null;
+    if (predictions === null) return malformed("the answer has no 'predictions'");
+    const images = predictions.flatMap((one): DecodedImage[] => {
+      const image = pictureIn(one.bytesBase64Encoded, one.prompt);
+      return image === null ? [] : [image];
+    });
+    if (images.length > 0) return { images, usage: null, told: {} };
+    const reason = predictions.map(({ raiFilteredReason }) => raiFilteredReason).find((one) => typeof one === 'string');
+    return reason === undefined ? malformed('the answer holds no picture') : refusedContent(reason);
+  },
+};

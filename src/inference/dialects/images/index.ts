@@ -1,0 +1,15 @@
+import { a1111Images } from './a1111.ts';
+import { fireworksImages } from './fireworks.ts';
+import type { ImageFormat, ImageFormatId } from './format.ts';
+import { geminiImages } from './gemini.ts';
+import { imagenImages } from './imagen.ts';
+import { openAiImages } from './openai.ts';
+
+/** Every format in which upstreams are asked for pictures. */
+export const imageFormats: Readonly<Record<ImageFormatId, ImageFormat>> = {
+  openai: openAiImages,
+  gemini: geminiImages,
+  imagen: imagenImages,
+  a1111: a1111Images,
+  fireworks: fireworksImages,
+};

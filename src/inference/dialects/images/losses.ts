@@ -1,0 +1,73 @@
+import type { ImageRequest } from '../../neutral/image.ts';
+import { type ImageSize, type ImageSizes, ratioOf, sizeText } from '../../neutral/image-size.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { ImageField, ImageModelFacts, ImageOrder } from './format.ts';
+
+/** The optional fields that a model is told, in its own words, and those that it cannot be told. */
+export function fieldsFor({ request, facts }: Pick<ImageOrder, 'request' | 'facts'>): {
+  fields: Partial<Record<ImageField, string | number>>;
+  losses: Loss[];
+} {
+  const fields: Partial<Record<ImageField, string | number>> = {};
+  const losses: Loss[] = [];
+  for (const [field, value] of Object.entries(wishesIn(request)) as [ImageField, string | number | null][]) {
+    if (value === null) continue;
+    if (facts.takes !== 'all' && !facts.takes.includes(field)) {
+      if (!isWhatComesAnyway(field, value, facts)) losses.push({ field, why: 'unsupported' });
+      continue;
+    }
+    const said = field === 'quality' ? qualityFor(facts.qualities, value as string) : value;
+    if (said !== null) fields[field] = said;
+  }
+  return { fields, losses };
+}
+
+function wishesIn(request: ImageRequest): Record<ImageField, string | number | null> {
+  return {
+    quality: request.quality,
+    style: request.style,
+    background: request.background,
+    moderation: request.moderation,
+    output_format: request.outputFormat,
+    output_compression: request.outputCompression,
+    input_fidelity: request.inputFidelity,
+    user: request.user,
+  };
+}
+
+/** Who asks for that and is not heard has lost nothing. What would, such as another format, routing has kept away. */
+function isWhatComesAnyway(field: ImageField, value: string | number, { outputs }: ImageModelFacts): boolean {
+  if (value === 'auto') return true;
+  if (field === 'background') return value === 'opaque';
+  return field === 'output_format' && outputs !== undefined && outputs.some((one) => one === value);
+}
+
+/** Words of DALL·E 3 and of the models after it for the same wish. */
+const sameQuality: Readonly<Record<string, readonly string[]>> = {
+  high: ['hd'],
+  medium: ['standard'],
+  low: ['standard'],
+  hd: ['high'],
+  standard: ['medium'],
+};
+
+/** Null: its own way is what was asked for. */
+function qualityFor(known: readonly string[] | undefined, quality: string): string | null {
+  if (known === undefined || known.includes(quality)) return quality;
+  return sameQuality[quality]?.find((word) => known.includes(word)) ?? null;
+}
+
+/** The ratio to ask for; a size that comes out otherwise than it was asked for is a loss. */
+export function ratioFor(sizes: ImageSizes, size: ImageSize | null): { ratio: string | null; losses: Loss[] } {
+  if (size === null || sizes.kind !== 'ratios') return { ratio: null, losses: [] };
+  const ratio = ratioOf(sizes.ratios, size);
+  const asAsked = ratio !== null && sizes.ratios[ratio] === sizeText(size);
+  return { ratio, losses: asAsked ? [] : [{ field: 'size', why: 'clamped' }] };
+}
+
+/** Members that a format has no place for. */
+export function unknownIn({ request }: Pick<ImageOrder, 'request'>, known: readonly string[] = []): Loss[] {
+  return Object.keys(request.extra)
+    .filter((field) => !known.includes(field))
+    .map((field) => ({ field, why: 'unknown' }));
+}

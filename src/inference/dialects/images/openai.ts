@@ -1,0 +1,70 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { sizeText } from '../../neutral/image-size.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import type { DecodedImage, EncodedImages, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
+import { fieldsFor, ratioFor } from './losses.ts';
+import { countIn, malformed, numberOf, pictureIn } from './read-answer.ts';
+
+/** OpenAI's format, which many took over; where models differ is in their `ImageModelFacts`. */
+export const openAiImages: ImageFormat = { id: 'openai', encode, decode };
+
+function encode(order: ImageOrder): EncodedImages {
+  const { model, count, request, facts } = order;
+  const { fields, losses } = fieldsFor(order);
+  const body: JsonObject = { ...request.extra, model, prompt: request.prompt, n: count, ...fields };
+  // A link is what they all give unasked; those that cannot refuse the field.
+  if (facts.gives === 'asked' && request.answerForm === 'b64_json') body.response_format = 'b64_json';
+  const { size } = request;
+  if (size === null) return { body, losses };
+  if (facts.sizes.kind === 'ratios') {
+    const told = ratioFor(facts.sizes, size);
+    if (told.ratio !== null) body.aspect_ratio = told.ratio;
+    return { body, losses: [...losses, ...told.losses] };
+  }
+  if (facts.sizeAs === 'sides') Object.assign(body, size);
+  else body.size = sizeText(size);
+  return { body, losses };
+}
+
+function decode(body: unknown): ReturnType<ImageFormat['decode']> {
+  const error = errorInside(body);
+  if (error !== null) return error;
+  if (!isObject(body) || !Array.isArray(body.data)) return malformed("the answer has no 'data'");
+  const images: DecodedImage[] = [];
+  for (const one of body.data) {
+    const image = isObject(one) ? imageIn(one) : null;
+    if (image === null) return malformed('the answer holds an entry without a picture');
+    images.push(image);
+  }
+  if (images.length === 0) return malformed('the answer holds no picture');
+  return { images, usage: tokensIn(body.usage), told: toldIn(body) };
+}
+
+function imageIn(one: JsonObject): DecodedImage | null {
+  return pictureIn(one.b64_json, one.revised_prompt) ?? pictureIn(one.url, one.revised_prompt);
+}
+
+const toldNames = ['background', 'output_format', 'quality', 'size'] as const;
+
+function toldIn(body: JsonObject): Record<string, string> {
+  const told: Record<string, string> = {};
+  for (const name of toldNames) {
+    const value = body[name];
+    if (typeof value === 'string' && value !== '' && value.length <= 64) told[name] = value;
+  }
+  return told;
+}
+
+function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
+  if (!isObject(usage)) return null;
+  const inputTokens = countIn(usage.input_tokens);
+  const outputTokens = countIn(usage.output_tokens);
+  if (inputTokens === null || outputTokens === null) return null;
+  const details = usage.input_tokens_details;
+  return {
+    inputTokens,
+    outputTokens,
+    textTokens: numberOf(details, 'text_tokens'),
+    imageTokens: numberOf(details, 'image_tokens'),
+  };
+}

@@ -1,0 +1,33 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { DecodedImage } from './format.ts';
+
+export function malformed(message: string): Fault {
+  return fault('malformed', message);
+}
+
+/** The provider looked at what was asked and will not draw it: no other try of the same will do. */
+export function refusedContent(reason: string): Fault {
+  return fault('caller_fault', `refused the request for its content (${reason.slice(0, 200)})`);
+}
+
+const urlCharsMax = 8_192;
+
+/** A picture as base64, as a `data:` URL, or as the address of one; null for anything else. */
+export function pictureIn(value: JsonValue | undefined, revisedPrompt: JsonValue | undefined): DecodedImage | null {
+  if (typeof value !== 'string' || value === '') return null;
+  const revised = typeof revisedPrompt === 'string' && revisedPrompt !== '' ? revisedPrompt : null;
+  if (/^https?:\/\//i.test(value)) {
+    return value.length <= urlCharsMax && URL.canParse(value) ? { url: value, revisedPrompt: revised } : null;
+  }
+  const comma = value.startsWith('data:') ? value.indexOf(',') : -1;
+  return { base64: comma === -1 ? value : value.slice(comma + 1), revisedPrompt: revised };
+}
+
+export function countIn(value: JsonValue | undefined): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
+}
+
+export function numberOf(holder: JsonValue | undefined, name: string): number | null {
+  return isObject(holder) ? countIn(holder[name]) : null;
+}

@@ -1,0 +1,91 @@
+import { invalid } from '../../../kernel/failure.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
+import type { ImageSize } from '../../neutral/image-size.ts';
+import { asFailure, complain } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
+import { boolean, integerIn, oneOf, optional, required, stringOf } from '../field-rules.ts';
+import { gatewayOnlyFields } from '../forward-body.ts';
+import { faultOf } from '../forwarded/read-fields.ts';
+import { userOf } from '../openai-chat/decode-request.ts';
+
+/** As OpenAI's newest models take. */
+const promptCharsMax = 32_000;
+/** Of a side, in pixels: no model makes larger ones; each has narrower bounds of its own. */
+const sideMin = 16;
+const sideMax = 8_192;
+
+const rules = {
+  n: integerIn(1, imagesMax),
+  quality: oneOf('auto', 'low', 'medium', 'high', 'standard', 'hd'),
+  style: oneOf('vivid', 'natural'),
+  background: oneOf('auto', 'transparent', 'opaque'),
+  moderation: oneOf('auto', 'low'),
+  output_format: oneOf('png', 'jpeg', 'webp'),
+  output_compression: integerIn(0, 100),
+  response_format: oneOf('url', 'b64_json'),
+  input_fidelity: oneOf('high', 'low'),
+  stream: boolean,
+} as const;
+const known = new Set(['model', 'prompt', 'size', 'user', 'partial_images', 'image', 'mask', ...Object.keys(rules)]);
+
+/** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
+export function readImageRequest(body: JsonObject): Result<ImageRequest> {
+  const wrong = faultOf(body, null);
+  if (wrong !== null) return { ok: false, failure: wrong };
+  const missing = required(body, 'prompt', stringOf(1, promptCharsMax), 'a text that says what to draw');
+  if (missing !== null) return { ok: false, failure: asFailure(missing) };
+  for (const [name, rule] of Object.entries(rules)) {
+    const complaint = optional(body, name, rule);
+    if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
+  }
+  if (body.stream === true) {
+    const message = "'stream': pictures are not streamed here. Leave it out to get them when they are finished.";
+    return { ok: false, failure: invalid('stream', message) };
+  }
+  const size = readSize(body.size);
+  if (!size.ok) return size;
+  if (body.background === 'transparent' && body.output_format === 'jpeg') {
+    const message = "'background': a JPEG has no transparency. Send 'output_format': 'png' or 'webp'.";
+    return { ok: false, failure: invalid('background', message) };
+  }
+  return { ok: true, value: requestOf(body, size.value) };
+}
+
+function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
+  const word = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : null);
+  const number = (name: string) => (typeof body[name] === 'number' ? (body[name] as number) : null);
+  return {
+    model: body.model as string,
+    prompt: body.prompt as string,
+    n: number('n') ?? 1,
+    size,
+    quality: word('quality'),
+    style: word('style'),
+    background: word('background'),
+    moderation: word('moderation'),
+    outputFormat: word('output_format') as ImageOutput | null,
+    outputCompression: number('output_compression'),
+    answerForm: body.response_format === 'b64_json' ? 'b64_json' : 'url',
+    inputFidelity: word('input_fidelity'),
+    user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+    extra: Object.fromEntries(
+      Object.entries(body).filter(
+        ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,
+      ),
+    ),
+  };
+}
+
+const sizePattern = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
+
+/** `<w>x<h>` or `auto`, which is the model's own. */
+function readSize(size: JsonValue | undefined): Result<ImageSize | null> {
+  if (size === undefined || size === null || size === 'auto') return { ok: true, value: null };
+  const sides = typeof size === 'string' ? sizePattern.exec(size) : null;
+  const [width, height] = [Number(sides?.[1]), Number(sides?.[2])];
+  if ([width, height].every((side) => side >= sideMin && side <= sideMax))
+    return { ok: true, value: { width, height } };
+  const send = `'auto' or <width>x<height> such as '1024x1024', each side of ${sideMin} to ${sideMax} pixels`;
+  return { ok: false, failure: asFailure(complain('size', size, send)) };
+}

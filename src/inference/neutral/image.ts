@@ -1,0 +1,44 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { ImageSize } from './image-size.ts';
+
+/** Pictures of one request (design §6). */
+export const imagesMax = 10;
+
+export type ImageOutput = 'png' | 'jpeg' | 'webp';
+
+/** How the caller wants each picture: as a link, or in the answer itself. */
+export type ImageAnswerForm = 'url' | 'b64_json';
+
+/** A checked request for pictures, between the callers' format and the upstreams'. */
+export interface ImageRequest {
+  /** The alias as the caller wrote it. */
+  model: string;
+  prompt: string;
+  n: number;
+  /** Null = the model's own. */
+  size: ImageSize | null;
+  /** One of OpenAI's words, of whichever of its models; null = left open, as are those below. */
+  quality: string | null;
+  style: string | null;
+  background: string | null;
+  moderation: string | null;
+  outputFormat: ImageOutput | null;
+  /** 0 to 100. */
+  outputCompression: number | null;
+  answerForm: ImageAnswerForm;
+  /** How closely an edit keeps to its pictures. */
+  inputFidelity: string | null;
+  /** End-user id for ledger and log. */
+  user: string | null;
+  /** Members that nobody here knows, for upstreams of OpenAI's format. */
+  extra: JsonObject;
+}
+
+/** What routing needs to know of a request for pictures. */
+export interface ImageNeeds {
+  size: ImageSize | null;
+  transparent: boolean;
+  outputFormat: ImageOutput | null;
+  /** Of a request to change pictures: how many there are, and whether a mask says where. */
+  edit: { pictures: number; mask: boolean } | null;
+}

@@ -1,0 +1,247 @@
+import type { ImageFacts, ImageModelFacts } from '../dialects/images/format.ts';
+
+type Family = ImageFacts['families'][number];
+
+/** Nothing is known of it: it is told what the caller asks in OpenAI's format, and judges itself. */
+const anyModel: ImageModelFacts = {
+  format: 'openai',
+  perCall: 10,
+  sizes: { kind: 'any' },
+  gives: 'asked',
+  takes: 'all',
+  edits: { picturesMax: 16, mask: true },
+};
+
+/** https://platform.openai.com/docs/api-reference/images: they give base64 alone, and refuse `response_format`. */
+const gptImage: ImageModelFacts = {
+  ...anyModel,
+  gives: 'its-own',
+  takes: ['quality', 'background', 'moderation', 'output_format', 'output_compression', 'input_fidelity', 'user'],
+  qualities: ['auto', 'low', 'medium', 'high'],
+  outputs: ['png', 'jpeg', 'webp'],
+  transparent: true,
+};
+
+const openAiFamilies: readonly Family[] = [
+  {
+    pattern: /^gpt-image-2/,
+    ...gptImage,
+    // Of its largest, ten would be more than is read of one answer.
+    perCall: 4,
+    sizes: { kind: 'steps', multipleOf: 16, min: 16, max: 3_840, pixelsMax: 3_840 * 2_160, ratioMax: 3 },
+  },
+  {
+    pattern: /^(gpt-image-1|chatgpt-image)/,
+    ...gptImage,
+    sizes: { kind: 'listed', sizes: ['1024x1024', '1536x1024', '1024x1536'] },
+  },
+  {
+    pattern: /^dall-e-3/,
+    format: 'openai',
+    perCall: 1,
+    sizes: { kind: 'listed', sizes: ['1024x1024', '1792x1024', '1024x1792'] },
+    gives: 'asked',
+    takes: ['quality', 'style', 'user'],
+    qualities: ['standard', 'hd'],
+    outputs: ['png'],
+    transparent: false,
+  },
+  {
+    pattern: /^dall-e-2/,
+    format: 'openai',
+    perCall: 10,
+    sizes: { kind: 'listed', sizes: ['256x256', '512x512', '1024x1024'] },
+    gives: 'asked',
+    takes: ['user'],
+    outputs: ['png'],
+    transparent: false,
+    edits: { picturesMax: 1, mask: true },
+  },
+];
+
+const openAiPath: ImageFacts['pathOf'] = (_, task) => (task === 'edit' ? '/images/edits' : '/images/generations');
+
+/** OpenAI itself. What it brings next will be like its newest. */
+export const imagesOfOpenAi: ImageFacts = { pathOf: openAiPath, families: openAiFamilies, others: gptImage };
+
+/** Servers that took over OpenAI's API, whatever stands behind it. */
+export const imagesLikeOpenAi: ImageFacts = {
+  pathOf: openAiPath,
+  families: [{ pattern: /^(gpt-image|chatgpt-image)/, ...anyModel, gives: 'its-own' }],
+  others: anyModel,
+};
+
+/** Those that make new pictures only. */
+export const newImagesLikeOpenAi: ImageFacts = {
+  pathOf: openAiPath,
+  families: [],
+  others: { ...withoutEdits(anyModel), perCall: 1 },
+};
+
+function withoutEdits({ edits: _, ...facts }: ImageModelFacts): ImageModelFacts {
+  return facts;
+}
+
+/** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */
+export const imagesOfTogether: ImageFacts = {
+  pathOf: openAiPath,
+  families: [],
+  others: {
+    format: 'openai',
+    perCall: 1,
+    sizes: { kind: 'steps', multipleOf: 8, min: 64, max: 2_048 },
+    sizeAs: 'sides',
+    gives: 'its-own',
+    takes: ['output_format'],
+    outputs: ['png', 'jpeg'],
+    transparent: false,
+  },
+};
+
+/** https://docs.x.ai/docs/guides/image-generations: JPEG of about a megapixel, by ratio. */
+export const imagesOfXai: ImageFacts = {
+  pathOf: openAiPath,
+  families: [],
+  others: {
+    format: 'openai',
+    perCall: 10,
+    sizes: {
+      kind: 'ratios',
+      ratios: {
+        '1:1': '1024x1024',
+        '3:4': null,
+        '4:3': null,
+        '9:16': null,
+        '16:9': null,
+        '2:3': null,
+        '3:2': null,
+        '1:2': null,
+        '2:1': null,
+      },
+    },
+    gives: 'asked',
+    takes: ['user'],
+    outputs: ['jpeg'],
+    transparent: false,
+  },
+};
+
+/** https://docs.fireworks.ai/api-reference/generate-a-new-image-from-a-text-prompt */
+export const imagesOfFireworks: ImageFacts = {
+  pathOf: (model) => `/workflows/${model.split('/').map(pathSegment).join('/')}/text_to_image`,
+  families: [
+    {
+      pattern: /flux.*(schnell|dev)/,
+      format: 'fireworks',
+      perCall: 1,
+      sizes: {
+        kind: 'ratios',
+        ratios: {
+          '1:1': '1024x1024',
+          '21:9': null,
+          '16:9': null,
+          '3:2': null,
+          '5:4': null,
+          '4:5': null,
+          '2:3': null,
+          '9:16': null,
+          '9:21': null,
+          '4:3': null,
+          '3:4': null,
+        },
+      },
+      gives: 'its-own',
+      takes: [],
+      transparent: false,
+    },
+  ],
+  others: null,
+};
+
+/** https://ai.google.dev/gemini-api/docs/image-generation and …/imagen; sizes are those of 1K. */
+export function imagesOfGoogle(resourceOf: (model: string) => string): ImageFacts {
+  return {
+    pathOf: (model) => `/${resourceOf(model)}:${/imagen/.test(model) ? 'predict' : 'generateContent'}`,
+    families: [
+      {
+        pattern: /^imagen/,
+        format: 'imagen',
+        perCall: 4,
+        sizes: {
+          kind: 'ratios',
+          ratios: {
+            '1:1': '1024x1024',
+            '3:4': '896x1280',
+            '4:3': '1280x896',
+            '9:16': '768x1408',
+            '16:9': '1408x768',
+          },
+        },
+        gives: 'its-own',
+        takes: ['output_format', 'output_compression'],
+        outputs: ['png', 'jpeg'],
+        transparent: false,
+      },
+      {
+        pattern: /image/,
+        format: 'gemini',
+        perCall: 1,
+        sizes: {
+          kind: 'ratios',
+          ratios: {
+            '1:1': '1024x1024',
+            '2:3': '832x1248',
+            '3:2': '1248x832',
+            '3:4': '864x1184',
+            '4:3': '1184x864',
+            '4:5': '896x1152',
+            '5:4': '1152x896',
+            '9:16': '768x1344',
+            '16:9': '1344x768',
+            '21:9': '1536x672',
+          },
+        },
+        gives: 'its-own',
+        takes: [],
+        outputs: ['png'],
+        transparent: false,
+        // It is told in words where to change what.
+        edits: { picturesMax: 3, mask: false },
+      },
+    ],
+    others: null,
+  };
+}
+
+/** Stable Diffusion web UI, Forge, sd-server: whatever model is loaded. */
+export const imagesOfA1111: ImageFacts = {
+  pathOf: (_, task) => (task === 'edit' ? '/sdapi/v1/img2img' : '/sdapi/v1/txt2img'),
+  families: [],
+  others: {
+    format: 'a1111',
+    perCall: 1,
+    sizes: { kind: 'steps', multipleOf: 8, min: 64, max: 2_048 },
+    gives: 'its-own',
+    takes: [],
+    outputs: ['png'],
+    transparent: false,
+    edits: { picturesMax: 1, mask: true },
+  },
+};
+
+/** Azure: what a deployment is called says nothing of its model, so nothing is asked that one of them refuses. */
+export const imagesOfAzure: ImageFacts = {
+  pathOf(model, task, { apiVersion }) {
+    const end = openAiPath(model, task, { apiVersion });
+    return apiVersion === null
+      ? `/openai/v1${end}`
+      : `/openai/deployments/${pathSegment(model)}${end}?api-version=${encodeURIComponent(apiVersion)}`;
+  },
+  families: openAiFamilies,
+  others: { ...anyModel, gives: 'its-own' },
+};
+
+// A pattern alias lets callers shape the model: `..` must not climb out of the path.
+function pathSegment(part: string): string {
+  return /^\.*$/.test(part) ? '-' : encodeURIComponent(part.toWellFormed());
+}
