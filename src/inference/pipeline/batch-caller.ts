@@ -1,7 +1,7 @@
-import type { Caller } from './caller.ts';
+import { WholeCaller } from './whole-caller.ts';
 
 /** Stands in for the caller in one of the calls that make up an attempt: keeps the answer, leaves when told. */
-export class BatchCaller implements Caller {
+export class BatchCaller extends WholeCaller {
   gone = false;
   /** Null until it is there. */
   bytes: Buffer | null = null;
@@ -22,33 +22,11 @@ export class BatchCaller implements Caller {
     this.#goneListener = listener;
   }
 
-  onDrain(): void {}
-
   answer(_status: number, _headers: readonly string[], body: Buffer | string): void {
     this.bytes = typeof body === 'string' ? Buffer.from(body) : body;
   }
 
   refuse(): never {
     throw new Error('a batch was answered by a refusal');
-  }
-
-  expectStream(): never {
-    throw new Error('a batch was answered by a stream');
-  }
-
-  startStream(): never {
-    return this.expectStream();
-  }
-
-  write(): never {
-    return this.expectStream();
-  }
-
-  endStream(): never {
-    return this.expectStream();
-  }
-
-  failStream(): never {
-    return this.expectStream();
   }
 }

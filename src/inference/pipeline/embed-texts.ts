@@ -8,6 +8,7 @@ import type { JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
+import { WholeCaller } from './whole-caller.ts';
 
 /** Texts that become vectors for another endpoint than `/v1/embeddings`. */
 export interface TextsToEmbed {
@@ -78,12 +79,13 @@ export async function embedTexts(
 }
 
 /** Stands in for the caller of the embedding: what is refused is told to whoever asked. */
-class TextsCaller implements Caller {
+class TextsCaller extends WholeCaller {
   readonly committed = false;
   refused: Failure | null = null;
   readonly #caller: TextsCall['caller'];
 
   constructor(caller: TextsCall['caller']) {
+    super();
     this.#caller = caller;
   }
 
@@ -95,31 +97,9 @@ class TextsCaller implements Caller {
     this.#caller?.onGone(listener);
   }
 
-  onDrain(): void {}
-
   answer(): void {}
 
   refuse(failure: Failure): void {
     this.refused = failure;
-  }
-
-  expectStream(): never {
-    throw new Error('embeddings do not stream');
-  }
-
-  startStream(): never {
-    return this.expectStream();
-  }
-
-  write(): never {
-    return this.expectStream();
-  }
-
-  endStream(): never {
-    return this.expectStream();
-  }
-
-  failStream(): never {
-    return this.expectStream();
   }
 }

@@ -1,5 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Caller, HeaderList } from './caller.ts';
+import type { HeaderList } from './caller.ts';
+import { WholeCaller } from './whole-caller.ts';
 
 /** How a request ended that was asked whole. */
 export type WholeOutcome =
@@ -10,7 +11,7 @@ export type WholeOutcome =
  * Stands in for a caller who gave an `Idempotency-Key`: holds the outcome back until it is kept, and never goes away,
  * so that the run comes to its end for the retry which the key announces. Whole answers only.
  */
-export class PatientCaller implements Caller {
+export class PatientCaller extends WholeCaller {
   readonly gone = false;
   /** Null until the run has ended the answer. */
   outcome: WholeOutcome | null = null;
@@ -21,8 +22,6 @@ export class PatientCaller implements Caller {
 
   onGone(): void {}
 
-  onDrain(): void {}
-
   answer(status: number, headers: HeaderList, body: Buffer | string): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
     this.outcome ??= { kind: 'answered', status, headers, body: bytes };
@@ -30,25 +29,5 @@ export class PatientCaller implements Caller {
 
   refuse(failure: Failure, headers: HeaderList): void {
     this.outcome ??= { kind: 'refused', failure, headers };
-  }
-
-  expectStream(): never {
-    throw new Error('a stream cannot be kept under an Idempotency-Key');
-  }
-
-  startStream(): never {
-    return this.expectStream();
-  }
-
-  write(): never {
-    return this.expectStream();
-  }
-
-  endStream(): never {
-    return this.expectStream();
-  }
-
-  failStream(): never {
-    return this.expectStream();
   }
 }
