@@ -1,5 +1,5 @@
 import { imagesOfAzure } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
 
 /**
  * https://learn.microsoft.com/azure/ai-services/openai/reference. What callers name as the upstream model is the
@@ -34,6 +34,15 @@ export const azureOpenAi = openAiLike({
       apiVersion === null
         ? '/openai/v1/audio/speech'
         : `/openai/deployments/${pathSegment(model)}/audio/speech?api-version=${encodeURIComponent(apiVersion)}`,
+  },
+  transcription: {
+    ...openAiTranscription,
+    containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
+    fileBytesMax: 25 * 1024 * 1024,
+    pathOf: (model, task, { apiVersion }) =>
+      apiVersion === null
+        ? `/openai/v1${openAiTranscription.paths[task]}`
+        : `/openai/deployments/${pathSegment(model)}${openAiTranscription.paths[task]}?api-version=${encodeURIComponent(apiVersion)}`,
   },
   images: imagesOfAzure,
   errors: [

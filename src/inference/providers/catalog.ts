@@ -20,6 +20,7 @@ import { tei } from './tei.ts';
 import { together } from './together.ts';
 import { vllm } from './vllm.ts';
 import { voyage } from './voyage.ts';
+import { whispercpp } from './whispercpp.ts';
 import { xai } from './xai.ts';
 
 /** Every provider, in the order in which a start without a file offers them. */
@@ -43,6 +44,7 @@ export const catalog: readonly Provider[] = [
   ollama,
   lmstudio,
   llamacpp,
+  whispercpp,
   vllm,
   tei,
   infinity,

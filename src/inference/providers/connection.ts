@@ -3,6 +3,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
+import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import { printable } from './header-safe.ts';
 import type { Provider, ProviderAuth } from './provider.ts';
 
@@ -27,6 +28,8 @@ export interface ProviderConnection {
   images: ImageFacts | null;
   /** How it speaks; null when it does not. */
   speech: SpeechFacts | null;
+  /** How it writes down speech; null when it does not. */
+  transcription: TranscriptionFacts | null;
   /** What it is asked in; the first one for callers of yet another. */
   dialects: readonly DialectId[];
   apiVersion: string | null;
@@ -108,6 +111,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
     speech: speechFactsOf(facts),
+    transcription: (isElsewhere(facts) ? provider.transcriptionElsewhere : undefined) ?? provider.transcription ?? null,
     dialects,
     apiVersion: facts.apiVersion,
     credentials,

@@ -65,6 +65,15 @@ export const gemini: Provider = {
     instructions: 'taken',
   },
   images: imagesOfGoogle(resourceOf),
+  transcription: {
+    format: 'gemini',
+    paths: { transcribe: '', translate: '' },
+    pathOf: (model) => `/${resourceOf(model)}:generateContent`,
+    timestamps: 'none',
+    containers: ['wav', 'mp3', 'aiff', 'aac', 'ogg', 'oga', 'opus', 'flac'],
+    // Of 20 MB a request, as much as base64 leaves.
+    fileBytesMax: 14 * 1024 * 1024,
+  },
   listModels,
 };
 

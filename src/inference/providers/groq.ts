@@ -1,5 +1,5 @@
 import { unknownVoices } from '../dialects/speech/voices.ts';
-import { openAiLike, openAiSpeech } from './openai-like.ts';
+import { openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
 
 /** https://console.groq.com/docs/openai: answers 400 to the omitted fields, and to `n` other than 1. */
 export const groq = openAiLike({
@@ -46,6 +46,13 @@ export const groq = openAiLike({
     ],
     speed: 'not taken',
     instructions: 'not taken',
+  },
+  // https://console.groq.com/docs/speech-to-text
+  transcription: {
+    ...openAiTranscription,
+    translates: /whisper-large-v3$/,
+    containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
+    fileBytesMax: 100 * 1024 * 1024,
   },
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.

@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiTranscription } from './openai-like.ts';
 
 /**
  * https://docs.mistral.ai/api. The body is checked strictly: a field it does not know is 422 `extra_forbidden`.
@@ -16,6 +16,14 @@ export const mistral = openAiLike({
     batchTokens: 8_192,
     dimensions: /codestral-embed/,
     dimensionsField: 'output_dimension',
+  },
+  // https://docs.mistral.ai/capabilities/audio_transcription
+  transcription: {
+    ...openAiTranscription,
+    paths: { transcribe: '/audio/transcriptions', translate: null },
+    timestamps: 'segments',
+    granularitiesField: 'timestamp_granularities',
+    omit: ['response_format', 'prompt', 'include[]'],
   },
   quirks: {
     omitConverted: ['top_k'],

@@ -2,6 +2,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
+import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { ErrorRule, ForwardPaths, Provider, ProviderAuth, ProviderPaths, ProviderQuirks } from './provider.ts';
 
 /** What the OpenAI API itself takes: nothing omitted, nothing renamed, everything supported. */
@@ -33,6 +34,8 @@ export interface OpenAiLikeFacts {
   imagesElsewhere?: ImageFacts;
   speech?: SpeechFacts;
   speechElsewhere?: Partial<SpeechFacts>;
+  transcription?: TranscriptionFacts;
+  transcriptionElsewhere?: TranscriptionFacts;
   headers?: Readonly<Record<string, string>>;
   /** Only where it differs from OpenAI. */
   quirks?: Partial<ProviderQuirks>;
@@ -60,6 +63,16 @@ export const openAiSpeech: SpeechFacts = {
   instructions: 'taken',
 };
 
+/** `/audio/transcriptions` as servers that took over OpenAI's API have it: Whisper, mostly. */
+export const openAiTranscription: TranscriptionFacts = {
+  format: 'openai',
+  paths: { transcribe: '/audio/transcriptions', translate: '/audio/translations' },
+  timestamps: 'words',
+  // OpenAI's own models, by whatever server they come: text alone, in events if wanted.
+  untimed: /gpt-\w+-(mini-)?transcribe/,
+  streams: /gpt-\w+-(mini-)?transcribe/,
+};
+
 /** A provider that speaks OpenAI's chat completions: the file that calls this states only what differs. */
 export function openAiLike(facts: OpenAiLikeFacts): Provider {
   return {
@@ -80,6 +93,8 @@ export function openAiLike(facts: OpenAiLikeFacts): Provider {
     ...(facts.imagesElsewhere === undefined ? {} : { imagesElsewhere: facts.imagesElsewhere }),
     ...(facts.speech === undefined ? {} : { speech: facts.speech }),
     ...(facts.speechElsewhere === undefined ? {} : { speechElsewhere: facts.speechElsewhere }),
+    ...(facts.transcription === undefined ? {} : { transcription: facts.transcription }),
+    ...(facts.transcriptionElsewhere === undefined ? {} : { transcriptionElsewhere: facts.transcriptionElsewhere }),
     headers: facts.headers ?? {},
     quirks: { ...openAiQuirks, ...facts.quirks },
     errors: facts.errors ?? [],

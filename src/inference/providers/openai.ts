@@ -1,6 +1,6 @@
 import { sameStandardVoices, unknownVoices } from '../dialects/speech/voices.ts';
 import { imagesLikeOpenAi, imagesOfOpenAi } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
 
 const olderVoices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 
@@ -34,6 +34,13 @@ export const openai = openAiLike({
       { names: [...olderVoices, 'ballad', 'verse', 'marin', 'cedar'], standard: sameStandardVoices },
     ],
   },
+  transcription: {
+    ...openAiTranscription,
+    translates: /whisper/,
+    containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
+    fileBytesMax: 25 * 1024 * 1024,
+  },
+  transcriptionElsewhere: openAiTranscription,
   speechElsewhere: { voices: [unknownVoices], voiceList: '/audio/voices' },
   errors: [
     // Said of the key's project: another target may have the model.

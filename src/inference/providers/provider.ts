@@ -3,6 +3,7 @@ import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
+import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 
 /** An upstream service as data: what a catalog file states of it. No I/O, no logger, no class. */
@@ -43,6 +44,10 @@ export interface Provider {
   speech?: SpeechFacts;
   /** Where servers of this type at another address than the service's own differ from that. */
   speechElsewhere?: Partial<SpeechFacts>;
+  /** How it writes down speech; absent: it does not. */
+  transcription?: TranscriptionFacts;
+  /** How servers of this type at another address than the service's own do it. */
+  transcriptionElsewhere?: TranscriptionFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
   quirks: ProviderQuirks;

@@ -1,5 +1,5 @@
 import { imagesOfTogether } from './image-models.ts';
-import { openAiEmbeddings, openAiLike, openAiSpeech } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
 
 /** https://docs.together.ai/docs/openai-api-compatibility; `GET /models` is an array at the top level. */
 export const together = openAiLike({
@@ -12,6 +12,7 @@ export const together = openAiLike({
   images: imagesOfTogether,
   // Its raw PCM goes by another name and rate: a wav says both itself.
   speech: { ...openAiSpeech, outputs: ['mp3', 'wav'], speed: 'not taken', instructions: 'not taken' },
+  transcription: openAiTranscription,
   quirks: { rename: { max_completion_tokens: 'max_tokens' } },
   errors: [
     // Documented: 403 says that input and max_tokens together exceed the context.

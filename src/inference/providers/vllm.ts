@@ -1,4 +1,4 @@
-import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+import { openAiEmbeddings, openAiLike, openAiTranscription } from './openai-like.ts';
 
 /** https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html: unknown fields are ignored. */
 export const vllm = openAiLike({
@@ -8,5 +8,7 @@ export const vllm = openAiLike({
   local: true,
   forwards: { completions: '/completions', rerank: '/rerank' },
   embeds: { ...openAiEmbeddings, batch: 256, takesTokens: true, dimensions: 'asked', encoding: 'asked' },
+  // Its times are those of segments.
+  transcription: { ...openAiTranscription, timestamps: 'segments' },
   errors: [{ status: 404, code: 'NotFoundError', class: 'model_unavailable' }],
 });

@@ -1,0 +1,106 @@
+import type { Loss } from '../../neutral/loss.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { Timestamps, Transcript, TranscriptionRequest, TranscriptionTask } from '../../neutral/transcript.ts';
+import type { Usage } from '../../neutral/usage.ts';
+
+/** The formats in which upstreams are asked to write down speech. */
+export type TranscriptionDialectId = 'openai' | 'whisper-cpp' | 'gemini';
+
+/** One of them. Pure: no I/O, no clock, no chance. */
+export interface TranscriptionDialect {
+  id: TranscriptionDialectId;
+  encode(order: TranscriptionOrder): EncodedTranscription;
+  /** What a whole 2xx answer holds; a Fault when that is not what the order asked for. */
+  decode(body: unknown, order: Pick<TranscriptionOrder, 'request'>): DecodedTranscription | Fault;
+}
+
+export interface TranscriptionOrder {
+  /** Upstream model id. */
+  model: string;
+  request: TranscriptionRequest;
+  /** What the file is, by its content. */
+  file: { extension: string; mime: string };
+  facts: TranscriptionFacts;
+  apiVersion: string | null;
+  /** Asked as a stream of events. */
+  stream: boolean;
+  /** The operator's own fields for the target, over all others. */
+  body: Readonly<Record<string, unknown>>;
+  /** Not in the file: parts of a form are set apart by it. */
+  boundary: string;
+}
+
+export interface EncodedTranscription {
+  /** Path and query below the base URL. */
+  path: string;
+  contentType: string;
+  /** What is sent, in order; `file` and `file-base64` stand for the file's own bytes. */
+  pieces: readonly UploadPiece[];
+  losses: Loss[];
+}
+
+export type UploadPiece = { text: string } | 'file' | 'file-base64';
+
+export interface DecodedTranscription {
+  transcript: Transcript;
+  /** What the upstream says it used, `audioMs` among it; null when it says nothing. */
+  usage: Usage | null;
+}
+
+/** How a service writes down speech, as data. */
+export interface TranscriptionFacts {
+  format: TranscriptionDialectId;
+  /** Below the base URL, for each task; null when it cannot do it. */
+  paths: Readonly<Record<TranscriptionTask, string | null>>;
+  /** The same where it depends on the model; wins over `paths`. */
+  pathOf?: (model: string, task: TranscriptionTask, options: { apiVersion: string | null }) => string;
+  /** Models that translate; absent: all, where there is a path for it. */
+  translates?: RegExp;
+  /** What it can tell the times of. */
+  timestamps: Timestamps;
+  /** Models that give text alone. */
+  untimed?: RegExp;
+  /** Models that answer as OpenAI's events when asked to; absent: none, so they are asked whole. */
+  streams?: RegExp;
+  /** Extensions of the containers it reads; anything else is converted to `wav` first. Absent: every one. */
+  containers?: readonly string[];
+  /** Largest file; absent: no such bound is known. */
+  fileBytesMax?: number;
+  /** OpenAI's format only: what it calls `timestamp_granularities[]`. */
+  granularitiesField?: string;
+  /** OpenAI's format only: form fields that it answers 4xx to. */
+  omit?: readonly string[];
+}
+
+export function timestampsOf({ timestamps, untimed }: TranscriptionFacts, model: string): Timestamps {
+  return untimed?.test(model) ? 'none' : timestamps;
+}
+
+export function translates({ paths, translates: models }: TranscriptionFacts, model: string): boolean {
+  return paths.translate !== null && (models === undefined || models.test(model));
+}
+
+export function pathFor({ model, request, facts, apiVersion }: TranscriptionOrder): string {
+  const { task } = request;
+  const path = facts.pathOf?.(model, task, { apiVersion }) ?? facts.paths[task];
+  if (path === null) throw new Error(`it was asked to ${task}, which it cannot`);
+  return path;
+}
+
+/** A Fault when an answer has not the times that were asked for. */
+export function missingTimes(
+  { format, lists }: TranscriptionRequest,
+  segments: Transcript['segments'],
+  words: Transcript['words'],
+): Fault | null {
+  const segmentsWanted = lists.segments || format === 'srt' || format === 'vtt';
+  if (segmentsWanted && segments === null)
+    return fault('malformed', 'the answer has no segments, which were asked for');
+  if (lists.words && words === null) return fault('malformed', 'the answer has no words, which were asked for');
+  return null;
+}
+
+/** Whether an upstream must be asked for more than the text. */
+export function needsTimes({ format, timestamps }: TranscriptionRequest): boolean {
+  return format === 'verbose_json' || timestamps !== 'none';
+}

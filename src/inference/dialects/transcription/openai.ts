@@ -1,0 +1,98 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import { fault } from '../../neutral/outcome.ts';
+import type { TranscriptionRequest } from '../../neutral/transcript.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import { errorInside } from '../forwarded/read-whole.ts';
+import { type FormPart, formBody } from './form-body.ts';
+import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';
+import { readSegments, readWords, secondsOf } from './read-times.ts';
+
+/**
+ * OpenAI's form, which nearly everybody took over. It is asked for `json`, or for `verbose_json` where times are wanted:
+ * texts and subtitles are written here, so that they are the same whoever answers.
+ */
+export const openAiTranscription: TranscriptionDialect = {
+  id: 'openai',
+  encode(order) {
+    const { model, request, file, facts, stream, boundary } = order;
+    const losses: Loss[] = [];
+    const fields: FormPart[] = [{ name: 'model', value: model }];
+    const add = (name: string, value: string | null, inCallersWords = name) => {
+      if (value === null) return;
+      if (facts.omit?.includes(name)) losses.push({ field: inCallersWords, why: 'unsupported' });
+      else fields.push({ name, value });
+    };
+    if (!facts.omit?.includes('response_format')) {
+      add('response_format', needsTimes(request) ? 'verbose_json' : 'json');
+    }
+    add('language', request.language);
+    add('prompt', request.prompt);
+    add('temperature', request.temperature === null ? null : String(request.temperature));
+    const granularities = facts.granularitiesField ?? 'timestamp_granularities[]';
+    for (const granularity of granularitiesOf(request)) add(granularities, granularity);
+    for (const one of request.include) add('include[]', one, 'include');
+    if (stream) add('stream', 'true');
+    for (const { name, value } of request.extra) add(name, value);
+    for (const [name, value] of Object.entries(order.body)) {
+      const at = fields.findIndex((field) => field.name === name);
+      const part = { name, value: typeof value === 'string' ? value : JSON.stringify(value) };
+      if (at === -1) fields.push(part);
+      else fields[at] = part;
+    }
+    return { path: pathFor(order), ...formBody(boundary, fields, { name: 'file', ...file }), losses };
+  },
+  decode(body, { request }) {
+    if (!isObject(body) || typeof body.text !== 'string') {
+      return errorInside(body) ?? fault('malformed', "the answer has no 'text'");
+    }
+    const segments = readSegments(body.segments);
+    const words = readWords(body.words);
+    const missing = body.text.trim() === '' ? null : missingTimes(request, segments, words);
+    if (missing !== null) return missing;
+    const durationS = secondsOf(body.duration) ?? durationOf(body.usage);
+    return {
+      transcript: {
+        text: body.text,
+        language: typeof body.language === 'string' ? body.language : null,
+        durationS,
+        segments,
+        words,
+        told: body,
+      },
+      usage: usageOf(body.usage, durationS),
+    };
+  },
+};
+
+function granularitiesOf({ timestamps, lists }: TranscriptionRequest): ('word' | 'segment')[] {
+  if (timestamps === 'none') return [];
+  if (!lists.words) return ['segment'];
+  return lists.segments ? ['word', 'segment'] : ['word'];
+}
+
+/** `{type: "tokens", input_tokens, output_tokens}` or `{type: "duration", seconds}`; Mistral's has both, named otherwise. */
+export function usageOf(usage: JsonValue | undefined, durationS: number | null): Usage | null {
+  const counts = isObject(usage) ? usage : {};
+  const inputTokens = countIn(counts, 'input_tokens', 'prompt_tokens');
+  const outputTokens = countIn(counts, 'output_tokens', 'completion_tokens');
+  const seconds = durationS ?? durationOf(usage);
+  if (inputTokens === null && outputTokens === null && seconds === null) return null;
+  return {
+    inputTokens: inputTokens ?? 0,
+    outputTokens: outputTokens ?? 0,
+    ...(seconds !== null && { audioMs: Math.round(seconds * 1_000) }),
+  };
+}
+
+function durationOf(usage: JsonValue | undefined): number | null {
+  return isObject(usage) ? (secondsOf(usage.seconds) ?? secondsOf(usage.prompt_audio_seconds)) : null;
+}
+
+function countIn(object: JsonObject, ...names: string[]): number | null {
+  for (const name of names) {
+    const value = object[name];
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  }
+  return null;
+}

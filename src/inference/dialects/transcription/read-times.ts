@@ -1,0 +1,47 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { TranscriptSegment, TranscriptWord } from '../../neutral/transcript.ts';
+
+/** Null when the value is no list of segments that all have their times. */
+export function readSegments(value: JsonValue | undefined): TranscriptSegment[] | null {
+  if (!Array.isArray(value)) return null;
+  const segments: TranscriptSegment[] = [];
+  for (const item of value) {
+    const times = timesOf(item);
+    if (times === null || !isObject(item) || typeof item.text !== 'string') return null;
+    segments.push({ ...times, text: item.text });
+  }
+  return segments;
+}
+
+/** The same for words, which some servers put into each segment instead. */
+export function readWords(value: JsonValue | undefined): TranscriptWord[] | null {
+  if (!Array.isArray(value)) return null;
+  const words: TranscriptWord[] = [];
+  for (const item of value) {
+    const times = timesOf(item);
+    const word = isObject(item) ? (item.word ?? item.text) : undefined;
+    if (times === null || typeof word !== 'string') return null;
+    words.push({ word, ...times });
+  }
+  return words;
+}
+
+/** Seconds; null when it is none. Some write numbers as text. */
+export function secondsOf(value: JsonValue | undefined): number | null {
+  const number = typeof value === 'string' && /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : null;
+}
+
+function timesOf(item: JsonValue): { startS: number; endS: number } | null {
+  if (!isObject(item)) return null;
+  const startS = secondsOf(item.start);
+  const endS = secondsOf(item.end);
+  return startS === null || endS === null ? null : { startS, endS: Math.max(startS, endS) };
+}
+
+/** All words of all segments, where they stand there; null when none does. */
+export function wordsInSegments(value: JsonValue | undefined): TranscriptWord[] | null {
+  if (!Array.isArray(value)) return null;
+  const lists = value.map((item) => (isObject(item) ? readWords((item as JsonObject).words) : null));
+  return lists.some((list) => list !== null) ? lists.flatMap((list) => list ?? []) : null;
+}
