@@ -80,6 +80,7 @@ const lists: Readonly<Record<string, { path: string; body: unknown; models: Disc
       { id: 'gemini-embedding-001', type: 'embedding', contextWindow: 2048 },
       { id: 'gemini-2.5-flash-image', type: 'image' },
       { id: 'gemini-2.5-flash-preview-tts', type: 'speech' },
+      { id: 'imagen-4.0', type: 'image' },
     ],
   },
   anthropic: {

@@ -1,0 +1,31 @@
+import type { Readable } from 'node:stream';
+
+/**
+ * Where files that callers may fetch are kept for a while. Names are made here, never by a caller; a driver takes those
+ * of `isFileName` alone. Drivers: stores/files.
+ */
+export interface FileStore {
+  /** Keeps it; `atMs` is wall-clock time. Rejects when it cannot be kept. */
+  put(name: string, bytes: Uint8Array, atMs: number): Promise<void>;
+  /** Null when there is no such file. Whoever opens it reads it to its end or destroys it. */
+  open(name: string): Promise<OpenedFile | null>;
+  /** Removes what was put before `beforeMs`; resolves to how many. */
+  sweep(beforeMs: number): Promise<number>;
+}
+
+export interface OpenedFile {
+  bytes: number;
+  content: Readable;
+}
+
+/** `kind` is the ending, without the dot. */
+export function fileName(id: string, kind: string): string {
+  const name = `${id}.${kind}`;
+  if (!isFileName(name)) throw new Error(`not a name for a file: ${name}`);
+  return name;
+}
+
+/** Letters, digits and one ending: nothing that a path could be made of. */
+export function isFileName(name: string): boolean {
+  return /^[A-Za-z0-9]{16,64}\.[a-z0-9]{2,5}$/.test(name);
+}

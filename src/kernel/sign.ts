@@ -1,0 +1,32 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { secretBytesMin } from './seal.ts';
+
+/** Signs what goes out and comes back, so that nobody else can make or change it. */
+export interface Signer {
+  /** 43 characters of base64url. */
+  sign(text: string): string;
+  /** In constant time, whatever is presented. */
+  isSigned(text: string, signature: string): boolean;
+}
+
+const keyBytes = 32;
+
+/**
+ * HMAC-SHA-256 under a key derived from `secret` for one purpose alone: what is signed for one is worth nothing for
+ * another. Throws for a short secret.
+ */
+export function createSigner(secret: string, purpose: string): Signer {
+  if (Buffer.byteLength(secret) < secretBytesMin) {
+    throw new Error(`a secret to sign with is too short: ${secretBytesMin} bytes at least`);
+  }
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', `culvert ${purpose}`, keyBytes));
+  const digest = (text: string) => createHmac('sha256', key).update(text).digest();
+  return {
+    sign: (text) => digest(text).toString('base64url'),
+    isSigned(text, signature) {
+      const right = digest(text);
+      const presented = Buffer.from(signature, 'base64url');
+      return presented.length === right.length && timingSafeEqual(presented, right);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type FileStore, isFileName } from '../../kernel/file-store.ts';
+
+/** Of all files. Above it the oldest make room: their links end before their time. */
+const folderBytesMax = 4 * 1024 ** 3;
+/** What a crash left half written goes with the first sweep after this. */
+const unfinishedMs = 3_600_000;
+const unfinished = '.part';
+
+interface Kept {
+  bytes: number;
+  atMs: number;
+}
+
+/** Files in a folder, which is made with the first one; only its owner reads it. `atMs` is kept as their time. */
+export function createLocalFiles(folder: string, bytesMax = folderBytesMax): FileStore {
+  /** In the order in which they were put, but for those found at the start. */
+  let known: Promise<Map<string, Kept>> | null = null;
+
+  function kept(): Promise<Map<string, Kept>> {
+    known ??= look().catch((error: unknown) => {
+      known = null;
+      throw error;
+    });
+    return known;
+  }
+
+  async function look(): Promise<Map<string, Kept>> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const found: [string, Kept][] = [];
+    for (const name of await readdir(folder)) {
+      const facts = isFileName(name) ? await stat(join(folder, name)).catch(() => null) : null;
+      if (facts !== null) found.push([name, { bytes: facts.size, atMs: facts.mtimeMs }]);
+    }
+    return new Map(found.sort(([, one], [, other]) => one.atMs - other.atMs));
+  }
+
+  async function makeRoom(files: Map<string, Kept>, bytes: number): Promise<void> {
+    let sum = bytes;
+    for (const one of files.values()) sum += one.bytes;
+    for (const [name, one] of files) {
+      if (sum <= bytesMax) return;
+      sum -= one.bytes;
+      files.delete(name);
+      await rm(join(folder, name), { force: true });
+    }
+  }
+
+  return {
+    async put(name, bytes, atMs) {
+      if (!isFileName(name)) throw new Error('not a name for a file');
+      const files = await kept();
+      files.set(name, { bytes: bytes.length, atMs });
+      const part = join(folder, `${randomBytes(8).toString('hex')}${unfinished}`);
+      try {
+        await makeRoom(files, 0);
+        await writeFile(part, bytes, { mode: 0o600, flag: 'wx' });
+        await utimes(part, atMs / 1_000, atMs / 1_000);
+        await rename(part, join(folder, name));
+      } catch (error) {
+        files.delete(name);
+        await rm(part, { force: true }).catch(() => undefined);
+        throw error;
+      }
+    },
+    async open(name) {
+      if (!isFileName(name)) return null;
+      try {
+        const file = await open(join(folder, name), 'r');
+        try {
+          const { size } = await file.stat();
+          return { bytes: size, content: file.createReadStream() };
+        } catch (error) {
+          await file.close();
+          throw error;
+        }
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+        throw error;
+      }
+    },
+    async sweep(beforeMs) {
+      // Nothing was ever put here: no folder is made for that.
+      const names = await readdir(folder).catch(() => []);
+      let removed = 0;
+      const files = names.length === 0 ? null : await kept();
+      for (const name of names) {
+        const path = join(folder, name);
+        if (isFileName(name)) {
+          const one = files?.get(name);
+          if (one === undefined || one.atMs >= beforeMs) continue;
+          files?.delete(name);
+          await rm(path, { force: true });
+          removed++;
+        } else if (name.endsWith(unfinished)) {
+          const facts = await stat(path).catch(() => null);
+          if (facts !== null && facts.mtimeMs < beforeMs - unfinishedMs) await rm(path, { force: true });
+        }
+      }
+      return removed;
+    },
+  };
+}
