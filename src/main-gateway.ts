@@ -15,11 +15,14 @@ import { modelRoutes } from './http/routes/models.ts';
 import { openApiRoute } from './http/routes/openapi.ts';
 import { requestRoute } from './http/routes/requests.ts';
 import { responsesRoutes } from './http/routes/responses.ts';
+import { speechRoutes } from './http/routes/speech.ts';
 import { statusRoutes } from './http/routes/status.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { vectorRoutes } from './http/routes/vectors.ts';
 import { createGatewayServer } from './http/server.ts';
+import { createTranscoder } from './inference/audio/transcode.ts';
 import { builtInEngines } from './inference/engines/built-in-engines.ts';
+import { speechEnginesAtHand } from './inference/engines/speech-at-hand.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
@@ -28,6 +31,7 @@ import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import { createTokenCounter } from './inference/pipeline/token-counter.ts';
+import { createVoiceLists } from './inference/pipeline/voice-lists.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
@@ -120,7 +124,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const transport = createTransport();
   const health = createHealth({ clock });
+  const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
+  opened.push(transcoder.close);
+  const speechEngines = speechEnginesAtHand(env.PATH ?? '');
   const snapshots = await keepSnapshot({
+    speechEngines,
     config,
     env,
     locals: options.locals,
@@ -166,6 +174,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
     engines: builtInEngines,
+    speechEngines,
+    voiceLists: createVoiceLists({ transport, clock, snapshot }),
+    transcoder,
     snapshot,
     finished(event) {
       metrics.finished(event);
@@ -226,6 +237,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...responsesRoutes(services),
     ...forwardedRoutes(services),
     embeddingsRoute(services),
+    ...speechRoutes(services),
     ...geminiRoutes(services),
     ...modelRoutes(services),
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),

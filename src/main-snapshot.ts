@@ -1,4 +1,5 @@
 import type { Config } from './config/schema.ts';
+import type { SpeechEngine } from './inference/engines/speech-engine.ts';
 import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
@@ -18,6 +19,7 @@ export interface SnapshotParts {
   /** Servers on this machine that the operator has confirmed. */
   locals: readonly LocalServer[];
   folder: DataFolder;
+  speechEngines?: ReadonlyMap<string, SpeechEngine>;
   plans(): PlanBook;
   transport: Transport;
   health: Health;
@@ -65,6 +67,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       locals,
       known,
       plans,
+      speechEngines: parts.speechEngines,
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),
     });

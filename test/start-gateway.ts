@@ -32,7 +32,7 @@ export interface TestGateway extends Gateway {
 export async function startGateway(
   t: Pick<TestContext, 'after'>,
   config: Record<string, unknown> = {},
-  parts: { log?: Log } = {},
+  parts: { log?: Log; env?: Readonly<Record<string, string | undefined>> } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const parse = (from: Record<string, unknown>) => {
@@ -56,7 +56,7 @@ export async function startGateway(
   const log = parts.log ?? (await createLog({ level: 'silent', form: 'json' })).log;
   const gateway = await openGateway({
     config: parse(config),
-    env: {},
+    env: parts.env ?? {},
     log,
     version: '0.0.0-test',
     locals: [],

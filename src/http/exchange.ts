@@ -43,7 +43,15 @@ export interface Route {
    * Which schema checks its body (`admin`: the operation's own); `none` for routes without one, `unread` for those that
    * refuse every call before its body.
    */
-  validator: ConversationEndpoint | ForwardedEndpointId | 'embeddings' | VectorVerb | 'admin' | 'unread' | 'none';
+  validator:
+    | ConversationEndpoint
+    | ForwardedEndpointId
+    | 'embeddings'
+    | 'speech'
+    | VectorVerb
+    | 'admin'
+    | 'unread'
+    | 'none';
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   /** What it does, in a few words, for /openapi.json. */

@@ -77,7 +77,6 @@ export class ResponseCaller implements Caller {
   expectStream(earlyHeaders: HeaderList): void {
     if (this.gone) return;
     this.#earlyHeaders = earlyHeaders;
-    this.#response.on('drain', () => this.#drained());
     this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
   }
 
@@ -85,6 +84,7 @@ export class ResponseCaller implements Caller {
     if (this.gone || this.committed) return;
     this.committed = true;
     this.#carries = headers.includes('content-type') ? 'bytes' : 'events';
+    this.#response.on('drain', () => this.#drained());
     const form = this.#carries === 'bytes' ? streamHeaders : eventHeaders;
     this.#response.writeHead(200, [...identityHeaders(this.#exchange), ...form, ...headers]);
   }

@@ -10,7 +10,7 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
 import type { KnownModelStore } from './known-models.ts';
-import { createModelTable } from './model-table.ts';
+import { createModelTable, type ModelTableParts } from './model-table.ts';
 import type { Snapshot } from './services.ts';
 
 /** The simulator's provider name; its models are `sim/…`. */
@@ -21,6 +21,8 @@ export interface SnapshotSources {
   env: Readonly<Record<string, string | undefined>>;
   locals: readonly LocalServer[];
   known: KnownModelStore;
+  /** Models of this machine that speak; absent: none. */
+  speechEngines?: ModelTableParts['speechEngines'] | undefined;
   /** Where the simulator listens; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
@@ -57,6 +59,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     known: known.of(connected),
     unheard: known.unheard(connected),
     engines: builtInEngines,
+    ...(sources.speechEngines !== undefined && { speechEngines: sources.speechEngines }),
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });

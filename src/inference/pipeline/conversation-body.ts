@@ -8,16 +8,19 @@ import { readGeminiRequest } from '../dialects/embeddings/read-gemini-request.ts
 import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
+import type { SpeechRequest } from '../neutral/speech.ts';
 import { applyQuirks } from '../providers/apply-quirks.ts';
 import { providerOf } from '../providers/catalog.ts';
 import { quirksOf } from '../providers/model-facts.ts';
 import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
 import { type EmbeddingFactsOfBody, type EmbeddingOrderOfBody, embeddingBody } from './embedding-body.ts';
 import { notUtf8, readTwoWays } from './read-one-way.ts';
+import { speechBody } from './speech-body.ts';
 
 /**
  * A checked request body and what can be made of it. The body itself stays where it was parsed: here, or for a large
@@ -38,6 +41,8 @@ export type ConversationFacts = Pick<
   needs: RequestNeeds;
   /** Of a request for embeddings. */
   embedding?: EmbeddingFactsOfBody;
+  /** Of a request for speech, which is encoded from this. */
+  speech?: SpeechRequest;
 };
 
 /** The target, as plain data. */
@@ -76,7 +81,7 @@ export interface EncodedBody {
 }
 
 /** How a body is read: as a conversation in a dialect, or for an endpoint of one format. */
-export type BodyKind = DialectId | ForwardedEndpointId | EmbeddingBodyKind;
+export type BodyKind = DialectId | ForwardedEndpointId | EmbeddingBodyKind | 'speech';
 
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, kind: BodyKind): Result<ConversationBody> {
@@ -86,6 +91,10 @@ export function readConversation(raw: Buffer, kind: BodyKind): Result<Conversati
   if (isEmbedding(kind)) {
     const read = embeddingReaders[kind](body);
     return read.ok ? { ok: true, value: embeddingBody(read.value) } : read;
+  }
+  if (kind === 'speech') {
+    const read = readSpeechRequest(body);
+    return read.ok ? { ok: true, value: speechBody(read.value) } : read;
   }
   if (isForwarded(kind)) {
     const read = forwardedEndpoints[kind].readRequest(raw, body, scan);

@@ -5,6 +5,7 @@ import type { Config, ModelConfig, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
 import { aliasTable } from '../providers/alias-table.ts';
 import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
@@ -19,6 +20,7 @@ import {
   ofContractSize,
 } from './contract-embeddings.ts';
 import { engineTarget } from './embed-engine.ts';
+import { speechEngineTarget } from './speech-engine-target.ts';
 import { targetOf } from './target-of.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -37,6 +39,8 @@ export interface Alias {
   dimensions: number | null;
   /** What the list shows: the declared length, else what is publicly known of its model. */
   listedDimensions: number | null;
+  /** Voices by the name that callers use; absent: none is renamed. */
+  voices?: Readonly<Record<string, string>>;
   /** Its own targets (rank 0), then its fallbacks' (rank 1…). */
   candidates: readonly RouteCandidate[];
   /** Longest time a request may take, ms. */
@@ -77,6 +81,8 @@ export interface ModelTableParts {
   unheard: readonly string[];
   /** Models of this process: always aliases. */
   engines: ReadonlyMap<string, Pick<EmbeddingEngine, 'model' | 'dimensions'>>;
+  /** The same for those that speak. */
+  speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
   /** Whether the plan, as it stands now, may use this alias. */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -117,6 +123,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const source = embeddingSource(parts);
   const named = [...aliases.values()];
   addEngines();
+  addSpeechEngines();
   addContractEmbeddings();
 
   function addEngines(): void {
@@ -135,6 +142,28 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
         createdS: parts.nowS,
         dimensions,
         listedDimensions: dimensions,
+        candidates: [{ target, rank: 0 }],
+        totalMs: target.timeouts.totalMs,
+      });
+    }
+  }
+
+  function addSpeechEngines(): void {
+    for (const engine of parts.speechEngines?.values() ?? []) {
+      const { model } = engine;
+      if (aliases.has(model)) continue;
+      const target = speechEngineTarget(engine);
+      aliases.set(model, {
+        id: model,
+        type: 'speech',
+        listedAs: 'speech',
+        tier: null,
+        cost: 1,
+        attempts: 1,
+        ownedBy: engineProvider,
+        createdS: parts.nowS,
+        dimensions: null,
+        listedDimensions: null,
         candidates: [{ target, rank: 0 }],
         totalMs: target.timeouts.totalMs,
       });
@@ -191,6 +220,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
+      ...(model.voices !== undefined && { voices: model.voices }),
       listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(own[0]?.model) : null),
       candidates,
       totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
@@ -200,9 +230,11 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   function targetsOf(model: ModelConfig, star: string | null): Target[] {
     return model.targets.flatMap((target) => {
       if (target.provider === engineProvider) {
-        const engine = parts.engines.get(target.model);
         const { priority, weight } = target;
-        return engine === undefined ? [] : [{ ...engineTarget(engine), priority, weight }];
+        const engine = parts.engines.get(target.model);
+        if (engine !== undefined) return [{ ...engineTarget(engine), priority, weight }];
+        const speaking = parts.speechEngines?.get(target.model);
+        return speaking === undefined ? [] : [{ ...speechEngineTarget(speaking), priority, weight }];
       }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];

@@ -5,7 +5,9 @@ import type { Admission } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
+import type { Transcoder } from '../audio/transcode.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { Transport } from '../transport/upstream-call.ts';
@@ -16,6 +18,7 @@ import type { MediaFetcher } from './fetch-media.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ModelTable } from './model-table.ts';
 import type { TokenCounter } from './token-counter.ts';
+import type { VoiceLists } from './voice-lists.ts';
 
 /** What every request of every endpoint needs; lives as long as the process. */
 export interface Services {
@@ -35,6 +38,11 @@ export interface Services {
   embeddingCodec: EmbeddingCodec;
   /** Models of this process that make vectors, by their id. */
   engines: ReadonlyMap<string, EmbeddingEngine>;
+  /** Models of this process, or of a child of it, that speak, by their id. */
+  speechEngines: ReadonlyMap<string, SpeechEngine>;
+  /** The voices that servers list themselves. */
+  voiceLists: VoiceLists;
+  transcoder: Transcoder;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

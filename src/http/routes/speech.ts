@@ -1,0 +1,47 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { listVoices } from '../../inference/pipeline/list-voices.ts';
+import type { Services } from '../../inference/pipeline/services.ts';
+import { runSpeech } from '../../inference/pipeline/speech.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { receiveModelCall } from '../receive-model-call.ts';
+import { writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+
+/** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
+export function speechRoutes(services: Services): Route[] {
+  return [
+    {
+      method: 'POST',
+      path: '/v1/audio/speech',
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'openai',
+      validator: 'speech',
+      dialect: openAiChat,
+      summary: 'Speak a text; the answer is the sound',
+      async handle(exchange) {
+        const call = await receiveModelCall(services, exchange);
+        if (call !== null) await runSpeech(services, { ...call, endpoint: 'speech' });
+      },
+    },
+    {
+      method: 'GET',
+      path: '/v1/audio/voices',
+      auth: 'key',
+      quota: 'exempt',
+      validator: 'none',
+      dialect: openAiChat,
+      summary: 'The voices of a model (?model=), or of all that speak',
+      handle: (exchange) => answerVoices(services, exchange),
+    },
+  ];
+}
+
+async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
+  const model = new URLSearchParams(exchange.search).get('model');
+  const voices = await listVoices(services, model, exchange.principal!);
+  if ('kind' in voices) return writeFailure(exchange, voices, openAiChat, services.clock.wallMs());
+  const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));
+  // Open WebUI and clients of Kokoro-FastAPI read `voices`.
+  writeJson(exchange, 200, { object: 'list', data, voices: data });
+}

@@ -1,0 +1,62 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { tooLong } from '../dialects/speech/read-request.ts';
+import { costHeaders } from './answer-headers.ts';
+import type { ConversationBody } from './conversation-body.ts';
+import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import { runAttempts } from './run-attempts.ts';
+import type { Services } from './services.ts';
+import { type SpeechRun, speakAt } from './speech-attempt.ts';
+import { speechWay } from './speech-way.ts';
+
+/** The way of a request for speech; routed and metered like a conversation. Ends the caller's answer in every case. */
+export async function runSpeech(services: Services, call: ModelCall): Promise<void> {
+  const reading = services.conversations.read(call.body, 'speech');
+  const read = reading instanceof Promise ? await reading : reading;
+  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
+}
+
+/** From the model on. */
+async function runRead(services: Services, call: ModelCall, body: ConversationBody): Promise<void> {
+  const snapshot = services.snapshot();
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const request = body.facts.speech!;
+  const wrong = tooLong(request, snapshot.config.limits.speech_chars);
+  if (wrong !== null) return refuse(wrong);
+  const way = await speechWay(services, snapshot, request, call.principal);
+  if ('kind' in way) return refuse(way);
+  const { alias, candidates, plans } = way;
+
+  const claim = claimOf(call, snapshot, alias, alias, body.facts);
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return refuse(reserved);
+
+  const form = call.idempotencyKey === null || request.delivery === 'events' ? 'streamed' : 'whole';
+  const run: SpeechRun = { request, plans, form };
+  const query = {
+    alias: alias.id,
+    targets: candidates,
+    needs: body.facts.needs,
+    affinity: null,
+    attemptsMax: alias.attempts,
+    fallback: call.wishes.fallback,
+    callerDialect: 'openai-chat',
+  };
+  const streamed = { ...body.facts, stream: form === 'streamed' };
+  const job = jobOf(services, snapshot, call, streamed, alias, query, reserved, {
+    prepare: () => byTrial,
+    sink: byTrial,
+  });
+  job.tryTarget = (attempt, route) => speakAt(services, job, run, attempt, route);
+  try {
+    // Comments keep a stream of events alive; among sound nothing else may stand.
+    if (request.delivery === 'events') call.caller.expectStream(costHeaders(job));
+    await runAttempts(services, job);
+  } finally {
+    settleCall(services, call, claim, reserved, job);
+  }
+}
+
+function byTrial(): never {
+  throw new Error('speech is asked for by trials of its own');
+}
