@@ -1,0 +1,54 @@
+import os from 'node:os';
+import { createEmbedder } from './embed-texts.ts';
+import type { FromHost, ToHost } from './host-messages.ts';
+import { type EngineLoad, loadTransformers, type Transformers } from './load-transformers.ts';
+import { createKokoro } from './speak-kokoro.ts';
+import { createWhisper } from './transcribe-whisper.ts';
+
+/** One order after another, since a model uses all cores for each; the gateway sends the next when one is answered. */
+type Work = (order: never) => Promise<unknown>;
+
+const makers: Readonly<Record<EngineLoad['extra'], (transformers: Transformers, load: EngineLoad) => Promise<Work>>> = {
+  embeddings: createEmbedder,
+  speech: createKokoro,
+  transcription: createWhisper,
+};
+
+let work: Promise<Work> | null = null;
+
+process.on('message', (message: ToHost) => {
+  if (message.kind === 'load') {
+    behindTheGateway();
+    const load = message.load as EngineLoad;
+    work = loadTransformers(load).then((transformers) => makers[load.extra](transformers, load));
+    work.then(
+      () => tell({ kind: 'loaded' }),
+      (error: unknown) => tell({ kind: 'not-loaded', message: `${load.model} could not be loaded: ${wordsOf(error)}` }),
+    );
+    return;
+  }
+  const { id, order } = message;
+  work
+    ?.then((run) => run(order as never))
+    .then(
+      (answer) => tell({ kind: 'done', id, answer }),
+      (error: unknown) => tell({ kind: 'failed', id, message: wordsOf(error) }),
+    );
+});
+
+function tell(message: FromHost): void {
+  process.send?.(message);
+}
+
+/** The gateway's own work goes first. */
+function behindTheGateway(): void {
+  try {
+    os.setPriority(5);
+  } catch {
+    // Where it may not, it shares alike.
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0]!.slice(0, 500);
+}

@@ -1,0 +1,70 @@
+import { engineFailed } from './engine-error.ts';
+import type { Espeak } from './espeak.ts';
+
+/** Kept as they are: Kokoro was taught them. */
+const marks = /([;:,.!?¡¿—…"«»“”(){}[\]]+)/;
+
+/** By the first letter of a voice: what espeak-ng calls its language. */
+const languages: Readonly<Record<string, string>> = {
+  a: 'en-us',
+  b: 'en-gb',
+  e: 'es',
+  f: 'fr-fr',
+  h: 'hi',
+  i: 'it',
+  p: 'pt-br',
+};
+
+/**
+ * A sentence as Kokoro reads it: phonemes of the system's espeak-ng between the sentence's own marks, with what misaki,
+ * which Kokoro was trained with, writes otherwise.
+ */
+export async function phonemesOf(
+  espeak: Espeak,
+  sentence: string,
+  voice: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const letter = voice[0] ?? '';
+  const language = languages[letter];
+  if (language === undefined) throw engineFailed(`there are no phonemes for the voice '${voice}'`);
+  const parts = sentence.replaceAll(/[‘’]/g, "'").split(marks);
+  const spoken = parts.filter((part, at) => at % 2 === 0 && /[\p{L}\p{N}]/u.test(part));
+  if (spoken.length === 0) return '';
+  const said = await sayAll(espeak, language, spoken, signal);
+  const joined = parts
+    .map((part, at) => {
+      if (at % 2 === 1) return part;
+      if (!/[\p{L}\p{N}]/u.test(part)) return part === '' ? '' : ' ';
+      return `${/^\s/.test(part) ? ' ' : ''}${said.shift() ?? ''}${/\s$/.test(part) ? ' ' : ''}`;
+    })
+    .join('');
+  return asKokoroSays(joined, letter).trim();
+}
+
+/** One process for all parts, each a paragraph; where espeak-ng parts one of them itself, a process for each. */
+async function sayAll(espeak: Espeak, language: string, parts: string[], signal: AbortSignal): Promise<string[]> {
+  const say = async (text: string) =>
+    (await espeak.run(['-q', '--ipa=3', '-v', language], text, signal))
+      .toString('utf8')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '');
+  const lines = await say(parts.map((part) => part.trim()).join('\n\n'));
+  if (lines.length === parts.length) return lines;
+  const each: string[] = [];
+  for (const part of parts) each.push((await say(part)).join(' '));
+  return each;
+}
+
+function asKokoroSays(phonemes: string, letter: string): string {
+  const said = phonemes
+    // Joiners within a phoneme, and the marks of a change of language.
+    .replaceAll('\u200d', '')
+    .replaceAll(/\([a-z-]+\)/g, '')
+    .replaceAll('ʲ', 'j')
+    .replaceAll('r', 'ɹ')
+    .replaceAll('x', 'k')
+    .replaceAll('ɬ', 'l');
+  return letter === 'a' ? said.replaceAll(/(?<=nˈaɪn)ti(?!ː)/g, 'di') : said;
+}
