@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import type { AdminApi } from './admin/admin-api.ts';
 import type { AdminParts } from './admin/parts.ts';
 import type { Config } from './config/schema.ts';
@@ -9,12 +10,14 @@ import { chatRoute } from './http/routes/chat.ts';
 import { embeddingsRoute } from './http/routes/embeddings.ts';
 import { forwardedRoutes } from './http/routes/forwarded.ts';
 import { geminiRoutes } from './http/routes/gemini.ts';
+import { imageRoutes } from './http/routes/images.ts';
 import { messagesRoutes } from './http/routes/messages.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
 import { openApiRoute } from './http/routes/openapi.ts';
 import { requestRoute } from './http/routes/requests.ts';
 import { responsesRoutes } from './http/routes/responses.ts';
+import { signedFilesRoute } from './http/routes/signed-files.ts';
 import { speechRoutes } from './http/routes/speech.ts';
 import { statusRoutes } from './http/routes/status.ts';
 import { usageRoute } from './http/routes/usage.ts';
@@ -27,7 +30,10 @@ import { createConversationReader } from './inference/pipeline/conversation-read
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
 import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
+import { createPictureFetcher } from './inference/pipeline/fetch-picture.ts';
+import { createHostedFiles } from './inference/pipeline/hosted-files.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
+import { createImageCodec } from './inference/pipeline/image-codec.ts';
 import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import { createTokenCounter } from './inference/pipeline/token-counter.ts';
@@ -52,6 +58,7 @@ import { postWebhook } from './net/post-webhook.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
+import { createLocalFiles } from './stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
 import { createVectorOperator } from './vectors/operator.ts';
@@ -177,6 +184,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     speechEngines,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
+    imageCodec: createImageCodec(),
+    pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
+    files: createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock }),
     snapshot,
     finished(event) {
       metrics.finished(event);
@@ -196,11 +206,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
-  opened.push(services.conversations.close, services.tokenCounter.close, services.embeddingCodec.close, async () => {
-    // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
-    transport.destroy();
-    await notices.stop();
-  });
+  opened.push(
+    services.conversations.close,
+    services.tokenCounter.close,
+    services.embeddingCodec.close,
+    services.imageCodec.close,
+    async () => {
+      // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
+      transport.destroy();
+      await notices.stop();
+    },
+  );
 
   const vectors = await openVectors({ config, folder, stores, clock, onTrouble }).catch(orGiveUp);
   opened.push(vectors.close);
@@ -238,6 +254,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...speechRoutes(services),
+    ...imageRoutes(services),
+    signedFilesRoute({ files: services.files, clock }),
     ...geminiRoutes(services),
     ...modelRoutes(services),
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
@@ -286,9 +304,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const modelsKnown = snapshots.look();
   const prune = () => {
     const nowMs = clock.wallMs();
-    Promise.all([ledger.prune(nowMs - snapshot().config.storage.retention), stores.replies.sweep(nowMs)]).catch(
-      (error: unknown) => log.error({ error: String(error) }, 'old requests could not be removed'),
-    );
+    Promise.all([
+      ledger.prune(nowMs - snapshot().config.storage.retention),
+      stores.replies.sweep(nowMs),
+      services.files.sweep(),
+    ]).catch((error: unknown) => log.error({ error: String(error) }, 'old requests and files could not be removed'));
   };
   // Soon after the start too: a server that is restarted every hour would keep everything for ever.
   const firstPrune = setTimeout(prune, firstPruneMs);

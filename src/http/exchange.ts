@@ -48,6 +48,8 @@ export interface Route {
     | ForwardedEndpointId
     | 'embeddings'
     | 'speech'
+    | 'images'
+    | 'image-edits'
     | VectorVerb
     | 'admin'
     | 'unread'

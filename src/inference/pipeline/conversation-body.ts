@@ -8,8 +8,10 @@ import { readGeminiRequest } from '../dialects/embeddings/read-gemini-request.ts
 import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import { readImageRequest } from '../dialects/images/read-request.ts';
 import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
+import type { ImageRequest } from '../neutral/image.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
@@ -19,6 +21,7 @@ import { providerOf } from '../providers/catalog.ts';
 import { quirksOf } from '../providers/model-facts.ts';
 import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
 import { type EmbeddingFactsOfBody, type EmbeddingOrderOfBody, embeddingBody } from './embedding-body.ts';
+import { imageBody } from './image-body.ts';
 import { notUtf8, readTwoWays } from './read-one-way.ts';
 import { speechBody } from './speech-body.ts';
 
@@ -43,6 +46,8 @@ export type ConversationFacts = Pick<
   embedding?: EmbeddingFactsOfBody;
   /** Of a request for speech, which is encoded from this. */
   speech?: SpeechRequest;
+  /** Of a request for pictures, which is encoded from this. */
+  image?: ImageRequest;
 };
 
 /** The target, as plain data. */
@@ -81,7 +86,7 @@ export interface EncodedBody {
 }
 
 /** How a body is read: as a conversation in a dialect, or for an endpoint of one format. */
-export type BodyKind = DialectId | ForwardedEndpointId | EmbeddingBodyKind | 'speech';
+export type BodyKind = DialectId | ForwardedEndpointId | EmbeddingBodyKind | 'speech' | 'images';
 
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readConversation(raw: Buffer, kind: BodyKind): Result<ConversationBody> {
@@ -95,6 +100,10 @@ export function readConversation(raw: Buffer, kind: BodyKind): Result<Conversati
   if (kind === 'speech') {
     const read = readSpeechRequest(body);
     return read.ok ? { ok: true, value: speechBody(read.value) } : read;
+  }
+  if (kind === 'images') {
+    const read = readImageRequest(body);
+    return read.ok ? { ok: true, value: imageBody(read.value) } : read;
   }
   if (isForwarded(kind)) {
     const read = forwardedEndpoints[kind].readRequest(raw, body, scan);

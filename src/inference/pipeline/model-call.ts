@@ -56,7 +56,7 @@ export function claimOf(
   { config }: Snapshot,
   alias: Alias,
   charged: ChargedAs,
-  { needs }: ConversationFacts,
+  { needs, image }: ConversationFacts,
 ): Claim {
   return {
     requestId: call.requestId,
@@ -65,7 +65,7 @@ export function claimOf(
     endpoint: call.endpoint,
     alias: alias.id,
     tier: charged.tier,
-    costMilli: costMilliOf(config.costs, call.endpoint, charged.cost),
+    costMilli: costMilliOf(config.costs, call.endpoint, charged.cost, image?.n ?? 1),
     inputTokensEstimate: needs.inputTokensEstimate,
     atMs: call.atMs,
   };

@@ -15,7 +15,10 @@ import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { MediaFetcher } from './fetch-media.ts';
+import type { PictureFetcher } from './fetch-picture.ts';
+import type { HostedFiles } from './hosted-files.ts';
 import type { Idempotency } from './idempotency.ts';
+import type { ImageCodec } from './image-codec.ts';
 import type { ModelTable } from './model-table.ts';
 import type { TokenCounter } from './token-counter.ts';
 import type { VoiceLists } from './voice-lists.ts';
@@ -43,6 +46,11 @@ export interface Services {
   /** The voices that servers list themselves. */
   voiceLists: VoiceLists;
   transcoder: Transcoder;
+  imageCodec: ImageCodec;
+  /** Of upstreams that name what they made by URL. */
+  pictures: PictureFetcher;
+  /** Generated files that callers fetch by a link. */
+  files: HostedFiles;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

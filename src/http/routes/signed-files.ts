@@ -1,0 +1,56 @@
+import { pipeline } from 'node:stream/promises';
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { type HostedFiles, hostedPath } from '../../inference/pipeline/hosted-files.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { identityHeaders, writeFailure } from '../write-failure.ts';
+
+/** `GET /v1/files-signed/:name`: generated pictures, for whoever has the link. */
+export function signedFilesRoute(parts: { files: HostedFiles; clock: Clock }): Route {
+  const { files, clock } = parts;
+  return {
+    method: 'GET',
+    path: `${hostedPath}/:name`,
+    // A link must open in a browser, which has no key: its signature is the key, and ends with it.
+    auth: 'none',
+    quota: 'none',
+    validator: 'none',
+    dialect: openAiChat,
+    summary: 'A generated picture, by the link that an answer gave, for one hour.',
+    async handle(exchange) {
+      const { params, search, request, response } = exchange;
+      const query = new URLSearchParams(search);
+      const opened = await files.open(params.name ?? '', query.get('exp') ?? '', query.get('sig') ?? '');
+      if (opened === null) return refuse(exchange, clock);
+      const { bytes, type, leftS, content } = opened;
+      response.writeHead(200, [
+        ...identityHeaders(exchange),
+        'content-type',
+        type,
+        'content-length',
+        String(bytes),
+        'cache-control',
+        `private, max-age=${leftS}, immutable`,
+        'x-content-type-options',
+        'nosniff',
+        // Opened as a page of its own, it is a picture and nothing else.
+        'content-security-policy',
+        "default-src 'none'; sandbox",
+      ]);
+      if (request.method === 'HEAD') {
+        content.destroy();
+        response.end();
+        return;
+      }
+      response.setTimeout(readerStallTimeoutMs, () => response.destroy());
+      // A reader who left, or a file that ends before its length, breaks the connection off: nothing else can be said.
+      await pipeline(content, response).catch(() => response.destroy());
+    },
+  };
+}
+
+function refuse(exchange: Exchange, clock: Clock): void {
+  const message = 'There is no such file, or its link is over: links to generated files open them for one hour.';
+  writeFailure(exchange, { kind: 'not-found', message }, openAiChat, clock.wallMs());
+}

@@ -1,0 +1,39 @@
+import type { ImageTokens } from './format.ts';
+
+/** A picture as the caller gets it: where it lies, or its base64 as bytes of ASCII. */
+export type FinishedImage = ({ url: string } | { base64: Uint8Array }) & { revisedPrompt: string | null };
+
+export interface ImageAnswer {
+  createdS: number;
+  images: readonly FinishedImage[];
+  /** Of all calls; null when one of them did not say. */
+  usage: ImageTokens | null;
+  /** What the upstream said it made. */
+  told: Readonly<Record<string, string>>;
+}
+
+/** OpenAI's `ImagesResponse`. Base64 is joined as bytes: as text, many megabytes of it would be escaped and copied. */
+export function writeImages({ createdS, images, usage, told }: ImageAnswer): Buffer {
+  const pieces: Uint8Array[] = [Buffer.from(`{"created":${createdS},"data":[`)];
+  for (const [i, image] of images.entries()) {
+    if (i > 0) pieces.push(Buffer.from(','));
+    const revised = image.revisedPrompt === null ? '' : `,"revised_prompt":${JSON.stringify(image.revisedPrompt)}`;
+    if ('url' in image) pieces.push(Buffer.from(`{"url":${JSON.stringify(image.url)}${revised}}`));
+    else pieces.push(Buffer.from('{"b64_json":"'), image.base64, Buffer.from(`"${revised}}`));
+  }
+  const rest = JSON.stringify({ ...told, ...(usage !== null && { usage: usageOf(usage) }) }).slice(1);
+  pieces.push(Buffer.from(rest === '}' ? ']}' : `],${rest}`));
+  return Buffer.concat(pieces);
+}
+
+function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: ImageTokens) {
+  return {
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    input_tokens_details: {
+      text_tokens: textTokens ?? inputTokens - (imageTokens ?? 0),
+      image_tokens: imageTokens ?? 0,
+    },
+  };
+}

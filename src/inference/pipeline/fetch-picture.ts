@@ -1,0 +1,51 @@
+import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { type CheckedPicture, checkedPicture, type PictureForm } from './image-codec.ts';
+
+/** Fetches pictures that upstreams made and named by URL. */
+export interface PictureFetcher {
+  /** `own`: the upstream's own host and port, where it may be private, since the operator wrote it. */
+  fetch(url: string, order: PictureOrder): Promise<CheckedPicture | Fault>;
+}
+
+export interface PictureOrder {
+  own: string | null;
+  as: PictureForm;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** Of one picture; the largest that models make have some 30 MB. */
+const bytesMax = 48 * 1024 * 1024;
+const timeoutMaxMs = 60_000;
+
+/** `rules` are those in force; `resolve` is asked anew for every hop. */
+export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): PictureFetcher {
+  return {
+    async fetch(url, { own, as, timeoutMs, signal }) {
+      // At first use: most gateways never need it.
+      const [{ createFetchGuard }, { guardedFetch }] = await Promise.all([
+        import('../../net/fetch-guard.ts'),
+        import('../../net/guarded-fetch.ts'),
+      ]);
+      const { ports, allow_private: allowed } = parts.rules();
+      const guard = createFetchGuard(
+        { ports, allow_private: own === null ? allowed : [...allowed, own] },
+        parts.resolve,
+      );
+      const fetched = await guardedFetch(url, {
+        guard,
+        bytesMax,
+        timeoutMs: Math.max(1, Math.min(timeoutMs, timeoutMaxMs)),
+        accept: 'image/*',
+        signal,
+      });
+      if (!fetched.ok) return fault('malformed', `answered the link of a picture, but ${fetched.message}`);
+      if (fetched.status !== 200)
+        return fault('malformed', `answered the link of a picture that gives ${fetched.status}`);
+      return (
+        checkedPicture(fetched.body, as) ?? fault('malformed', 'answered the link of something that is no picture')
+      );
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import type { ImageTokens } from '../dialects/images/format.ts';
+import type { CheckedPicture } from './image-codec.ts';
+
+/** A picture that will be the caller's: looked at, or where the upstream keeps it. */
+export type GatheredImage = (CheckedPicture | { url: string }) & { revisedPrompt: string | null };
+
+/** The pictures of one request, over all its attempts: what was made is kept when a call fails. */
+export class GatheredImages {
+  readonly images: GatheredImage[] = [];
+  /** What the upstream said it made, of the call that was answered first. */
+  told: Readonly<Record<string, string>> | null = null;
+  readonly wanted: number;
+  #tokens: ImageTokens | null = null;
+  #allTold = true;
+
+  constructor(wanted: number) {
+    this.wanted = wanted;
+  }
+
+  get missing(): number {
+    return this.wanted - this.images.length;
+  }
+
+  /** Of all calls; null when one of them did not say. */
+  get usage(): ImageTokens | null {
+    return this.#allTold ? this.#tokens : null;
+  }
+
+  /** Those beyond what is missing are left: nobody asked for them. Returns how many were taken. */
+  add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): number {
+    const taken = images.slice(0, this.missing);
+    this.images.push(...taken);
+    this.told ??= told;
+    if (tokens === null) this.#allTold = false;
+    else this.#tokens = sumOf(this.#tokens, tokens);
+    return taken.length;
+  }
+}
+
+function sumOf(before: ImageTokens | null, next: ImageTokens): ImageTokens {
+  if (before === null) return next;
+  const both = (one: number | null, other: number | null) => (one === null || other === null ? null : one + other);
+  return {
+    inputTokens: before.inputTokens + next.inputTokens,
+    outputTokens: before.outputTokens + next.outputTokens,
+    textTokens: both(before.textTokens, next.textTokens),
+    imageTokens: both(before.imageTokens, next.imageTokens),
+  };
+}

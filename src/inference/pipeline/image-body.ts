@@ -1,0 +1,44 @@
+import type { ImageRequest } from '../neutral/image.ts';
+import { estimatedTokens } from '../neutral/token-count.ts';
+import type { ConversationBody } from './conversation-body.ts';
+import type { ImageEdit } from './image-edit.ts';
+
+/** A request for pictures as the pipeline carries it: plain data, so it is encoded where the attempts are. */
+export function imageBody(request: ImageRequest, edit: ImageEdit | null = null): ConversationBody {
+  const { size, background, outputFormat } = request;
+  return {
+    facts: {
+      model: request.model,
+      stream: false,
+      includeUsage: false,
+      n: 1,
+      seed: null,
+      user: request.user,
+      fallbackModels: [],
+      conversationStart: '',
+      needs: {
+        vision: false,
+        audioIn: false,
+        tools: false,
+        logprobs: false,
+        jsonSchema: false,
+        reasoning: false,
+        n: 1,
+        stream: false,
+        inputTokensEstimate: estimatedTokens(Buffer.byteLength(request.prompt)),
+        maxOutputTokens: null,
+        image: {
+          size,
+          transparent: background === 'transparent',
+          outputFormat,
+          edit: edit === null ? null : { pictures: edit.pictures.length, mask: edit.mask !== null },
+        },
+      },
+      image: request,
+    },
+    encode() {
+      throw new Error('a request for pictures is encoded by its attempts');
+    },
+    release() {},
+  };
+}

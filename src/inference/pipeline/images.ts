@@ -1,0 +1,132 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { FinishedImage } from '../dialects/images/write-answer.ts';
+import { writeImages } from '../dialects/images/write-answer.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import { noneCapable, noneUsable } from './capability.ts';
+import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { type GatheredImage, GatheredImages } from './gathered-images.ts';
+import { drawAt, type ImageRun } from './image-attempt.ts';
+import { imageBody } from './image-body.ts';
+import type { ImageEdit } from './image-edit.ts';
+import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import type { Alias } from './model-table.ts';
+import { runAttempts } from './run-attempts.ts';
+import type { Services, Snapshot } from './services.ts';
+
+/** A request for pictures: where links that it is answered by begin, without a slash at the end. */
+export type ImageCall = ModelCall & { linkBase: string };
+
+/** The way of a request for new pictures. Ends the caller's answer in every case. */
+export async function runImages(services: Services, call: ImageCall): Promise<void> {
+  const reading = services.conversations.read(call.body, 'images');
+  const read = reading instanceof Promise ? await reading : reading;
+  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  await runKeyed(services, call, read.value, (keyed, body) => draw(services, keyed, body, null));
+}
+
+/** The same for pictures that are to be changed; whoever calls removes their files afterwards. */
+export async function runImageEdit(
+  services: Services,
+  call: ImageCall,
+  request: Parameters<typeof imageBody>[0],
+  edit: ImageEdit,
+): Promise<void> {
+  await draw(services, call, imageBody(request, edit), edit);
+}
+
+/** From the model on. */
+async function draw(
+  services: Services,
+  call: ImageCall,
+  body: ConversationBody,
+  edit: ImageEdit | null,
+): Promise<void> {
+  const snapshot = services.snapshot();
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const { facts } = body;
+  const way = imageWay(snapshot, facts, call.principal);
+  if ('kind' in way) return refuse(way);
+  const { alias, candidates } = way;
+
+  const claim = claimOf(call, snapshot, alias, alias, facts);
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return refuse(reserved);
+
+  const request = facts.image!;
+  const gathered = new GatheredImages(request.n);
+  const run: ImageRun = {
+    request,
+    edit,
+    gathered,
+    async deliver(headers) {
+      const images = await Promise.all(gathered.images.map((image) => finished(services, image, call)));
+      const answer = { createdS: Math.floor(services.clock.wallMs() / 1_000), images };
+      call.caller.answer(200, headers, writeImages({ ...answer, usage: gathered.usage, told: gathered.told ?? {} }));
+    },
+  };
+  const query = {
+    alias: alias.id,
+    targets: candidates,
+    needs: facts.needs,
+    affinity: null,
+    attemptsMax: alias.attempts,
+    fallback: call.wishes.fallback,
+    callerDialect: openAiChat.id,
+  };
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, { prepare: () => inCalls, sink: inCalls });
+  job.tryTarget = (attempt, route) => drawAt(services, job, run, attempt, route);
+  try {
+    await runAttempts(services, job);
+  } finally {
+    settleCall(services, call, claim, reserved, job);
+  }
+}
+
+/** Links of the upstream's own go on; what we have ourselves is in the answer, or kept for the link to it. */
+async function finished(services: Services, image: GatheredImage, { linkBase }: ImageCall): Promise<FinishedImage> {
+  const { revisedPrompt } = image;
+  if ('url' in image) return { url: image.url, revisedPrompt };
+  if (image.form === 'base64') return { base64: image.content, revisedPrompt };
+  return { url: await services.files.host(image, linkBase), revisedPrompt };
+}
+
+/** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
+function imageWay(
+  snapshot: Snapshot,
+  { model, needs }: ConversationFacts,
+  principal: Principal,
+): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
+  const alias = snapshot.models.resolve(model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const candidates = alias.candidates
+    .filter(({ target }) => target.image !== undefined)
+    .map(({ target, rank }) => ({ target: asDrawing(target, alias), rank }));
+  if (candidates.length === 0) {
+    return invalid('model', `No provider of the model '${alias.id}' makes pictures. Use another model.`);
+  }
+  return noneCapable(alias.id, candidates, needs) ?? { alias, candidates };
+}
+
+/**
+ * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own: a model that
+ * does not draw may well chat. Kept, since health knows targets again by identity.
+ */
+function asDrawing(target: Target, { type }: Alias): Target {
+  let seen = served.get(target);
+  if (seen === undefined) {
+    const health = type === 'image' ? {} : { healthId: `${target.id} (images)` };
+    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], ...health };
+    served.set(target, seen);
+  }
+  return seen;
+}
+
+const served = new WeakMap<Target, Target>();
+
+function inCalls(): never {
+  throw new Error('pictures are asked for in calls of their own');
+}

@@ -1,0 +1,38 @@
+import { createWorkThread } from './work-thread.ts';
+
+/** A thread for what comes in bursts: an unused one costs some 40 MB, so it is let go after `idleMs`. */
+export interface RestingThread {
+  ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
+  close(): Promise<void>;
+}
+
+const idleMs = 60_000;
+
+/** `entry` is the thread's `.mjs`; `name` is for messages. */
+export function createRestingThread(entry: URL, name: string): RestingThread {
+  const thread = createWorkThread(entry, name);
+  let running = 0;
+  let idle: NodeJS.Timeout | null = null;
+  const stopWaiting = () => {
+    if (idle !== null) clearTimeout(idle);
+  };
+  return {
+    async ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T> {
+      stopWaiting();
+      running++;
+      try {
+        return await thread.ask<T>(order);
+      } finally {
+        running--;
+        if (running === 0) {
+          idle = setTimeout(thread.letGo, idleMs);
+          idle.unref();
+        }
+      }
+    },
+    async close() {
+      stopWaiting();
+      await thread.close();
+    },
+  };
+}
