@@ -1,6 +1,7 @@
 // Installs what the full test run uses: Debian packages (as root, or with sudo) and the Python SDKs. `npm test` works
 // without them and names what it skipped at its end. nginx is what `npm run bench` compares with.
 import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -52,3 +53,16 @@ const pip = spawnSync(
 );
 if (pip.status !== 0)
   console.error('The Python SDKs could not be installed (python3 -m pip): their tests will be skipped.');
+
+// The packages that run models, as `culvert add` installs them: by the same lock, without any script of theirs.
+const transformers = join(dirname(python), 'transformers');
+const extras = join(dirname(dirname(python)), 'src', 'inference', 'engines', 'extras');
+mkdirSync(transformers, { recursive: true });
+copyFileSync(join(extras, 'runtime-package.json'), join(transformers, 'package.json'));
+copyFileSync(join(extras, 'runtime-lock.json'), join(transformers, 'package-lock.json'));
+const npm = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], {
+  cwd: transformers,
+  stdio: ['ignore', 'inherit', 'inherit'],
+});
+if (npm.status !== 0)
+  console.error('The packages that run models could not be installed: their tests will be skipped.');
