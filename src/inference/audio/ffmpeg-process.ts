@@ -25,7 +25,7 @@ export type Spawn = typeof nodeSpawn;
 
 const complaintBytesMax = 4096;
 /** Converting gives way to serving. */
-const niceness = 5;
+const niceness = 10;
 
 export function startFfmpeg(
   spawn: Spawn,

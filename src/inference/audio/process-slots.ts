@@ -1,29 +1,57 @@
 import { FailureError } from '../../kernel/failure.ts';
 
-/** How many may run at once; who comes later waits in line, and beyond `waitingMax` is refused. */
-export interface Slots {
-  /** Resolves to what gives the slot back; rejects when too many wait, or with the signal's reason. */
-  take(signal: AbortSignal): Promise<() => void>;
+/** A place for one process. */
+export interface Slot {
+  /** Whether its process has work to do now; it is taken to have some when it starts. */
+  setBusy(state: 'busy' | 'idle'): void;
+  giveBack(): void;
 }
 
-export function createSlots(limits: { runningMax: number; waitingMax: number }): Slots {
+/**
+ * How many processes may run, and how many of them may be busy, when another is started: starting one holds up our own
+ * loop until it gets its turn on the machine, which is soon only where the machine is not full. Who comes later waits
+ * in line, and beyond `waitingMax` is refused.
+ */
+export interface Slots {
+  /** Rejects when too many wait, or with the signal's reason. */
+  take(signal: AbortSignal): Promise<Slot>;
+}
+
+export interface SlotLimits {
+  runningMax: number;
+  busyMax: number;
+  waitingMax: number;
+}
+
+export function createSlots(limits: SlotLimits): Slots {
   let running = 0;
+  let busy = 0;
   let granting = false;
   const waiting: (() => void)[] = [];
-  const grant = () => {
-    granting = false;
-    if (running >= limits.runningMax) return;
-    const next = waiting.shift();
-    if (next === undefined) return;
-    running += 1;
-    next();
-    grantSoon();
-  };
-  // One a turn of the loop: each starts a process, which holds up the loop for a ms or more.
+  const isFree = () => waiting.length > 0 && running < limits.runningMax && busy < limits.busyMax;
+  // One a turn of the loop: each starts a process.
   const grantSoon = () => {
-    if (granting || waiting.length === 0 || running >= limits.runningMax) return;
+    if (granting || !isFree()) return;
     granting = true;
-    setImmediate(grant);
+    setImmediate(() => {
+      granting = false;
+      if (!isFree()) return;
+      waiting.shift()?.();
+      grantSoon();
+    });
+  };
+  const grant = (): Slot => {
+    let state: 'busy' | 'idle' | 'given-back' = 'busy';
+    running += 1;
+    busy += 1;
+    const move = (next: typeof state) => {
+      if (state === 'given-back' || state === next) return;
+      if (next === 'given-back') running -= 1;
+      busy += Number(next === 'busy') - Number(state === 'busy');
+      state = next;
+      grantSoon();
+    };
+    return { setBusy: move, giveBack: () => move('given-back') };
   };
   return {
     take(signal) {
@@ -40,13 +68,7 @@ export function createSlots(limits: { runningMax: number; waitingMax: number }):
         };
         const granted = () => {
           signal.removeEventListener('abort', aborted);
-          let held = true;
-          resolve(() => {
-            if (!held) return;
-            held = false;
-            running -= 1;
-            grantSoon();
-          });
+          resolve(grant());
         };
         signal.addEventListener('abort', aborted, { once: true });
         waiting.push(granted);

@@ -6,6 +6,8 @@ import type { FfmpegProcess } from './ffmpeg-process.ts';
 /** A process for one job, and what to do when it is over. */
 export interface Lease {
   process: FfmpegProcess;
+  /** Told whenever it changes whether the process has work to do. */
+  setBusy(state: 'busy' | 'idle'): void;
   /** Called once, when the process is gone. */
   release(outcome: 'ended-well' | 'failed'): void;
 }
@@ -20,11 +22,14 @@ export interface StreamBounds {
 }
 
 const bufferBytes = 64 * 1024;
+/** How long a process that has not been given anything yet counts as starting. */
+const startingMs = 250;
 
 /**
  * A process as a stream: what is written goes to its stdin, what is read comes from its stdout, with backpressure both
  * ways. It ends cleanly only when ffmpeg exited with 0; otherwise it is destroyed with an AudioFault (or with what
- * `lease` was rejected with). `head` is put before the first output. Destroying it, or aborting the signal that it was made with, kills the process.
+ * `lease` was rejected with). `head` is put before the first output. Destroying it, or aborting the signal that it was
+ * made with, kills the process.
  */
 export function processStream(
   lease: (signal: AbortSignal) => Promise<Lease>,
@@ -32,17 +37,19 @@ export function processStream(
   options: { input: 'piped' | 'none'; signal?: AbortSignal | undefined; head?: Buffer | undefined },
 ): Duplex {
   const waitingForSlot = new AbortController();
-  let process: FfmpegProcess | null = null;
-  let onceThere: (() => void)[] = [];
+  let leased: Lease | null = null;
+  let onceThere: ((process: FfmpegProcess) => void)[] = [];
   let outputBytes = 0;
   let isWriting = false;
   let isInputOver = options.input === 'none';
   let readerWaits = false;
+  let isStarting = true;
 
-  // A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing. It owes
-  // nothing while its reader is slow, or while there is nothing to convert.
+  /** Whether ffmpeg has something to do for us. Not while its reader is slow, nor while it was given nothing. */
+  const owes = () => readerWaits && (isWriting || isInputOver);
+  // A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing.
   const late = setTimeout(() => {
-    if (process !== null && readerWaits && (isWriting || isInputOver))
+    if (leased !== null && owes())
       stream.destroy(new AudioFault('stalled', `could not be converted: no progress for ${bounds.stallMs / 1000} s`));
   }, bounds.stallMs).unref();
   const life = setTimeout(
@@ -50,45 +57,54 @@ export function processStream(
     bounds.lifeMs,
   ).unref();
 
-  const whenThere = (act: () => void) => {
-    if (process === null) onceThere.push(act);
-    else act();
+  /** Something moved, or what is owed changed. */
+  const moved = () => {
+    late.refresh();
+    leased?.setBusy(isStarting || owes() ? 'busy' : 'idle');
+  };
+  const started = () => {
+    isStarting = false;
+    leased?.setBusy(owes() ? 'busy' : 'idle');
+  };
+  const whenThere = (act: (process: FfmpegProcess) => void) => {
+    if (leased === null) onceThere.push(act);
+    else act(leased.process);
   };
   const stream: Duplex = new Duplex({
     readableHighWaterMark: bufferBytes,
     writableHighWaterMark: bufferBytes,
     ...(options.signal && { signal: options.signal }),
     write(chunk: Buffer, _encoding, done) {
-      whenThere(() => {
+      whenThere((process) => {
         isWriting = true;
-        late.refresh();
+        moved();
         // An error here is an ffmpeg that reads no more; how it ends tells whether that was right.
-        process?.stdin?.write(chunk, () => {
+        process.stdin?.write(chunk, () => {
           isWriting = false;
-          late.refresh();
           done();
+          moved();
         });
       });
     },
     final(done) {
-      whenThere(() => {
+      whenThere((process) => {
         isInputOver = true;
-        late.refresh();
-        process?.stdin?.end();
+        moved();
+        process.stdin?.end();
         done();
       });
     },
     read() {
       readerWaits = true;
-      late.refresh();
-      whenThere(() => process?.stdout.resume());
+      moved();
+      whenThere((process) => process.stdout.resume());
     },
     destroy(error, done) {
       clearTimeout(late);
       clearTimeout(life);
       onceThere = [];
       waitingForSlot.abort(error ?? new Error('The stream was destroyed.'));
-      process?.kill();
+      leased?.process.kill();
       done(error);
     },
   });
@@ -96,22 +112,26 @@ export function processStream(
   if (options.input === 'none') stream.end();
 
   lease(waitingForSlot.signal).then(
-    ({ process: given, release }) => {
-      process = given;
-      if (stream.destroyed) given.kill();
-      given.stdout.pause();
-      given.stdout.on('data', (chunk: Buffer) => {
-        late.refresh();
+    (given) => {
+      leased = given;
+      const { process, release } = given;
+      setTimeout(started, startingMs).unref();
+      if (stream.destroyed) process.kill();
+      process.stdout.pause();
+      process.stdout.on('data', (chunk: Buffer) => {
+        if (outputBytes === 0) started();
+        moved();
         if (outputBytes === 0 && options.head !== undefined) stream.push(options.head);
         outputBytes += chunk.length;
         if (outputBytes > bounds.outputBytesMax)
           stream.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
         else if (!stream.destroyed && !stream.push(chunk)) {
           readerWaits = false;
-          given.stdout.pause();
+          process.stdout.pause();
+          moved();
         }
       });
-      given.ended.then((ending) => {
+      process.ended.then((ending) => {
         const fault = endingFault(ending);
         release(fault === null ? 'ended-well' : 'failed');
         if (stream.destroyed) return;
@@ -119,7 +139,7 @@ export function processStream(
         else stream.destroy(fault);
       });
       late.refresh();
-      for (const act of onceThere) act();
+      for (const act of onceThere) act(process);
       onceThere = [];
     },
     (error) => {

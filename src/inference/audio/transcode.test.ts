@@ -184,7 +184,10 @@ test('fault 57: an ffmpeg that hangs is found by our own timer and killed', { sk
 test('fault 57: who comes when all processes are busy waits, and beyond the line is refused with 503', {
   skip,
 }, async (t) => {
-  const { transcoder, children } = startTranscoder(t, { runningMax: 1, waitingMax: 1, warmMax: 0 });
+  const { transcoder, children } = startTranscoder(t, {
+    streams: { runningMax: 1, busyMax: 1, waitingMax: 1 },
+    warmMax: 0,
+  });
   const start = () => transcoder.transcode({ from: { format: 'pcm' }, to: { format: 'mp3' } });
   const running = start();
   while (children.length === 0) await new Promise(setImmediate);

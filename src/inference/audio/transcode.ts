@@ -1,4 +1,5 @@
 import { spawn as nodeSpawn } from 'node:child_process';
+import { availableParallelism } from 'node:os';
 import { addAbortSignal, type Duplex } from 'node:stream';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { ffmpegMissing } from './audio-fault.ts';
@@ -7,7 +8,7 @@ import { decodeFile, probeDurationMs } from './decode-file.ts';
 import { type Conversion, fileArguments, pipeArguments } from './ffmpeg-arguments.ts';
 import { type FfmpegProcess, type Spawn, startFfmpeg } from './ffmpeg-process.ts';
 import { findTool } from './find-tool.ts';
-import { createSlots } from './process-slots.ts';
+import { createSlots, type SlotLimits } from './process-slots.ts';
 import { processStream, type StreamBounds } from './process-stream.ts';
 import { createWarmProcesses } from './warm-processes.ts';
 import { wavHeader } from './wav.ts';
@@ -42,10 +43,9 @@ export interface TranscoderOptions extends Partial<TranscoderLimits> {
 }
 
 export interface TranscoderLimits extends StreamBounds {
-  /** ffmpeg processes at once. */
-  runningMax: number;
-  /** Jobs that wait for one of them; beyond it: 503. */
-  waitingMax: number;
+  /** Streams and files have lines of their own, so that somebody's long file is not before everybody's speech. */
+  streams: SlotLimits;
+  files: SlotLimits;
   /** Processes that wait for a job. */
   warmMax: number;
   /** A waiting process is ended after this. */
@@ -55,8 +55,9 @@ export interface TranscoderLimits extends StreamBounds {
 }
 
 const defaults: TranscoderLimits = {
-  runningMax: 64,
-  waitingMax: 256,
+  // A stream's ffmpeg mostly waits for the voice; a file's works until it is done.
+  streams: { runningMax: 64, busyMax: 2 * availableParallelism(), waitingMax: 256 },
+  files: { runningMax: 16, busyMax: availableParallelism(), waitingMax: 256 },
   warmMax: 2,
   warmIdleMs: 120_000,
   stallMs: 15_000,
@@ -84,7 +85,7 @@ interface JobOptions {
 export function createTranscoder(options: TranscoderOptions): Transcoder {
   const limits: TranscoderLimits = { ...defaults, ...options };
   const spawn = options.spawn ?? nodeSpawn;
-  const slots = createSlots(limits);
+  const slots = { piped: createSlots(limits.streams), none: createSlots(limits.files) };
   const warm = createWarmProcesses({ max: limits.warmMax, idleMs: limits.warmIdleMs });
   const closing = new AbortController();
   const running = new Set<FfmpegProcess>();
@@ -102,16 +103,17 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       const lease = async (unwanted: AbortSignal) => {
         const file = program();
         if (file === null) throw new FailureError(ffmpegMissing(need));
-        const giveBack = await slots.take(AbortSignal.any([unwanted, closing.signal]));
+        const slot = await slots[input].take(AbortSignal.any([unwanted, closing.signal]));
         const key = args.join(' ');
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
         const process = warm.take(key) ?? start();
         running.add(process);
         return {
           process,
+          setBusy: slot.setBusy,
           release(outcome: 'ended-well' | 'failed') {
             running.delete(process);
-            giveBack();
+            slot.giveBack();
             if (outcome === 'ended-well' && keepWarm === 'yes') warm.arm(key, start);
             // It may have been removed, or put elsewhere.
             if (outcome === 'failed') found = null;

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createSlots, type Slot } from './process-slots.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const never = new AbortController().signal;
+
+/** Takes a slot and notes when it is there. */
+function asker(slots: ReturnType<typeof createSlots>, signal = never) {
+  const asked: { slot: Slot | null } = { slot: null };
+  slots.take(signal).then(
+    (slot) => {
+      asked.slot = slot;
+    },
+    () => {},
+  );
+  return asked;
+}
+
+test('no more are busy than may be, and an idle one makes room for the next', async () => {
+  const slots = createSlots({ runningMax: 10, busyMax: 2, waitingMax: 10 });
+  const all = [asker(slots), asker(slots), asker(slots), asker(slots)];
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.deepEqual(
+    all.map(({ slot }) => slot !== null),
+    [true, true, false, false],
+  );
+  all[0]?.slot?.setBusy('idle');
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.deepEqual(
+    all.map(({ slot }) => slot !== null),
+    [true, true, true, false],
+  );
+  // Busy again: one more than may be is, since nothing is taken away from who has it.
+  all[0]?.slot?.setBusy('busy');
+  all[1]?.slot?.giveBack();
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.equal(all[3]?.slot, null);
+  all[2]?.slot?.giveBack();
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.ok(all[3]?.slot);
+});
+
+test('no more run than may, idle or not, and what is given back twice counts once', async () => {
+  const slots = createSlots({ runningMax: 1, busyMax: 5, waitingMax: 10 });
+  const all = [asker(slots), asker(slots), asker(slots)];
+  await turn();
+  await turn();
+  all[0]?.slot?.setBusy('idle');
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.equal(all[1]?.slot, null);
+  all[0]?.slot?.giveBack();
+  all[0]?.slot?.giveBack();
+  all[0]?.slot?.setBusy('busy');
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.ok(all[1]?.slot);
+  assert.equal(all[2]?.slot, null);
+});
+
+test('who gave up leaves the line, and one too many is refused', async () => {
+  const slots = createSlots({ runningMax: 1, busyMax: 1, waitingMax: 1 });
+  const first = asker(slots);
+  await turn();
+  await turn();
+  const caller = new AbortController();
+  const left = slots.take(caller.signal);
+  await assert.rejects(slots.take(never), { name: 'FailureError' });
+  caller.abort();
+  await assert.rejects(left, { name: 'AbortError' });
+  const next = asker(slots);
+  first.slot?.giveBack();
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.ok(next.slot);
+});
