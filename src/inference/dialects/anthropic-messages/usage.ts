@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /** Anthropic's own counts, each the latest one said. */
@@ -8,28 +9,27 @@ export interface UsageCounts {
   cacheWrite: number;
   output: number;
   thinking: number | null;
-  /** Whether any usage was said at all. */
-  said: boolean;
 }
 
 export function noCounts(): UsageCounts {
-  return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null, said: false };
+  return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null };
 }
 
 /**
  * Takes over what `usage` says. message_delta's counts are cumulative, and its input counts may differ from
- * message_start's: the later ones replace, absent ones leave what was said. True if anything was said.
+ * message_start's: the later ones replace, absent ones leave what was said. True if any was said.
  */
 export function takeCounts(counts: UsageCounts, usage: JsonValue | undefined): boolean {
   if (!isObject(usage)) return false;
-  counts.input = count(usage.input_tokens) ?? counts.input;
-  counts.cacheRead = count(usage.cache_read_input_tokens) ?? counts.cacheRead;
-  counts.cacheWrite = count(usage.cache_creation_input_tokens) ?? counts.cacheWrite;
-  counts.output = count(usage.output_tokens) ?? counts.output;
+  const input = toldCount(usage.input_tokens);
+  const output = toldCount(usage.output_tokens);
+  counts.input = input ?? counts.input;
+  counts.cacheRead = toldCount(usage.cache_read_input_tokens) ?? counts.cacheRead;
+  counts.cacheWrite = toldCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite;
+  counts.output = output ?? counts.output;
   const details = usage.output_tokens_details;
-  if (isObject(details)) counts.thinking = count(details.thinking_tokens) ?? counts.thinking;
-  counts.said = true;
-  return true;
+  if (isObject(details)) counts.thinking = toldCount(details.thinking_tokens) ?? counts.thinking;
+  return input !== null || output !== null;
 }
 
 /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */
@@ -42,10 +42,6 @@ export function usageOf(counts: UsageCounts): Usage {
   };
   if (counts.thinking !== null) usage.reasoningTokens = counts.thinking;
   return usage;
-}
-
-function count(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
 }
 
 /** Anthropic's `usage` object: the input without what was read from or written to the cache. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
-import { malformed, readRows, tokensOf } from './read-rows.ts';
+import { malformed, readRows } from './read-rows.ts';
 
 /** https://docs.cohere.com/reference/embed, version 2: it will have `input_type` of every request. */
 export const cohereEmbeddings: EmbeddingFormat = {
@@ -24,6 +25,6 @@ export const cohereEmbeddings: EmbeddingFormat = {
     const read = readRows(vectors, count);
     if ('class' in read) return read;
     const units = isObject(meta) && isObject(meta.billed_units) ? meta.billed_units : {};
-    return { ...read, inputTokens: tokensOf(units.input_tokens) };
+    return { ...read, inputTokens: toldCount(units.input_tokens) };
   },
 };

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, inputTypeFor, lossesOf } from './format.ts';
-import { malformed, readRows, tokensOf } from './read-rows.ts';
+import { malformed, readRows } from './read-rows.ts';
 
 /**
  * https://ai.google.dev/api/embeddings, `batchEmbedContents`: every input is a request of its own that names the model
@@ -30,6 +31,6 @@ export const geminiEmbeddings: EmbeddingFormat = {
       count,
     );
     if ('class' in read) return read;
-    return { ...read, inputTokens: isObject(usageMetadata) ? tokensOf(usageMetadata.promptTokenCount) : null };
+    return { ...read, inputTokens: isObject(usageMetadata) ? toldCount(usageMetadata.promptTokenCount) : null };
   },
 };

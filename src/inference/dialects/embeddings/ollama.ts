@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
-import { malformed, readRows, tokensOf } from './read-rows.ts';
+import { malformed, readRows } from './read-rows.ts';
 
 /** https://docs.ollama.com/api/embed */
 export const ollamaEmbeddings: EmbeddingFormat = {
@@ -16,6 +17,6 @@ export const ollamaEmbeddings: EmbeddingFormat = {
     const { embeddings, prompt_eval_count: inputTokens } = isObject(body) ? body : {};
     if (!Array.isArray(embeddings)) return errorInside(body) ?? malformed("the answer has no 'embeddings'");
     const read = readRows(embeddings, count);
-    return 'class' in read ? read : { ...read, inputTokens: tokensOf(inputTokens) };
+    return 'class' in read ? read : { ...read, inputTokens: toldCount(inputTokens) };
   },
 };

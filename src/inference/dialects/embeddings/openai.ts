@@ -1,8 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, type EmbeddingOrder, type EncodedEmbeddings, inputTypeFor, lossesOf } from './format.ts';
-import { malformed, readRows, tokensOf } from './read-rows.ts';
+import { malformed, readRows } from './read-rows.ts';
 
 /** OpenAI's format, which nearly everybody took over; where services differ is in their `EmbeddingFacts`. */
 export const openAiEmbeddings: EmbeddingFormat = {
@@ -56,5 +57,5 @@ function inOrder(data: readonly JsonValue[], count: number): (JsonValue | undefi
 /** Voyage and Jina tell the total alone. */
 function inputTokens(usage: JsonValue | undefined): number | null {
   if (!isObject(usage)) return null;
-  return tokensOf(usage.prompt_tokens) ?? tokensOf(usage.total_tokens);
+  return toldCount(usage.prompt_tokens) ?? toldCount(usage.total_tokens);
 }

@@ -60,8 +60,3 @@ function base64Bytes(text: string): number {
 export function malformed(message: string): Fault {
   return fault('malformed', message);
 }
-
-/** A count of tokens as upstreams tell it, or null. */
-export function tokensOf(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.round(value) : null;
-}

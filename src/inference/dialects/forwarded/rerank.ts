@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { neutralUsage } from '../openai-chat/token-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
@@ -51,6 +52,5 @@ function usageOfMeta(meta: JsonValue | undefined): Usage | null {
 }
 
 function searchesOf(counts: JsonValue | undefined): number | null {
-  const said = isObject(counts) ? counts.search_units : undefined;
-  return typeof said === 'number' && Number.isFinite(said) && said >= 0 ? Math.round(said) : null;
+  return isObject(counts) ? toldCount(counts.search_units) : null;
 }

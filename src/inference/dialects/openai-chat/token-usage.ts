@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /**
@@ -7,26 +8,23 @@ import type { Usage } from '../../neutral/usage.ts';
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (!isObject(value)) return null;
-  const total = count(value.total_tokens);
-  const prompt = count(value.prompt_tokens);
-  const completion = count(value.completion_tokens);
+  const total = toldCount(value.total_tokens);
+  const prompt = toldCount(value.prompt_tokens);
+  const completion = toldCount(value.completion_tokens);
   if (prompt === null && completion === null && total === null) return null;
   const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
   const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
   const input = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
   const output = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
   // DeepSeek and Moonshot name the cached part themselves.
-  const cached = count(input.cached_tokens) ?? count(value.prompt_cache_hit_tokens) ?? count(value.cached_tokens);
+  const cached =
+    toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, inputTokens);
-  const written = count(input.cache_write_tokens);
+  const written = toldCount(input.cache_write_tokens);
   if (written !== null) usage.cacheWriteTokens = written;
-  const reasoning = count(output.reasoning_tokens);
+  const reasoning = toldCount(output.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   return usage;
-}
-
-function count(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.round(value) : null;
 }
 
 /** OpenAI's `usage` object; zeros when nobody counted, because its clients read the numbers unasked. */

@@ -1,26 +1,23 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /** A `usage` object in neutral terms; null when it holds no counts. */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
   if (!isObject(value)) return null;
-  const input = count(value.input_tokens);
-  const output = count(value.output_tokens);
+  const input = toldCount(value.input_tokens);
+  const output = toldCount(value.output_tokens);
   if (input === null && output === null) return null;
   const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
   const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
   const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
-  const cached = count(inputDetails.cached_tokens);
+  const cached = toldCount(inputDetails.cached_tokens);
   if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
-  const written = count(inputDetails.cache_write_tokens);
+  const written = toldCount(inputDetails.cache_write_tokens);
   if (written !== null && written > 0) usage.cacheWriteTokens = written;
-  const reasoning = count(outputDetails.reasoning_tokens);
+  const reasoning = toldCount(outputDetails.reasoning_tokens);
   if (reasoning !== null) usage.reasoningTokens = reasoning;
   return usage;
-}
-
-function count(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && value >= 0 && Number.isFinite(value) ? Math.round(value) : null;
 }
 
 /** OpenAI's `usage` object: the details are required there, so what nobody counted is 0. */
