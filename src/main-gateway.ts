@@ -20,6 +20,7 @@ import { responsesRoutes } from './http/routes/responses.ts';
 import { signedFilesRoute } from './http/routes/signed-files.ts';
 import { speechRoutes } from './http/routes/speech.ts';
 import { statusRoutes } from './http/routes/status.ts';
+import { transcriptionRoutes } from './http/routes/transcriptions.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { vectorRoutes } from './http/routes/vectors.ts';
 import { createGatewayServer } from './http/server.ts';
@@ -55,6 +56,7 @@ import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
 import { createSettlement } from './metering/settlement.ts';
 import { postWebhook } from './net/post-webhook.ts';
+import { openSpool } from './net/spool.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
@@ -134,8 +136,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
   opened.push(transcoder.close);
   const speechEngines = speechEnginesAtHand(env.PATH ?? '');
+  const transcriptionEngines: Services['transcriptionEngines'] = new Map();
   const snapshots = await keepSnapshot({
     speechEngines,
+    transcriptionEngines,
     config,
     env,
     locals: options.locals,
@@ -182,8 +186,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     embeddingCodec: createEmbeddingCodec(),
     engines: builtInEngines,
     speechEngines,
+    transcriptionEngines,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
+    spool: await openSpool(join(folder.path, 'spool')).catch(orGiveUp),
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     files: createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock }),
@@ -254,6 +260,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...forwardedRoutes(services),
     embeddingsRoute(services),
     ...speechRoutes(services),
+    ...transcriptionRoutes(services),
     ...imageRoutes(services),
     signedFilesRoute({ files: services.files, clock }),
     ...geminiRoutes(services),

@@ -1,5 +1,6 @@
 import type { Config } from './config/schema.ts';
 import type { SpeechEngine } from './inference/engines/speech-engine.ts';
+import type { TranscriptionEngine } from './inference/engines/transcription-engine.ts';
 import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
@@ -20,6 +21,7 @@ export interface SnapshotParts {
   locals: readonly LocalServer[];
   folder: DataFolder;
   speechEngines?: ReadonlyMap<string, SpeechEngine>;
+  transcriptionEngines?: ReadonlyMap<string, TranscriptionEngine>;
   plans(): PlanBook;
   transport: Transport;
   health: Health;
@@ -68,6 +70,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       known,
       plans,
       speechEngines: parts.speechEngines,
+      transcriptionEngines: parts.transcriptionEngines,
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),
     });

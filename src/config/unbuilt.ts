@@ -31,7 +31,6 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
 
 export const unbuilt: readonly Unbuilt[] = [
   warn('server.public_url', 'part 5 (images)'),
-  warn('server.upload_limit', 'part 5 (audio and images)'),
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
   refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
   {
@@ -40,16 +39,11 @@ export const unbuilt: readonly Unbuilt[] = [
     reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     when: saysAnotherDialect,
   },
-  warn(
-    'models.*.type',
-    'part 5 (audio and images)',
-    (value) => value === 'speech' || value === 'transcription' || value === 'image',
-  ),
+  warn('models.*.type', 'part 5 (audio and images)', (value) => value === 'image'),
   warn('models.*.hedge', 'a later part (hedging)'),
   ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
     warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
   ),
-  warn('costs.transcription', 'part 5 (audio)'),
   warn('costs.image', 'part 5 (images)'),
   warn('costs.search', 'part 6 (web tools)'),
   warn('costs.scrape', 'part 6 (web tools)'),

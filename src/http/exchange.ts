@@ -50,6 +50,8 @@ export interface Route {
     | 'speech'
     | 'images'
     | 'image-edits'
+    | 'transcription'
+    | 'translation'
     | VectorVerb
     | 'admin'
     | 'unread'

@@ -5,7 +5,11 @@ import type { Services } from '../inference/pipeline/services.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
+import { type Multipart, readMultipart } from './read-multipart.ts';
 import { ResponseCaller } from './write-stream.ts';
+
+/** What is known of a request that a model answers before its body is read. */
+export type CallHead = Omit<ModelCall, 'endpoint' | 'body'>;
 
 /**
  * The headers and the body of a request that a model answers; null when it has been refused, or its caller has gone.
@@ -16,6 +20,40 @@ export async function receiveModelCall(
   exchange: Exchange,
   readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure,
 ): Promise<Omit<ModelCall, 'endpoint'> | null> {
+  const head = receiveHead(services, exchange);
+  if (head === null) return null;
+  const received = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  if (received === null) return null;
+  const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
+  if (Buffer.isBuffer(body)) return { ...head, body };
+  head.caller.refuse(body, head.admitted.headers);
+  return null;
+}
+
+/**
+ * The same for an upload, whose files are on disk for as long as `handle` runs: they are removed on every path.
+ * `filesMax`: beyond it the form is refused.
+ */
+export async function receiveUpload(
+  services: Services,
+  exchange: Exchange,
+  filesMax: number,
+  handle: (head: CallHead, form: Multipart) => Promise<void>,
+): Promise<void> {
+  const head = receiveHead(services, exchange);
+  if (head === null) return;
+  const bounds = { bodyBytes: services.snapshot().config.server.upload_limit, files: filesMax };
+  const form = await readMultipart(exchange, services.spool, bounds);
+  if (form === null) return;
+  if ('kind' in form) return head.caller.refuse(form, head.admitted.headers);
+  try {
+    await handle(head, form);
+  } finally {
+    await form.release();
+  }
+}
+
+function receiveHead(services: Services, exchange: Exchange): CallHead | null {
   const caller = new ResponseCaller(exchange, services.clock);
   const admitted = exchange.admitted!;
   const refuse = (failure: Failure) => {
@@ -26,16 +64,11 @@ export async function receiveModelCall(
   if ('kind' in wishes) return refuse(wishes);
   const idempotencyKey = readIdempotencyKey(exchange.request.headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refuse(idempotencyKey);
-  const received = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
-  if (received === null) return null;
-  const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
-  if (!Buffer.isBuffer(body)) return refuse(body);
   return {
     requestId: exchange.requestId,
     clientRequestId: exchange.clientRequestId,
     principal: exchange.principal!,
     admitted,
-    body,
     caller,
     callerHeaders: exchange.request.headers,
     wishes,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import type { ImageNeeds } from './image.ts';
 import type { Loss } from './loss.ts';
+import type { TranscriptionNeeds } from './transcript.ts';
 
 /**
  * A conversation request between dialects: a superset of what they can say. Order of messages is the caller's.
@@ -138,4 +139,6 @@ export interface RequestNeeds {
   embedding?: { inputs: 'texts' | 'tokens'; dimensions: number | null };
   /** Pictures are asked for. */
   image?: ImageNeeds;
+  /** A transcript is asked for. */
+  transcription?: TranscriptionNeeds;
 }

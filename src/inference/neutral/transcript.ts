@@ -35,6 +35,11 @@ export interface TranscriptionRequest {
   extra: readonly { name: string; value: string }[];
 }
 
+/** What routing must know of such a request. */
+export interface TranscriptionNeeds extends Pick<TranscriptionRequest, 'timestamps' | 'task'> {
+  fileBytes: number;
+}
+
 /** What was said. What the one who wrote it down did not tell is null. Times in seconds. */
 export interface Transcript {
   text: string;

@@ -4,7 +4,7 @@ import type { HeaderList } from './caller.ts';
 import type { Job, PreparedBody } from './job.ts';
 
 /** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
-export function answerHeaders(job: Job, attempt: RouteAttempt, body: Pick<PreparedBody, 'losses'>): HeaderList {
+export function answerHeaders(job: Job, attempt: RouteAttempt, body: Pick<PreparedBody, 'losses' | 'answerType'>): HeaderList {
   const { target } = attempt;
   const headers = [
     'x-culvert-provider',
@@ -17,6 +17,7 @@ export function answerHeaders(job: Job, attempt: RouteAttempt, body: Pick<Prepar
   ];
   const dropped = lossHeader(body.losses);
   if (dropped !== null) headers.push('x-culvert-dropped', dropped);
+  if (body.answerType !== undefined) headers.push('content-type', body.answerType);
   if (target.simulated) headers.push('x-culvert-simulated', 'true');
   return headers;
 }

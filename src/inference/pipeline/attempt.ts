@@ -106,6 +106,7 @@ export class Attempt implements UpstreamObserver {
       dialect: this.#body.upstreamDialect.id,
       endpoint: this.#body.endpoint ?? this.#body.forwarded?.id,
       path: this.#body.path,
+      contentType: this.#body.upload?.contentType,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -114,7 +115,7 @@ export class Attempt implements UpstreamObserver {
         path: address.path,
         method: 'POST',
         headers: address.headers,
-        body: this.#body.bytes,
+        body: this.#body.upload ?? this.#body.bytes,
         connectTimeoutMs: timeouts.connectMs,
         headersTimeoutMs: timeouts.totalMs,
         bodyTimeoutMs: timeouts.totalMs,

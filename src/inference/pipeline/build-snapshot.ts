@@ -23,6 +23,8 @@ export interface SnapshotSources {
   known: KnownModelStore;
   /** Models of this machine that speak; absent: none. */
   speechEngines?: ModelTableParts['speechEngines'] | undefined;
+  /** The same for those that write down speech. */
+  transcriptionEngines?: ModelTableParts['transcriptionEngines'] | undefined;
   /** Where the simulator listens; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
@@ -60,6 +62,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     unheard: known.unheard(connected),
     engines: builtInEngines,
     ...(sources.speechEngines !== undefined && { speechEngines: sources.speechEngines }),
+    ...(sources.transcriptionEngines !== undefined && { transcriptionEngines: sources.transcriptionEngines }),
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });

@@ -51,4 +51,6 @@ const fieldOfNeed: Readonly<Record<string, string>> = {
   output_format: 'output_format',
   'pictures to change': 'image',
   mask: 'mask',
+  times: 'response_format',
+  file: 'file',
 };

@@ -6,6 +6,7 @@ import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import type { UpstreamUpload } from '../transport/upstream-call.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -22,6 +23,10 @@ export interface PreparedBody extends EncodedBody {
   endpoint?: 'embeddings' | 'speech';
   /** Path and query below the base URL, where the endpoint's format makes them of more than the model. */
   path?: string;
+  /** Sent instead of `bytes`: what is never whole in memory, and no JSON. */
+  upload?: UpstreamUpload & { contentType: string };
+  /** Content-Type of the answer that the caller gets, where that is not JSON. */
+  answerType?: string;
   /** Reads its answer where that is none of a conversation; told the answer's Content-Type, '' when there is none. */
   answerReader?(contentType: string): AnswerReader;
   /** The endpoint of one format that is asked: its answer is read in passing and never converted. */

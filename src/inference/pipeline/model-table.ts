@@ -6,6 +6,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
 import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
 import { aliasTable } from '../providers/alias-table.ts';
 import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
@@ -83,6 +84,7 @@ export interface ModelTableParts {
   engines: ReadonlyMap<string, Pick<EmbeddingEngine, 'model' | 'dimensions'>>;
   /** The same for those that speak. */
   speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
+  transcriptionEngines?: ReadonlyMap<string, Pick<TranscriptionEngine, 'model'>>;
   /** Whether the plan, as it stands now, may use this alias. */
   planAllows(plan: string, alias: string): boolean;
   nowS: number;
@@ -123,7 +125,8 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const source = embeddingSource(parts);
   const named = [...aliases.values()];
   addEngines();
-  addSpeechEngines();
+  addSoundEngines('speech', parts.speechEngines);
+  addSoundEngines('transcription', parts.transcriptionEngines);
   addContractEmbeddings();
 
   function addEngines(): void {
@@ -148,15 +151,15 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     }
   }
 
-  function addSpeechEngines(): void {
-    for (const engine of parts.speechEngines?.values() ?? []) {
+  function addSoundEngines(type: ModelType, engines: ReadonlyMap<string, { model: string }> = new Map()): void {
+    for (const engine of engines.values()) {
       const { model } = engine;
       if (aliases.has(model)) continue;
       const target = speechEngineTarget(engine);
       aliases.set(model, {
         id: model,
-        type: 'speech',
-        listedAs: 'speech',
+        type,
+        listedAs: type,
         tier: null,
         cost: 1,
         attempts: 1,
@@ -233,8 +236,8 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
         const { priority, weight } = target;
         const engine = parts.engines.get(target.model);
         if (engine !== undefined) return [{ ...engineTarget(engine), priority, weight }];
-        const speaking = parts.speechEngines?.get(target.model);
-        return speaking === undefined ? [] : [{ ...speechEngineTarget(speaking), priority, weight }];
+        const ofSound = parts.speechEngines?.get(target.model) ?? parts.transcriptionEngines?.get(target.model);
+        return ofSound === undefined ? [] : [{ ...speechEngineTarget(ofSound), priority, weight }];
       }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];

@@ -5,9 +5,11 @@ import type { Admission } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
+import type { Spool } from '../../net/spool.ts';
 import type { Transcoder } from '../audio/transcode.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { Transport } from '../transport/upstream-call.ts';
@@ -43,9 +45,13 @@ export interface Services {
   engines: ReadonlyMap<string, EmbeddingEngine>;
   /** Models of this process, or of a child of it, that speak, by their id. */
   speechEngines: ReadonlyMap<string, SpeechEngine>;
+  /** The same for those that write down speech. */
+  transcriptionEngines: ReadonlyMap<string, TranscriptionEngine>;
   /** The voices that servers list themselves. */
   voiceLists: VoiceLists;
   transcoder: Transcoder;
+  /** Where uploads wait. */
+  spool: Spool;
   imageCodec: ImageCodec;
   /** Of upstreams that name what they made by URL. */
   pictures: PictureFetcher;

@@ -24,6 +24,8 @@ export interface UpstreamCallFacts {
   endpoint?: ForwardedEndpointId | 'embeddings' | 'speech' | undefined;
   /** Below the base URL; wins over what the catalog says of the endpoint. Made of facts of the catalog, never as sent. */
   path?: string | undefined;
+  /** Of the body, where that is no JSON. */
+  contentType?: string | undefined;
   /** The caller's headers, lower-case names. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
 }
@@ -38,12 +40,17 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   const credential = connection.credentials.get(call.credential);
   if (credential === undefined) throw new Error(`no credential ${call.credential} in ${connection.name}`);
   const usual = call.answer === 'stream' ? credential.stream : credential.whole;
-  const base = call.endpoint === 'speech' ? acceptingAnything(usual) : usual;
+  const accepting = call.endpoint === 'speech' ? acceptingAnything(usual) : usual;
+  const base = call.contentType === undefined ? accepting : withContentType(accepting, call.contentType);
   return {
     origin: connection.origin,
     path: pathOf(connection, call),
     headers: withCallerHeaders(connection, base, call.callerHeaders),
   };
+}
+
+function withContentType(headers: readonly string[], contentType: string): readonly string[] {
+  return headers.map((value, i) => (headers[i - 1] === 'content-type' && i % 2 === 1 ? contentType : value));
 }
 
 /** Sound comes under many names, and an error as JSON. */

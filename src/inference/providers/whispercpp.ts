@@ -2,8 +2,7 @@ import { openAiQuirks } from './openai-like.ts';
 import type { Provider } from './provider.ts';
 
 /**
- * https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: one model, no list, wav alone unless it was
- * started with `--convert`.
+ * https://github.com/ggml-org/whisper.cpp/tree/master/examples/server: one model, and no list.
  */
 export const whispercpp: Provider = {
   id: 'whispercpp',
@@ -22,6 +21,7 @@ export const whispercpp: Provider = {
     format: 'whisper-cpp',
     paths: { transcribe: '/inference', translate: '/inference' },
     timestamps: 'words',
-    containers: ['wav'],
+    // Older ones take wav of 16 kHz and nothing else.
+    containers: [],
   },
 };

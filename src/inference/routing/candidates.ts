@@ -2,6 +2,7 @@ import type { RequestNeeds } from '../neutral/request.ts';
 import { unmetImage } from './image-needs.ts';
 import type { RouteCandidate } from './route.ts';
 import type { Target } from './target.ts';
+import { unmetTranscription } from './transcription-needs.ts';
 
 /** A size estimate (bytes / 4) may be this far off: only what is surely too long is filtered. */
 const contextSurelyFull = 1.25;
@@ -24,6 +25,7 @@ export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   if (needs.jsonSchema && !can.jsonSchema && !can.tools) return 'JSON schema';
   if (needs.embedding !== undefined) return unmetEmbedding(target, needs.embedding);
   if (needs.image !== undefined) return unmetImage(target.image, needs.image);
+  if (needs.transcription !== undefined) return unmetTranscription(target.transcription, needs.transcription);
   const window = target.contextWindow;
   if (window !== null && needs.inputTokensEstimate > window * contextSurelyFull) {
     return `about ${needs.inputTokensEstimate} input tokens (its context holds ${window})`;

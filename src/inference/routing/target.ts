@@ -1,5 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
+import type { TranscriptionTarget } from './transcription-needs.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
 export interface Target {
@@ -32,6 +33,8 @@ export interface Target {
   embedding?: EmbeddingTarget;
   /** How it makes pictures; absent when it does not. */
   image?: ImageModelFacts;
+  /** How it writes down speech; only as its endpoint sees it. */
+  transcription?: TranscriptionTarget;
   /** Extra top-level body fields the operator set for this target. */
   body: Readonly<Record<string, unknown>>;
 }

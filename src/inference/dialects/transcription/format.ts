@@ -62,7 +62,7 @@ export interface TranscriptionFacts {
   untimed?: RegExp;
   /** Models that answer as OpenAI's events when asked to; absent: none, so they are asked whole. */
   streams?: RegExp;
-  /** Extensions of the containers it reads; anything else is converted to `wav` first. Absent: every one. */
+  /** Extensions of the containers it reads; anything else is converted first. Absent: every one. */
   containers?: readonly string[];
   /** Largest file; absent: no such bound is known. */
   fileBytesMax?: number;

@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { usdOf } from '../../metering/price.ts';
+import type { SpooledFile } from '../../net/spool.ts';
+import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
+import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
+import type { TranscriptionRequest, TranscriptionTask } from '../neutral/transcript.ts';
+import { costHeaders } from './answer-headers.ts';
+import type { ConversationFacts } from './conversation-body.ts';
+import type { Job } from './job.ts';
+import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
+import { runAttempts } from './run-attempts.ts';
+import type { Services } from './services.ts';
+import { type TranscriptionRun, transcribeAt } from './transcription-attempt.ts';
+import { transcriptionWay } from './transcription-way.ts';
+import { createUploadedSound, type UploadedSound } from './uploaded-sound.ts';
+
+/** A caller's form, its file on disk. */
+export interface TranscriptionForm {
+  fields: readonly { name: string; value: string }[];
+  files: readonly { name: string; file: SpooledFile }[];
+}
+
+/**
+ * The way of a request for a transcript; routed and metered like a conversation. Ends the caller's answer in every case;
+ * the form's own file is its receiver's to remove.
+ */
+export async function runTranscription(
+  services: Services,
+  call: Omit<ModelCall, 'body'>,
+  form: TranscriptionForm,
+): Promise<void> {
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const task: TranscriptionTask = call.endpoint === 'translation' ? 'translate' : 'transcribe';
+  const read = readTranscriptionRequest(form.fields, task);
+  if (!read.ok) return refuse(read.failure);
+  const file = fileOf(form);
+  if ('kind' in file) return refuse(file);
+  const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
+  if (sniffed === null) return refuse(notAudio(file.bytes));
+
+  const sound = createUploadedSound(services, file, sniffed);
+  try {
+    await runOnce(services, call, read.value, form, sound);
+  } finally {
+    await sound.release();
+  }
+}
+
+/** Under its Idempotency-Key if it has one; a stream is run whatever that says. */
+async function runOnce(
+  services: Services,
+  call: Omit<ModelCall, 'body'>,
+  request: TranscriptionRequest,
+  form: TranscriptionForm,
+  sound: UploadedSound,
+): Promise<void> {
+  const { idempotencyKey: key, caller, endpoint, requestId } = call;
+  if (key === null || request.stream) return runRead(services, { ...call, body: noBody }, request, sound);
+  const { tenant } = call.principal;
+  const body = await contentOf(form);
+  const keyed = { key, tenant, endpoint, requestId, body, caller, headers: call.admitted.headers };
+  await services.idempotency.once(keyed, (patient) =>
+    runRead(services, { ...call, body, caller: patient }, request, sound),
+  );
+}
+
+/** From the model on. */
+async function runRead(
+  services: Services,
+  call: ModelCall,
+  request: TranscriptionRequest,
+  sound: UploadedSound,
+): Promise<void> {
+  const snapshot = services.snapshot();
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const facts = factsOf(request, sound);
+  const way = transcriptionWay(services, snapshot, request, facts.needs, sound, call.principal);
+  if ('kind' in way) return refuse(way);
+  const { alias, candidates, plans } = way;
+
+  const claim = claimOf(call, snapshot, alias, alias, facts);
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return refuse(reserved);
+
+  const query = {
+    alias: alias.id,
+    targets: candidates,
+    needs: facts.needs,
+    affinity: null,
+    attemptsMax: alias.attempts,
+    fallback: call.wishes.fallback,
+    callerDialect: 'openai-chat',
+  };
+  const run: TranscriptionRun = { request, sound, plans };
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, { prepare: () => byTrial, sink: byTrial });
+  job.tryTarget = (attempt, route) => transcribeAt(services, job, run, attempt, route);
+  try {
+    if (request.stream) call.caller.expectStream(costHeaders(job));
+    await runAttempts(services, job);
+    await measure(job, sound);
+  } finally {
+    settleCall(services, call, claim, reserved, job);
+  }
+}
+
+/** How long the sound was, where the one who wrote it down did not say: what is priced by the minute has its price. */
+async function measure({ progress }: Job, sound: UploadedSound): Promise<void> {
+  const { usage, attempts } = progress;
+  if (progress.delivered === 'nothing' || usage === null || usage.audioMs !== undefined) return;
+  const durationMs = await sound.durationMs();
+  const last = attempts.at(-1);
+  if (durationMs === null || last === undefined) return;
+  progress.usage = { ...usage, audioMs: Math.round(durationMs) };
+  const price = progress.answeredBy?.target.price ?? null;
+  attempts[attempts.length - 1] = { ...last, usage: progress.usage, costUsd: usdOf(progress.usage, price) };
+}
+
+function fileOf({ files }: TranscriptionForm): SpooledFile | Failure {
+  const [first] = files;
+  if (first === undefined) {
+    const message = "Missing 'file': send the audio as a file of the form, such as mp3, mp4, wav, webm, ogg or flac.";
+    return invalid('file', message);
+  }
+  if (first.name !== 'file') {
+    return invalid('file', `The form's file stands in '${first.name.slice(0, 80)}'; send it as 'file'.`);
+  }
+  return first.file.bytes === 0 ? invalid('file', "'file' is empty: it has 0 bytes.") : first.file;
+}
+
+function notAudio(bytes: number): Failure {
+  const message = `'file' is not audio that is known here: its ${bytes} bytes begin like none of mp3, mp4, m4a, wav, webm, ogg, flac, aac, aiff or amr. What the file is called does not matter.`;
+  return invalid('file', message);
+}
+
+function factsOf(request: TranscriptionRequest, sound: UploadedSound): ConversationFacts {
+  const { timestamps, task, stream } = request;
+  return {
+    model: request.model,
+    stream,
+    includeUsage: false,
+    n: 1,
+    seed: null,
+    user: request.user,
+    fallbackModels: [],
+    conversationStart: '',
+    needs: {
+      vision: false,
+      audioIn: false,
+      tools: false,
+      logprobs: false,
+      jsonSchema: false,
+      reasoning: false,
+      n: 1,
+      stream,
+      inputTokensEstimate: 0,
+      maxOutputTokens: null,
+      transcription: { timestamps, task, fileBytes: sound.bytes },
+    },
+  };
+}
+
+/** What two equal forms have in common, whatever their boundaries and the order of file and fields. */
+async function contentOf({ fields, files }: TranscriptionForm): Promise<Buffer> {
+  const hashes: string[] = [];
+  for (const { name, file } of files) {
+    const hash = createHash('sha256');
+    for await (const piece of file.read()) hash.update(piece);
+    hashes.push(name, hash.digest('hex'));
+  }
+  return Buffer.from(JSON.stringify([fields.map(({ name, value }) => [name, value]), hashes]));
+}
+
+const noBody = Buffer.alloc(0);
+
+function byTrial(): never {
+  throw new Error('transcripts are asked for by trials of their own');
+}

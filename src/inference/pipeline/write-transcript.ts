@@ -1,0 +1,84 @@
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { segmentsOfWords, writeSrt, writeVtt } from '../audio/subtitles.ts';
+import { deltaEvent, doneEvent, TextPieces } from '../dialects/transcription/events.ts';
+import type { Transcript, TranscriptFormat, TranscriptionRequest } from '../neutral/transcript.ts';
+
+/** Content-Type of each. */
+export const typeOfTranscript: Readonly<Record<TranscriptFormat, string>> = {
+  json: 'application/json',
+  text: 'text/plain; charset=utf-8',
+  srt: 'application/x-subrip; charset=utf-8',
+  vtt: 'text/vtt; charset=utf-8',
+  verbose_json: 'application/json',
+};
+
+/** A whole transcript as the caller wants it. */
+export function writeTranscript(request: TranscriptionRequest, transcript: Transcript): string {
+  switch (request.format) {
+    case 'json':
+      return JSON.stringify(transcript.told ?? { text: transcript.text, ...durationUsage(transcript) });
+    case 'text':
+      return `${transcript.text.trim()}\n`;
+    case 'srt':
+      return writeSrt(timedText(transcript));
+    case 'vtt':
+      return writeVtt(timedText(transcript));
+    case 'verbose_json':
+      return JSON.stringify(verbose(request, transcript));
+  }
+}
+
+/** The same as events, all at once. */
+export function writeTranscriptEvents({ text, durationS, segments }: Transcript): string {
+  const pieces = new TextPieces();
+  const shown = (segments ?? []).map((segment) => pieces.add(segment.text));
+  const whole = text.trim();
+  // Segments may leave out what the text has.
+  const deltas = (pieces.text === whole ? shown : [whole]).filter((piece) => piece !== '');
+  return deltas.map(deltaEvent).join('') + doneEvent(whole, durationS);
+}
+
+function timedText({ segments, words }: Transcript) {
+  return segments ?? (words === null ? [] : segmentsOfWords(words));
+}
+
+function durationUsage({ durationS }: Transcript): JsonObject {
+  return durationS === null ? {} : { usage: { type: 'duration', seconds: durationS } };
+}
+
+/** What was told stays as it is; what was not is null, never invented. */
+function verbose({ task, lists }: TranscriptionRequest, transcript: Transcript): JsonObject {
+  const { text, language, durationS, words, told } = transcript;
+  return {
+    task,
+    language,
+    duration: durationS,
+    text,
+    ...(lists.segments && { segments: verboseSegments(transcript) }),
+    ...(lists.words && {
+      words: words?.map(({ word, startS, endS }) => ({ word, start: startS, end: endS })) ?? null,
+    }),
+    ...durationUsage(transcript),
+    ...withoutNulls(told),
+  };
+}
+
+function verboseSegments({ segments }: Transcript): JsonValue {
+  if (segments === null) return null;
+  return segments.map(({ startS, endS, text }, id) => ({
+    id,
+    seek: null,
+    start: startS,
+    end: endS,
+    text,
+    tokens: null,
+    temperature: null,
+    avg_logprob: null,
+    compression_ratio: null,
+    no_speech_prob: null,
+  }));
+}
+
+function withoutNulls(object: JsonObject | null): JsonObject {
+  return Object.fromEntries(Object.entries(object ?? {}).filter(([, value]) => value !== null && value !== undefined));
+}
