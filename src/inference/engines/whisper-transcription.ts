@@ -33,7 +33,7 @@ export function createWhisperTranscription({ model, ready, child, decode }: Whis
       let spoken = language;
       try {
         for (;;) {
-          while (!ended && held.length < windowSamples) {
+          while (!ended && held.length <= windowSamples) {
             const next = await sound.next();
             if (next.done) ended = true;
             else held = joined(held, next.value);
