@@ -48,7 +48,7 @@ async function* floats(stream: Readable): AsyncGenerator<Float32Array, void> {
 
 /** Where there is no ffmpeg, wav still works. */
 async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): AsyncGenerator<Float32Array, void> {
-  const pcm = plainConversion('wav', { rateHz });
+  const pcm = plainConversion('wav', { format: 'pcm', rateHz });
   // An error of either is thrown into the loop by the last.
   pipeline(createReadStream(path, { ...(signal && { signal }) }), pcm, () => {});
   for await (const chunk of pcm) yield readSamples(chunk as Buffer, { encoding: 's16', channels: 1 });

@@ -14,7 +14,7 @@ import { createWarmProcesses } from './warm-processes.ts';
 import { wavHeader } from './wav.ts';
 import { plainConversion } from './wav-stream.ts';
 
-/** Converts and decodes audio: wav and pcm by itself, everything else through ffmpeg. */
+/** Converts and decodes audio: wav, pcm and flac made of them by itself, everything else through ffmpeg. */
 export interface Transcoder {
   /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
   refusal(conversion: Conversion): Failure | null;
@@ -126,12 +126,10 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
 
   return {
     refusal: (conversion) =>
-      isOwn(conversion) || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
+      ownConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
     transcode(conversion, signal) {
-      if (isOwn(conversion)) {
-        const stream = ownConversion(conversion);
-        return signal === undefined ? stream : addAbortSignal(signal, stream);
-      }
+      const own = ownConversion(conversion);
+      if (own !== null) return signal === undefined ? own() : addAbortSignal(signal, own());
       return jobs.stream(needOf(conversion.to.format), pipeArguments(conversion), 'piped', {
         signal,
         head: headOf(conversion.to),
@@ -165,16 +163,12 @@ function headOf({ format, rateHz = speechRateHz }: Conversion['to']): Buffer | u
   return format === 'wav' ? wavHeader({ rateHz, channels: 1 }, null) : undefined;
 }
 
-/** What needs no ffmpeg: plain samples in, plain samples out. */
-function isOwn({ from, to, tempo }: Conversion): boolean {
-  const isPlain = (format: string) => format === 'wav' || format === 'pcm';
-  return isPlain(from.format) && isPlain(to.format) && (tempo === undefined || tempo === 1);
-}
-
-function ownConversion({ from, to }: Conversion): Duplex {
-  const toRateHz = to.rateHz ?? speechRateHz;
-  return plainConversion(from.format === 'wav' ? 'wav' : { rateHz: from.rateHz ?? speechRateHz }, {
-    rateHz: toRateHz,
-    head: headOf(to),
-  });
+/** Null where ffmpeg is needed. */
+function ownConversion({ from, to, tempo }: Conversion): (() => Duplex) | null {
+  const { format, rateHz = speechRateHz } = to;
+  if (from.format !== 'wav' && from.format !== 'pcm') return null;
+  if (format !== 'wav' && format !== 'pcm' && format !== 'flac') return null;
+  if (tempo !== undefined && tempo !== 1) return null;
+  const source = from.format === 'wav' ? from.format : { rateHz: from.rateHz ?? speechRateHz };
+  return () => plainConversion(source, { format, rateHz });
 }

@@ -1,24 +1,28 @@
 import { Transform } from 'node:stream';
 import { AudioFault } from './audio-fault.ts';
+import { createFlacWriter } from './flac.ts';
 import { createResampler } from './resample.ts';
-import { readSamples, readWavHeader, sampleBytes, toS16le, type WavHeader } from './wav.ts';
+import { readSamples, readWavHeader, sampleBytes, toS16le, type WavHeader, wavHeader } from './wav.ts';
+
+/** What is written without ffmpeg, of one channel and 16 bits. */
+export type PlainFormat = 'pcm' | 'wav' | 'flac';
 
 /**
- * Plain samples in, s16le of one channel at `to.rateHz` out, after `to.head`. What comes in is a wav file of any rate,
- * channels and sample size, or s16le of one channel.
+ * What needs no ffmpeg: a wav file of any rate, channels and sample size, or s16le of one channel, becomes one of the
+ * plain formats at another rate.
  */
 export function plainConversion(
   from: 'wav' | { rateHz: number },
-  to: { rateHz: number; head?: Buffer | undefined },
+  to: { format: PlainFormat; rateHz: number },
 ): Transform {
   let pending: Buffer = Buffer.alloc(0);
   let leftBytes = Number.POSITIVE_INFINITY;
   let converter: SampleConverter | null = null;
+  const sink = sinkOf(to.format, to.rateHz);
 
   const begin = (stream: Transform, format: SampleFormat) => {
     converter = sampleConverter(format, to.rateHz);
-    if (to.head !== undefined) stream.push(to.head);
-    return converter;
+    stream.push(sink.head);
   };
   /** The samples at hand once the header is known; null before. */
   const afterHeader = (stream: Transform, chunk: Buffer): Buffer | null => {
@@ -44,16 +48,46 @@ export function plainConversion(
         // What follows the samples is not sound.
         const sound = bytes.length > leftBytes ? bytes.subarray(0, leftBytes) : bytes;
         leftBytes -= sound.length;
-        done(null, converter.convert(sound));
+        done(null, sink.push(converter.convert(sound)));
       } catch (error) {
         done(error as Error);
       }
     },
     flush(done) {
       if (converter === null) return done(new AudioFault('unreadable', 'is cut off before its first sample'));
-      done(null, converter.end());
+      this.push(sink.push(converter.end()));
+      done(null, sink.end());
     },
   });
+}
+
+/** Writes s16le samples, cut anywhere, as a file of its format. */
+interface Sink {
+  head: Buffer;
+  push(bytes: Buffer): Buffer;
+  end(): Buffer;
+}
+
+function sinkOf(format: PlainFormat, rateHz: number): Sink {
+  if (format === 'flac') return flacSink(rateHz);
+  const head = format === 'wav' ? wavHeader({ rateHz, channels: 1 }, null) : Buffer.alloc(0);
+  return { head, push: (bytes) => bytes, end: () => Buffer.alloc(0) };
+}
+
+function flacSink(rateHz: number): Sink {
+  const writer = createFlacWriter(rateHz);
+  let partial: Buffer = Buffer.alloc(0);
+  return {
+    head: writer.head,
+    push(bytes) {
+      const all = partial.length === 0 ? bytes : Buffer.concat([partial, bytes]);
+      const samples = new Int16Array(all.length >> 1);
+      for (let i = 0; i < samples.length; i += 1) samples[i] = all.readInt16LE(i * 2);
+      partial = Buffer.from(all.subarray(samples.length * 2));
+      return writer.push(samples);
+    },
+    end: () => writer.end(),
+  };
 }
 
 type SampleFormat = Pick<WavHeader, 'encoding' | 'channels' | 'rateHz'>;
