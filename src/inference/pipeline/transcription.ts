@@ -1,12 +1,13 @@
-import { createHash } from 'node:crypto';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { usdOf } from '../../metering/price.ts';
 import type { SpooledFile } from '../../net/spool.ts';
 import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
+import { needsTimes } from '../dialects/transcription/format.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
 import type { TranscriptionRequest, TranscriptionTask } from '../neutral/transcript.ts';
 import { costHeaders } from './answer-headers.ts';
 import type { ConversationFacts } from './conversation-body.ts';
+import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
 import { runAttempts } from './run-attempts.ts';
@@ -15,12 +16,6 @@ import { type TranscriptionRun, transcribeAt } from './transcription-attempt.ts'
 import { transcriptionWay } from './transcription-way.ts';
 import { createUploadedSound, type UploadedSound } from './uploaded-sound.ts';
 
-/** A caller's form, its file on disk. */
-export interface TranscriptionForm {
-  fields: readonly { name: string; value: string }[];
-  files: readonly { name: string; file: SpooledFile }[];
-}
-
 /**
  * The way of a request for a transcript; routed and metered like a conversation. Ends the caller's answer in every case;
  * the form's own file is its receiver's to remove.
@@ -28,7 +23,7 @@ export interface TranscriptionForm {
 export async function runTranscription(
   services: Services,
   call: Omit<ModelCall, 'body'>,
-  form: TranscriptionForm,
+  form: UploadedForm,
 ): Promise<void> {
   const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
   const task: TranscriptionTask = call.endpoint === 'translation' ? 'translate' : 'transcribe';
@@ -52,13 +47,13 @@ async function runOnce(
   services: Services,
   call: Omit<ModelCall, 'body'>,
   request: TranscriptionRequest,
-  form: TranscriptionForm,
+  form: UploadedForm,
   sound: UploadedSound,
 ): Promise<void> {
   const { idempotencyKey: key, caller, endpoint, requestId } = call;
   if (key === null || request.stream) return runRead(services, { ...call, body: noBody }, request, sound);
   const { tenant } = call.principal;
-  const body = await contentOf(form);
+  const body = await contentOfForm(form);
   const keyed = { key, tenant, endpoint, requestId, body, caller, headers: call.admitted.headers };
   await services.idempotency.once(keyed, (patient) =>
     runRead(services, { ...call, body, caller: patient }, request, sound),
@@ -97,11 +92,21 @@ async function runRead(
   job.tryTarget = (attempt, route) => transcribeAt(services, job, run, attempt, route);
   try {
     if (request.stream) call.caller.expectStream(costHeaders(job));
+    await foresee(request, sound);
     await runAttempts(services, job);
     await measure(job, sound);
   } finally {
     settleCall(services, call, claim, reserved, job);
   }
+}
+
+/**
+ * How long the sound is is found out while somebody writes it down, unless that one will say: a caller who has the
+ * answer finds it in the books. Of a wav, it is a look at its first bytes.
+ */
+async function foresee(request: TranscriptionRequest, sound: UploadedSound): Promise<void> {
+  if (sound.sniffed.container === 'wav') await sound.durationMs();
+  else if (!needsTimes(request)) void sound.durationMs();
 }
 
 /** How long the sound was, where the one who wrote it down did not say: what is priced by the minute has its price. */
@@ -116,7 +121,7 @@ async function measure({ progress }: Job, sound: UploadedSound): Promise<void> {
   attempts[attempts.length - 1] = { ...last, usage: progress.usage, costUsd: usdOf(progress.usage, price) };
 }
 
-function fileOf({ files }: TranscriptionForm): SpooledFile | Failure {
+function fileOf({ files }: UploadedForm): SpooledFile | Failure {
   const [first] = files;
   if (first === undefined) {
     const message = "Missing 'file': send the audio as a file of the form, such as mp3, mp4, wav, webm, ogg or flac.";
@@ -158,17 +163,6 @@ function factsOf(request: TranscriptionRequest, sound: UploadedSound): Conversat
       transcription: { timestamps, task, fileBytes: sound.bytes },
     },
   };
-}
-
-/** What two equal forms have in common, whatever their boundaries and the order of file and fields. */
-async function contentOf({ fields, files }: TranscriptionForm): Promise<Buffer> {
-  const hashes: string[] = [];
-  for (const { name, file } of files) {
-    const hash = createHash('sha256');
-    for await (const piece of file.read()) hash.update(piece);
-    hashes.push(name, hash.digest('hex'));
-  }
-  return Buffer.from(JSON.stringify([fields.map(({ name, value }) => [name, value]), hashes]));
 }
 
 const noBody = Buffer.alloc(0);

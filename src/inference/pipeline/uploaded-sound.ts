@@ -22,7 +22,9 @@ export interface UploadedSound {
   as(format: SentAs | null): Promise<SoundToSend>;
   /** Ms; null when it cannot be found out. Never rejects. */
   durationMs(): Promise<number | null>;
-  /** Stops what is being made and removes what was. */
+  /** Ends what is being made, which then rejects; nothing more can be. */
+  stop(): void;
+  /** The same, and removes what was made. */
   release(): Promise<void>;
 }
 
@@ -77,6 +79,7 @@ export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffe
       duration ??= transcoder.probeDurationMs(file.path, ending.signal).catch(() => null);
       return duration;
     },
+    stop: () => ending.abort(),
     async release() {
       ending.abort();
       await Promise.allSettled([...made.values(), duration]);
