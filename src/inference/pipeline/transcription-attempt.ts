@@ -38,27 +38,27 @@ export async function transcribeAt(
 ): Promise<Fault | null> {
   const plan = run.plans.get(attempt.target)!;
   if (plan.kind === 'engine') return askTranscriptionEngine(services, job, run, plan.engine, attempt, route);
-  const sound = await soundFor(run.sound, plan);
-  const found = 'class' in sound ? sound : null;
-  // Converting takes a while; whoever left meanwhile is told by nothing else.
-  const wrong = job.caller.gone ? fault('cancelled', 'the caller closed the connection') : found;
-  if (wrong !== null) {
+  const sound = await soundFor(services, job, run.sound, plan);
+  if ('class' in sound) {
     const nothing = { status: null, bytes: 0, firstTokenMs: null, reader: null };
-    recordAttempt(job, attempt, nothing, wrong, services.clock.monotonicMs());
-    return wrong;
+    recordAttempt(job, attempt, nothing, sound, services.clock.monotonicMs());
+    return sound;
   }
-  return new Attempt(
-    services,
-    job,
-    route,
-    attempt,
-    prepared(job, run, plan, attempt.target, sound as SoundToSend),
-  ).run();
+  return new Attempt(services, job, route, attempt, prepared(job, run, plan, attempt.target, sound)).run();
 }
 
 type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
-async function soundFor(sound: UploadedSound, { sendAs, facts }: UpstreamPlan): Promise<SoundToSend | Fault> {
+/** Converting takes a while: it ends when the caller leaves or the deadline comes. */
+async function soundFor(
+  { clock }: Pick<Services, 'clock'>,
+  { caller, deadlineMs }: Job,
+  sound: UploadedSound,
+  { sendAs, facts }: UpstreamPlan,
+): Promise<SoundToSend | Fault> {
+  const stop = () => sound.stop();
+  const deadline = setTimeout(stop, Math.max(0, deadlineMs - clock.monotonicMs()));
+  caller.onGone(stop);
   try {
     const sent = await sound.as(sendAs);
     const { fileBytesMax } = facts;
@@ -66,12 +66,16 @@ async function soundFor(sound: UploadedSound, { sendAs, facts }: UpstreamPlan): 
     const mb = Math.floor(fileBytesMax / 1024 / 1024);
     return fault('not_capable', `takes files of at most ${mb} MB, which this one is too long for`);
   } catch (error) {
+    if (caller.gone) return fault('cancelled', 'the caller closed the connection');
+    if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
     return faultOfConversion(error);
+  } finally {
+    clearTimeout(deadline);
   }
 }
 
 /** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
-export function faultOfConversion(error: unknown): Fault {
+function faultOfConversion(error: unknown): Fault {
   if (error instanceof AudioFault) {
     if (error.reason === 'crashed' || error.reason === 'stalled') return fault('not_capable', error.message);
     return { ...fault('caller_fault', `the audio ${error.message}`, 400), param: 'file' };
