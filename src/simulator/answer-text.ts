@@ -38,3 +38,12 @@ export function mockText(name: string, lastUserText: string): string {
   const from = name === '' ? '' : ` from ${name}`;
   return lastUserText === '' ? `Mock answer${from}.` : `Mock answer${from} to: ${beginning(lastUserText)}`;
 }
+
+/** What stands for what was said in `seconds` of sound, which nobody listened to. */
+export function zeroKeyTranscript(seconds: number): string {
+  return `[simulated] Nobody listened to these ${seconds.toFixed(1)} seconds: no provider that transcribes is configured yet. Set OPENAI_API_KEY=… (or add a provider to culvert.yaml) and restart for real answers.`;
+}
+
+export function mockTranscript(name: string, file: string, seconds: number): string {
+  return `Mock transcript${name === '' ? '' : ` from ${name}`} of ${file}, ${seconds.toFixed(1)} seconds.`;
+}

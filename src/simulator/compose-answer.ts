@@ -1,5 +1,5 @@
 import type { JsonValue } from '../kernel/json.ts';
-import { fillerBytes, fillerTokens, mockText, zeroKeyText } from './answer-text.ts';
+import { fillerBytes, fillerTokens, mockText, mockTranscript, zeroKeyText, zeroKeyTranscript } from './answer-text.ts';
 import { exampleOf } from './example-json.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import type { Prompt, Tool } from './prompt.ts';
@@ -9,6 +9,8 @@ import { countTokens, firstTokens } from './tokens.ts';
 export interface Answer {
   /** Grows by one with every answer; dialects make their ids of it. */
   serial: number;
+  /** Where the request came to, such as `http://127.0.0.1:4199`; what an answer links to stands there. */
+  origin: string;
   model: string;
   createdS: number;
   choices: readonly Choice[];
@@ -46,6 +48,7 @@ export interface Voice {
 
 export interface AnswerStamp {
   serial: number;
+  origin: string;
   createdS: number;
 }
 
@@ -65,6 +68,7 @@ export function composeAnswer(prompt: Prompt, spec: FaultSpec, voice: Voice, sta
   }
   return {
     serial: stamp.serial,
+    origin: stamp.origin,
     model: prompt.model,
     createdS: stamp.createdS,
     choices,
@@ -115,6 +119,10 @@ function jsonFor(prompt: Prompt, voice: Voice): JsonValue {
 }
 
 function plainText(prompt: Prompt, voice: Voice): string {
+  if (prompt.heard !== undefined) {
+    const { name, seconds } = prompt.heard;
+    return voice.purpose === 'zero-key' ? zeroKeyTranscript(seconds) : mockTranscript(voice.name, name, seconds);
+  }
   return voice.purpose === 'zero-key' ? zeroKeyText(prompt.lastUserText) : mockText(voice.name, prompt.lastUserText);
 }
 

@@ -7,7 +7,9 @@ import type { Endpoint } from './endpoint.ts';
 import { errorWordsOf, failingStatusOf } from './error-words.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { modelList, oneModel } from './list-models.ts';
+import { kokoroVoiceList } from './list-voices.ts';
 import type { Prompt } from './prompt.ts';
+import { pictureAt } from './speak-images.ts';
 import type { Step } from './steps.ts';
 import { endlessLine, firstFrames, gzipBomb } from './steps.ts';
 
@@ -70,7 +72,7 @@ function chosenReply(asked: Asked, spec: FaultSpec, context: ReplyContext): Repl
     return whole(status, spec.malformed === undefined ? body : broken(body));
   }
   const streamed = isObject(asked.body) && asked.body.stream === true;
-  if (spec.endless !== undefined) {
+  if (spec.endless !== undefined && !speech.ownEndless) {
     return streamed
       ? { status: 200, headers: sseHeaders(), body: endlessLine('data: {"x":"', spec.endless), introFrames: 0 }
       : { status: 200, headers: jsonHeaders(), body: endlessLine('{"x":"', spec.endless), introFrames: 0 };
@@ -108,6 +110,13 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
       ? whole(spec.status ?? 200, JSON.stringify(oneModel(id, speech)))
       : refusal(asked, 404, `The model '${id}' does not exist.`, 'model');
   }
+  if (endpoint.kind === 'voices') return whole(spec.status ?? 200, JSON.stringify(kokoroVoiceList));
+  if (endpoint.kind === 'picture') {
+    const picture = pictureAt(asked.path);
+    return picture === null
+      ? refusal(asked, 404, `There is no picture at ${asked.path}.`, null)
+      : { ...whole(200, ''), headers: { 'content-type': 'image/png' }, body: [picture] };
+  }
   if (asked.body === 'too-large') return refusal(asked, 413, 'The request is larger than 64 MB.', null);
   if (asked.body === undefined || asked.body === null) {
     return refusal(asked, 400, 'We could not parse the JSON body of your request.', null);
@@ -120,7 +129,8 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
   }
   const prompt = speech.read(asked.body, endpoint.pathModel);
   if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);
-  const stamp = { serial: asked.serial, createdS: Math.floor(asked.wallMs / 1_000) };
+  const origin = `http://${asked.headers.host ?? 'localhost'}`;
+  const stamp = { origin, serial: asked.serial, createdS: Math.floor(asked.wallMs / 1_000) };
   const answer = composeAnswer(prompt, spec, context.voice, stamp);
   const status = spec.status ?? 200;
   if (prompt.delivery === 'stream') {
@@ -136,6 +146,8 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
       speech.errorBody(errorWordsOf(spec, innerStatus(spec), credentialsOf(asked)), asked.requestId),
     );
   }
+  const media = speech.media?.(answer, prompt, spec) ?? null;
+  if (media !== null) return { status, headers: { 'content-type': media.mediaType }, body: media.body, introFrames: 0 };
   const json = speech.whole(answer, prompt, spec);
   return whole(status, spec.malformed === undefined ? json : broken(json));
 }

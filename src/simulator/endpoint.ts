@@ -1,21 +1,35 @@
 import { chatSpeech } from './speak-chat.ts';
 import { completionsSpeech } from './speak-completions.ts';
+import { elevenLabsSpeech } from './speak-elevenlabs.ts';
 import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
 import { geminiBatchEmbedSpeech, geminiEmbedSpeech } from './speak-embed-gemini.ts';
 import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
 import { teiEmbedSpeech } from './speak-embed-tei.ts';
 import { embeddingsSpeech } from './speak-embeddings.ts';
 import { geminiSpeech } from './speak-gemini.ts';
+import { imageEditsSpeech, imagesSpeech, picturePath } from './speak-images.ts';
+import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
 import { messagesSpeech } from './speak-messages.ts';
 import { moderationsSpeech } from './speak-moderations.ts';
 import { cohereRerankSpeech, rerankSpeech } from './speak-rerank.ts';
 import { responsesSpeech } from './speak-responses.ts';
+import { soundSpeech } from './speak-sound.ts';
+import { transcriptionSpeech, translationSpeech, whisperCppSpeech } from './speak-transcript.ts';
 import type { Speech } from './speech.ts';
 
-export type EndpointKind = 'chat' | 'messages' | 'responses' | 'count-tokens' | 'models' | 'model' | 'unknown';
+export type EndpointKind =
+  | 'chat'
+  | 'messages'
+  | 'responses'
+  | 'count-tokens'
+  | 'models'
+  | 'model'
+  | 'voices'
+  | 'picture'
+  | 'unknown';
 
 export interface Endpoint {
-  /** `chat`: a prompt is read and answered, whatever comes of it; of embeddings too. */
+  /** `chat`: a prompt is read and answered, whatever comes of it: text, vectors, sound, pictures. */
   kind: EndpointKind;
   /** The dialect of its answers and errors. */
   speech: Speech;
@@ -35,6 +49,18 @@ const embeddings: Endpoint = { kind: 'chat', speech: embeddingsSpeech, method: '
 const cohereEmbed: Endpoint = { kind: 'chat', speech: cohereEmbedSpeech, method: 'POST', pathModel: null };
 const ollamaEmbed: Endpoint = { kind: 'chat', speech: ollamaEmbedSpeech, method: 'POST', pathModel: null };
 const teiEmbed: Endpoint = { kind: 'chat', speech: teiEmbedSpeech, method: 'POST', pathModel: null };
+/** What a path's end asks for, where nothing else stands in it. The longer before the shorter. */
+const mediaByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/audio/speech', soundSpeech],
+  ['/audio/transcriptions', transcriptionSpeech],
+  ['/audio/translations', translationSpeech],
+  ['/inference', whisperCppSpeech],
+  ['/images/generations', imagesSpeech],
+  ['/images/edits', imageEditsSpeech],
+  ['/sdapi/v1/txt2img', a1111Speech],
+  ['/sdapi/v1/img2img', a1111Speech],
+  ['/text_to_image', fireworksImageSpeech],
+];
 const inputTokens: Endpoint = { kind: 'count-tokens', speech: responsesSpeech, method: 'POST', pathModel: null };
 const countTokens: Endpoint = { kind: 'count-tokens', speech: messagesSpeech, method: 'POST', pathModel: null };
 
@@ -60,6 +86,13 @@ export function endpointOf(path: string, version: ApiVersion): Endpoint {
   if (path.endsWith('/v2/embed')) return cohereEmbed;
   if (path.endsWith('/api/embed')) return ollamaEmbed;
   if (path.endsWith('/embed')) return teiEmbed;
+  const media = mediaByEnd.find(([end]) => path.endsWith(end))?.[1];
+  if (media !== undefined) return { kind: 'chat', speech: media, method: 'POST', pathModel: deploymentOf(path) };
+  if (path.includes('/text-to-speech/')) {
+    return { kind: 'chat', speech: elevenLabsSpeech, method: 'POST', pathModel: null };
+  }
+  if (path.endsWith('/audio/voices')) return { kind: 'voices', speech: chatSpeech, method: 'GET', pathModel: null };
+  if (path.includes(picturePath)) return { kind: 'picture', speech: chatSpeech, method: 'GET', pathModel: null };
   const speech = speechOf[version];
   if (path.endsWith('/models')) return { kind: 'models', speech, method: 'GET', pathModel: null };
   const one = /\/models\/([^/]+(?:\/[^/]+)*)$/.exec(path);
@@ -77,6 +110,7 @@ const speechOfGoogle = {
   streamGenerateContent: geminiSpeech,
   embedContent: geminiEmbedSpeech,
   batchEmbedContents: geminiBatchEmbedSpeech,
+  predict: imagenSpeech,
 } as const;
 const googleMethods = Object.keys(speechOfGoogle).join('|');
 const googlePath = new RegExp(`/(?:models|tunedModels)/(.+):(${googleMethods})$`);

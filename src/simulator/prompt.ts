@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
+import type { SoundFormat } from './sound.ts';
 
 /** What the simulator needs to know of a request, whichever dialect it came in. */
 export interface Prompt {
@@ -32,6 +33,36 @@ export interface Prompt {
   /** Embeddings: how long each vector is wanted, and how it is written. */
   dimensions?: number;
   encoding?: 'float' | 'base64';
+  /** What is to be spoken, written down, drawn, where it is not a text. */
+  spoken?: Spoken;
+  heard?: Heard;
+  drawn?: Drawn;
+}
+
+export interface Spoken {
+  format: SoundFormat;
+  ms: number;
+}
+
+/** A file of sound that came, and what is wanted of it. */
+export interface Heard {
+  name: string;
+  seconds: number;
+  task: 'transcribe' | 'translate';
+  format: 'json' | 'text' | 'srt' | 'verbose_json' | 'vtt';
+  /** ISO 639-1. */
+  language: string;
+  segments: boolean;
+  words: 'none' | 'apart' | 'in segments';
+}
+
+export interface Drawn {
+  count: number;
+  width: number;
+  height: number;
+  form: 'url' | 'base64';
+  /** Drafts of a streamed picture. */
+  partials: number;
 }
 
 export interface Tool {

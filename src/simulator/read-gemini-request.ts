@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../kernel/json.ts';
 import { isObject } from '../kernel/json.ts';
+import { mediaWishOf } from './gemini-media.ts';
 import type { Prompt, ReadPrompt, Refusal, Tool } from './prompt.ts';
 import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from './prompt.ts';
 
@@ -46,6 +47,7 @@ export const readGeminiRequest: ReadPrompt = (body, pathModel) => {
     maxTokens: typeof config.maxOutputTokens === 'number' ? config.maxOutputTokens : null,
     reasoning: thinking.includeThoughts === true || isReasoningModel(model) ? 'shown' : 'none',
     topLogprobs: null,
+    ...mediaWishOf(config, lastUserText),
   };
   return prompt;
 };

@@ -35,7 +35,7 @@ export function createService(context: ServeContext) {
 
   function answer(arrival: Arrival, spec: FaultSpec): void {
     const { request, response, path, exchange } = arrival;
-    const body = streamedByPath(arrival);
+    const body = withWordsOfPath(arrival);
     serial += 1;
     const { headers } = request;
     const asked: Asked = {
@@ -70,7 +70,7 @@ export function createService(context: ServeContext) {
     },
     asTold(arrival: Arrival): void {
       const { request, response, path } = arrival;
-      const body = streamedByPath(arrival);
+      const body = withWordsOfPath(arrival);
       const chosen = faults.take({
         path,
         credential: credentialOf(request),
@@ -124,9 +124,13 @@ function versionOf(headers: IncomingMessage['headers']): ApiVersion {
   return headers['x-goog-api-key'] === undefined ? 'openai' : 'google';
 }
 
-/** The body with `stream`, where Google has it in the path. */
-function streamedByPath({ path, body }: Arrival): ArrivedBody {
-  return googleCall(path)?.stream === true && isObject(body) ? { ...body, stream: true } : body;
+/** The body with what stands in the path or behind it: Google's `stream`, ElevenLabs' `output_format`. */
+function withWordsOfPath({ path, body, request }: Arrival): ArrivedBody {
+  if (!isObject(body)) return body;
+  if (googleCall(path)?.stream === true) return { ...body, stream: true };
+  if (!path.includes('/text-to-speech/')) return body;
+  const output = new URL(request.url ?? '', 'http://mock').searchParams.get('output_format');
+  return output === null ? body : { ...body, output_format: output };
 }
 
 function headerOf(request: IncomingMessage, name: string): string | null {

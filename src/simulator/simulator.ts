@@ -6,9 +6,11 @@ import { systemClock } from '../kernel/clock.ts';
 import { createFaultChoice } from './choose-fault.ts';
 import { collectBody } from './collect-body.ts';
 import type { Purpose } from './compose-answer.ts';
+import type { ArrivedBody } from './compose-reply.ts';
 import { control, isControlPath, redirectedPath } from './control.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { healthy, parseFaultSpec } from './fault-spec.ts';
+import { isMultipart, readMultipart } from './read-multipart.ts';
 import type { RecordedRequest } from './recording.ts';
 import { createRecording, unrecorded } from './recording.ts';
 import { createScript } from './script.ts';
@@ -47,8 +49,9 @@ export interface Simulator {
   close(): Promise<void>;
 }
 
-const simulatorModels: readonly string[] = ['sim/chat', 'sim/embedding'];
-const mockModels: readonly string[] = ['sim/chat', 'sim/reason', 'sim/embedding', 'mock/ok'];
+const mediaModels: readonly string[] = ['sim/embedding', 'sim/speech', 'sim/transcription', 'sim/image'];
+const simulatorModels: readonly string[] = ['sim/chat', ...mediaModels];
+const mockModels: readonly string[] = ['sim/chat', 'sim/reason', ...mediaModels, 'mock/ok'];
 
 // Longer than any client's own idle time, so that a connection never ends just as it is used again.
 const keepAliveTimeoutMs = 600_000;
@@ -78,9 +81,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     const queryAt = target.indexOf('?');
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
     if (purpose === 'zero-key') {
-      collectBody(request, (text) => {
-        service.healthy({ request, response, path, body: bodyOf(text), exchange: forgotten });
-      });
+      arrived(request, (body) => service.healthy({ request, response, path, body, exchange: forgotten }));
       return;
     }
     if (isControlPath(path)) {
@@ -89,9 +90,9 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
     }
     const exchange = recording.begin(target, request.method ?? '', request.rawHeaders);
     response.once('close', () => recording.end(exchange, response.writableFinished ? 'finished' : 'aborted'));
-    collectBody(request, (text) => {
-      recording.body(exchange, text ?? '');
-      const arrival = { request, response, path, body: bodyOf(text), exchange };
+    arrived(request, (body, text) => {
+      recording.body(exchange, text);
+      const arrival = { request, response, path, body, exchange };
       // Where `redirect` leads by default: seen in the record, and no fault strikes twice.
       if (path === redirectedPath) service.healthy(arrival);
       else service.asTold(arrival);
@@ -134,6 +135,13 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
         server.closeAllConnections();
       }),
   };
+}
+
+/** `text`: what is recorded of it; of a form its fields, as JSON. */
+function arrived(request: IncomingMessage, then: (body: ArrivedBody, text: string) => void): void {
+  if (isMultipart(request)) {
+    void readMultipart(request, (fields) => then(fields, fields === null ? '' : JSON.stringify(fields)));
+  } else collectBody(request, (text) => then(bodyOf(text), text ?? ''));
 }
 
 function serverSpecOf(source: string | undefined): FaultSpec {

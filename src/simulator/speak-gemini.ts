@@ -1,7 +1,9 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { Answer, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
+import { mediaParts, wholeMediaParts } from './gemini-media.ts';
 import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
+import type { Prompt } from './prompt.ts';
 import { readGeminiRequest, signsCalls } from './read-gemini-request.ts';
 import type { ErrorWords, Speech } from './speech.ts';
 import type { Step } from './steps.ts';
@@ -23,7 +25,10 @@ export const geminiSpeech: Speech = {
   // Its end is the end of the bytes, behind a chunk that says why.
   finalParts: ['finish'],
   requestIdHeader: 'x-request-id',
-  whole: (answer, _prompt, spec) => JSON.stringify(chunkOf(answer, wholeParts(answer), finishOf(answer, spec), 'told')),
+  whole: (answer, prompt, spec) =>
+    JSON.stringify(
+      chunkOf(answer, wholeMediaParts(prompt, spec) ?? wholeParts(answer), finishOf(answer, spec), 'told'),
+    ),
   frames: geminiFrames,
   counted: (inputTokens) => `{"totalTokens":${inputTokens}}`,
   errorBody: (words) => JSON.stringify(errorOf(words)),
@@ -34,13 +39,13 @@ function frame(data: JsonObject): string {
   return `data: ${JSON.stringify(data)}\r\n\r\n`;
 }
 
-function* geminiFrames(answer: Answer, _prompt: unknown, spec: FaultSpec): Generator<Step> {
+function* geminiFrames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step> {
   const choice = answer.choices[0]!;
   const omit = spec.omit ?? [];
   const usage = omit.includes('usage') ? 'untold' : 'told';
   const finish = omit.includes('finish') ? null : finishOf(answer, spec);
   const thoughts = reasoningParts(choice.reasoning);
-  const deltas: JsonObject[] = [
+  const deltas: JsonObject[] = mediaParts(prompt, spec) ?? [
     ...thoughts.map((text) => ({ text, thought: true })),
     ...textParts(choice.text, spec).map((tokens) => ({ text: tokens.join('') })),
     ...callParts(answer),

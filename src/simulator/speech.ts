@@ -13,11 +13,21 @@ export interface ErrorWords {
   param: string | null;
 }
 
+/** A body that is no JSON. */
+export interface Media {
+  mediaType: string;
+  body: string | Iterable<Step>;
+}
+
 /** One upstream dialect as the simulator speaks it, written from the published format and not from our decoders. */
 export interface Speech {
   read: ReadPrompt;
   /** The JSON text of a whole answer. */
   whole(answer: Answer, prompt: Prompt, spec: FaultSpec): string;
+  /** The same where it is no JSON; null where this one is. */
+  media?(answer: Answer, prompt: Prompt, spec: FaultSpec): Media | null;
+  /** Its `media` goes on and on by itself when `endless` asks for it. */
+  ownEndless?: true;
   /** The same answer as SSE frames, with the pauses that the spec asks for. */
   frames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Step>;
   /** The answer of the endpoint that counts a request's tokens, where the dialect has one. */

@@ -44,7 +44,7 @@ test('Messages answer likewise', async () => {
 test('it lists what it simulates', async () => {
   assert.deepEqual(
     (await client.models.list()).data.map((model) => model.id),
-    ['sim/chat', 'sim/embedding'],
+    ['sim/chat', 'sim/embedding', 'sim/speech', 'sim/transcription', 'sim/image'],
   );
 });
 

@@ -1,0 +1,38 @@
+import type { JsonObject } from '../kernel/json.ts';
+import type { FaultSpec } from './fault-spec.ts';
+import type { Prompt } from './prompt.ts';
+import { stringsOf } from './prompt.ts';
+import { spokenMs } from './sound.ts';
+import { picturesOf } from './speak-images.ts';
+import { soundSteps } from './speak-sound.ts';
+
+const side = 1_024;
+
+/** What Google's models answer in beside text, where `responseModalities` names it. */
+export function mediaWishOf(config: JsonObject, text: string): Pick<Prompt, 'spoken' | 'drawn'> {
+  const modalities = stringsOf(config.responseModalities);
+  if (modalities.includes('AUDIO')) return { spoken: { format: 'pcm', ms: spokenMs([...text].length, 1) } };
+  if (!modalities.includes('IMAGE')) return {};
+  return { drawn: { count: 1, width: side, height: side, form: 'base64', partials: 0 } };
+}
+
+/** The parts of such an answer, as a stream sends them; null when text was asked for. */
+export function mediaParts(prompt: Prompt, spec: FaultSpec): JsonObject[] | null {
+  if (prompt.spoken !== undefined) {
+    const pieces = [...soundSteps(prompt.spoken, spec)].filter((step) => typeof step !== 'number');
+    return pieces.map((piece) => inline('audio/L16;codec=pcm;rate=24000', Buffer.from(piece)));
+  }
+  if (prompt.drawn === undefined) return null;
+  return picturesOf(prompt, spec).map((picture) => inline('image/png', picture));
+}
+
+/** The same in one piece: a whole answer holds all the sound in one part. */
+export function wholeMediaParts(prompt: Prompt, spec: FaultSpec): JsonObject[] | null {
+  if (prompt.spoken === undefined) return mediaParts(prompt, spec);
+  const pieces = [...soundSteps(prompt.spoken, spec)].filter((step) => typeof step !== 'number');
+  return [inline('audio/L16;codec=pcm;rate=24000', Buffer.concat(pieces.map((piece) => Buffer.from(piece))))];
+}
+
+function inline(mimeType: string, bytes: Buffer): JsonObject {
+  return { inlineData: { mimeType, data: bytes.toString('base64') } };
+}

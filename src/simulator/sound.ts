@@ -1,0 +1,58 @@
+import { aacBlocks } from './sound-aac.ts';
+import { flacBlocks } from './sound-flac.ts';
+import { mp3Blocks } from './sound-mp3.ts';
+import { opusBlocks } from './sound-opus.ts';
+import { pcmBlocks, wavBlocks } from './sound-pcm.ts';
+
+/** Some bytes of a file, and how much of the sound they hold. */
+export interface SoundBlock {
+  bytes: Buffer;
+  ms: number;
+}
+
+/** Every format is made here, without any tool: a newcomer hears something on a bare machine. */
+const formats = {
+  mp3: { mediaType: 'audio/mpeg', blocks: mp3Blocks },
+  wav: { mediaType: 'audio/wav', blocks: wavBlocks },
+  pcm: { mediaType: 'audio/pcm', blocks: pcmBlocks },
+  flac: { mediaType: 'audio/flac', blocks: flacBlocks },
+  opus: { mediaType: 'audio/ogg', blocks: opusBlocks },
+  aac: { mediaType: 'audio/aac', blocks: aacBlocks },
+} as const satisfies Record<string, { mediaType: string; blocks(ms: number): Generator<SoundBlock> }>;
+
+export type SoundFormat = keyof typeof formats;
+
+export function isSoundFormat(name: unknown): name is SoundFormat {
+  return typeof name === 'string' && Object.hasOwn(formats, name);
+}
+
+export const soundFormatNames: readonly string[] = Object.keys(formats);
+
+export function mediaTypeOf(format: SoundFormat): string {
+  return formats[format].mediaType;
+}
+
+/** A tone (in opus and aac silence) of this length, as pieces of about `pieceMs` of it. */
+export function* soundPieces(format: SoundFormat, ms: number, pieceMs: number): Generator<Buffer> {
+  let held: Buffer[] = [];
+  let heldMs = 0;
+  for (const block of formats[format].blocks(ms)) {
+    held.push(block.bytes);
+    heldMs += block.ms;
+    // A hair less than a piece is a piece: sums of thirds of a millisecond are not exact.
+    if (heldMs < pieceMs - 0.001) continue;
+    yield Buffer.concat(held);
+    held = [];
+    heldMs = 0;
+  }
+  if (held.length > 0) yield Buffer.concat(held);
+}
+
+const msPerCharacter = 66;
+const msMin = 400;
+const msMax = 600_000;
+
+/** About as long as someone would speak it. */
+export function spokenMs(characters: number, speed: number): number {
+  return Math.min(msMax, Math.max(msMin, Math.round((characters * msPerCharacter) / speed)));
+}
