@@ -7,23 +7,36 @@ export interface SendableFile {
   read(): AsyncIterable<Buffer>;
 }
 
+/** A piece of a body: text, or a file as it is or in base64. */
+export type BodyPiece = { text: string } | { file: SendableFile; as: 'bytes' | 'base64' };
+
 /** A body around a file, which is never whole in memory. */
 export function uploadOf(pieces: readonly UploadPiece[], file: SendableFile): UpstreamUpload {
+  return joinedUpload(
+    pieces.map((piece): BodyPiece => {
+      if (piece === 'file') return { file, as: 'bytes' };
+      return piece === 'file-base64' ? { file, as: 'base64' } : piece;
+    }),
+  );
+}
+
+/** The same around several. */
+export function joinedUpload(pieces: readonly BodyPiece[]): UpstreamUpload {
   return {
-    bytes: pieces.reduce((sum, piece) => sum + lengthOf(piece, file), 0),
+    bytes: pieces.reduce((sum, piece) => sum + lengthOf(piece), 0),
     async *open() {
       for (const piece of pieces) {
-        if (piece === 'file') yield* file.read();
-        else if (piece === 'file-base64') yield* inBase64(file.read());
-        else yield Buffer.from(piece.text);
+        if ('text' in piece) yield Buffer.from(piece.text);
+        else if (piece.as === 'bytes') yield* piece.file.read();
+        else yield* inBase64(piece.file.read());
       }
     },
   };
 }
 
-function lengthOf(piece: UploadPiece, { bytes }: SendableFile): number {
-  if (piece === 'file') return bytes;
-  return piece === 'file-base64' ? Math.ceil(bytes / 3) * 4 : Buffer.byteLength(piece.text);
+function lengthOf(piece: BodyPiece): number {
+  if ('text' in piece) return Buffer.byteLength(piece.text);
+  return piece.as === 'bytes' ? piece.file.bytes : Math.ceil(piece.file.bytes / 3) * 4;
 }
 
 /** Three bytes are four characters: what is over waits for the next piece. */

@@ -11,16 +11,31 @@ export function formBody(
   fields: readonly FormPart[],
   file: { name: string; extension: string; mime: string },
 ): { contentType: string; pieces: readonly UploadPiece[] } {
-  const parts = fields.map(
-    ({ name, value }) => `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
-  );
+  const parts = fields.map((field) => fieldPart(boundary, field));
   // Named by what it is: some services go by the name alone, and a caller's may say anything.
-  const disposition = `form-data; name="${quoted(file.name)}"; filename="audio.${file.extension}"`;
-  const head = `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${file.mime}\r\n\r\n`;
+  const head = filePartHead(boundary, { ...file, fileName: `audio.${file.extension}` });
   return {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    pieces: [{ text: parts.join('') + head }, 'file', { text: `\r\n--${boundary}--\r\n` }],
+    contentType: formType(boundary),
+    pieces: [{ text: parts.join('') + head }, 'file', { text: `\r\n${formEnd(boundary)}` }],
   };
+}
+
+export function formType(boundary: string): string {
+  return `multipart/form-data; boundary=${boundary}`;
+}
+
+export function fieldPart(boundary: string, { name, value }: FormPart): string {
+  return `--${boundary}\r\nContent-Disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`;
+}
+
+/** The file's bytes and a line break follow. */
+export function filePartHead(boundary: string, file: { name: string; fileName: string; mime: string }): string {
+  const disposition = `form-data; name="${quoted(file.name)}"; filename="${quoted(file.fileName)}"`;
+  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\nContent-Type: ${file.mime}\r\n\r\n`;
+}
+
+export function formEnd(boundary: string): string {
+  return `--${boundary}--\r\n`;
 }
 
 /** Callers choose names: none may end its own line or quotes (WHATWG, "multipart/form-data encoding algorithm"). */
