@@ -25,8 +25,7 @@ import { usageRoute } from './http/routes/usage.ts';
 import { vectorRoutes } from './http/routes/vectors.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createTranscoder } from './inference/audio/transcode.ts';
-import { builtInEngines } from './inference/engines/built-in-engines.ts';
-import { speechEnginesAtHand } from './inference/engines/speech-at-hand.ts';
+import { createLocalEngines } from './inference/engines/local-engines.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
 import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
@@ -135,11 +134,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const health = createHealth({ clock });
   const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
   opened.push(transcoder.close);
-  const speechEngines = speechEnginesAtHand(env.PATH ?? '');
-  const transcriptionEngines: Services['transcriptionEngines'] = new Map();
+  const localEngines = createLocalEngines({
+    dataDir: folder.path,
+    clock,
+    decode: transcoder.decodeFile,
+    searchPath: env.PATH ?? '',
+  });
+  opened.push(localEngines.close);
+  const { engines } = localEngines;
   const snapshots = await keepSnapshot({
-    speechEngines,
-    transcriptionEngines,
+    lookForEngines: localEngines.look,
     config,
     env,
     locals: options.locals,
@@ -184,9 +188,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     tokenCounter: createTokenCounter(),
     embeddingCodec: createEmbeddingCodec(),
-    engines: builtInEngines,
-    speechEngines,
-    transcriptionEngines,
+    engines: engines.embedding,
+    speechEngines: engines.speech,
+    transcriptionEngines: engines.transcription,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
     spool: await openSpool(join(folder.path, 'spool')).catch(orGiveUp),

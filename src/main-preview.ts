@@ -1,10 +1,12 @@
 import type { Config } from './config/schema.ts';
+import { createLocalEngines, type Engines } from './inference/engines/local-engines.ts';
 import { buildSnapshot } from './inference/pipeline/build-snapshot.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
 import type { Snapshot } from './inference/pipeline/services.ts';
 import { probeGet } from './inference/providers/probe-get.ts';
 import { probeLocalServers } from './inference/providers/probe-local.ts';
 import type { Transport } from './inference/transport/upstream-call.ts';
+import { systemClock } from './kernel/clock.ts';
 import { dataFolderAt, readIfThere } from './stores/sqlite/data-folder.ts';
 
 /** The simulator is named, not asked. */
@@ -26,7 +28,7 @@ export async function previewSnapshot(
   config: Config,
   env: NodeJS.ProcessEnv,
 ): Promise<{ snapshot: Snapshot; problems: readonly string[] }> {
-  const { modelsFile } = dataFolderAt(config.storage.data_dir);
+  const { path, modelsFile } = dataFolderAt(config.storage.data_dir);
   const known = createKnownModels({
     transport: noTransport,
     recall: () => readIfThere(modelsFile) ?? null,
@@ -38,9 +40,17 @@ export async function previewSnapshot(
     env,
     locals: usesLocals ? await probeLocalServers({ probeGet }) : [],
     known,
+    engines: enginesOf(path, env),
     simulatorUrl: nobodyThere,
     nowMs: Date.now(),
   });
   if (built.kind !== 'built') throw new Error('a snapshot with a simulator needs no other');
   return built;
+}
+
+function enginesOf(dataDir: string, env: NodeJS.ProcessEnv): Engines {
+  const decode = (): never => {
+    throw new Error('a preview hears nothing');
+  };
+  return createLocalEngines({ dataDir, clock: systemClock, decode, searchPath: env.PATH ?? '' }).look();
 }

@@ -1,6 +1,5 @@
 import type { Config } from './config/schema.ts';
-import type { SpeechEngine } from './inference/engines/speech-engine.ts';
-import type { TranscriptionEngine } from './inference/engines/transcription-engine.ts';
+import type { Engines } from './inference/engines/local-engines.ts';
 import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
@@ -20,8 +19,8 @@ export interface SnapshotParts {
   /** Servers on this machine that the operator has confirmed. */
   locals: readonly LocalServer[];
   folder: DataFolder;
-  speechEngines?: ReadonlyMap<string, SpeechEngine>;
-  transcriptionEngines?: ReadonlyMap<string, TranscriptionEngine>;
+  /** Finds what this machine can do by itself, each time anew. */
+  lookForEngines(): Engines;
   plans(): PlanBook;
   transport: Transport;
   health: Health;
@@ -69,8 +68,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       locals,
       known,
       plans,
-      speechEngines: parts.speechEngines,
-      transcriptionEngines: parts.transcriptionEngines,
+      engines: parts.lookForEngines(),
       simulatorUrl: simulator?.url ?? null,
       nowMs: clock.wallMs(),
     });

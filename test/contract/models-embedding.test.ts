@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { ownModels, ownProvider } from '../../src/config/own-models.ts';
 import { builtInEngines } from '../../src/inference/engines/built-in-engines.ts';
 import { engineProvider } from '../../src/inference/engines/embedding-engine.ts';
+import { espeakModel } from '../../src/inference/engines/espeak-speech.ts';
+import { modelManifests } from '../../src/inference/engines/extras/model-manifest.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { alwaysThere, chatPath, hello, serve } from './served.ts';
@@ -173,7 +175,8 @@ test('targets may name the gateway’s own model', async () => {
   const { model, data } = await embedded(await embed(gateway, 'words'));
   assert.deepEqual([model, data[0]!.embedding.length], ['words', 1_024]);
   assert.ok(!upstream.requests().some(({ path }) => path.endsWith('/embeddings')));
-  assert.deepEqual([ownProvider, [...ownModels]], [engineProvider, [...builtInEngines.keys()]], 'one list, twice');
+  const known = [...builtInEngines.keys(), espeakModel, ...modelManifests.map(({ id }) => id)];
+  assert.deepEqual([ownProvider, [...ownModels]], [engineProvider, known], 'one list, twice');
 });
 
 test('§2.6 "Some embedding aliases show `model_type` = `chat` for historical routing reasons and still work on the embeddings endpoint"', async () => {

@@ -24,7 +24,9 @@ export interface Engines {
 
 /** What this machine can do by itself. Nothing is loaded or started before an engine is asked. */
 export interface LocalEngines {
-  /** Those that are there, or being downloaded, right now: some looks at the disk. */
+  /** As last looked for; the same object for ever, which every look brings up to date. */
+  readonly engines: Engines;
+  /** Finds those that are there, or being downloaded, right now: some looks at the disk. */
   look(): Engines;
   /** Ends every child process. */
   close(): Promise<void>;
@@ -115,22 +117,36 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
     }
   }
 
+  const engines = {
+    embedding: new Map<string, EmbeddingEngine>(),
+    speech: new Map<string, SpeechEngine>(),
+    transcription: new Map<string, TranscriptionEngine>(),
+  };
+
   return {
+    engines,
     look() {
       const there = manifests.filter(isThere);
       for (const manifest of there) if (!children.has(manifest.id)) make(manifest);
       const spoken = espeakHere();
       if (spoken !== null && !speech.has(espeakModel)) speech.set(espeakModel, createEspeakSpeech(spoken));
-      const now = <T>(all: ReadonlyMap<string, T>, always: readonly string[]) =>
-        new Map([...there.map(({ id }) => id), ...always].flatMap((id) => (all.has(id) ? [[id, all.get(id)!]] : [])));
-      return {
-        embedding: new Map([...builtInEngines, ...now(embedding, [])]),
-        speech: now(speech, [espeakModel]),
-        transcription: now(transcription, []),
-      };
+      const ids = there.map(({ id }) => id);
+      refill(engines.embedding, [...builtInEngines.keys(), ...ids], new Map([...builtInEngines, ...embedding]));
+      refill(engines.speech, [...ids, espeakModel], speech);
+      refill(engines.transcription, ids, transcription);
+      return engines;
     },
     async close() {
       await Promise.all([...children.values()].map((child) => child.close()));
     },
   };
+}
+
+/** Exactly those of `ids` that there are, in this order. */
+function refill<T>(map: Map<string, T>, ids: readonly string[], all: ReadonlyMap<string, T>): void {
+  map.clear();
+  for (const id of ids) {
+    const engine = all.get(id);
+    if (engine !== undefined) map.set(id, engine);
+  }
 }

@@ -3,6 +3,7 @@ import { type Config, configSchema } from '../../config/schema.ts';
 import { createPlanBook, planAllows } from '../../metering/create-plan-book.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import { builtInEngines } from '../engines/built-in-engines.ts';
+import type { Engines } from '../engines/local-engines.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';
 import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
@@ -10,7 +11,7 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
 import type { KnownModelStore } from './known-models.ts';
-import { createModelTable, type ModelTableParts } from './model-table.ts';
+import { createModelTable } from './model-table.ts';
 import type { Snapshot } from './services.ts';
 
 /** The simulator's provider name; its models are `sim/…`. */
@@ -21,10 +22,8 @@ export interface SnapshotSources {
   env: Readonly<Record<string, string | undefined>>;
   locals: readonly LocalServer[];
   known: KnownModelStore;
-  /** Models of this machine that speak; absent: none. */
-  speechEngines?: ModelTableParts['speechEngines'] | undefined;
-  /** The same for those that write down speech. */
-  transcriptionEngines?: ModelTableParts['transcriptionEngines'] | undefined;
+  /** What this machine can do by itself; absent: what every Culvert can. */
+  engines?: Engines;
   /** Where the simulator listens; null when it does not run yet. */
   simulatorUrl: string | null;
   nowMs: number;
@@ -42,7 +41,7 @@ export type BuiltSnapshot =
  * confirmed local servers; the simulator for what no provider does at all.
  */
 export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
-  const { config, env, known, simulatorUrl, nowMs } = sources;
+  const { config, env, known, engines, simulatorUrl, nowMs } = sources;
   const plans = sources.plans ?? plansOfFile(config);
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
   const real = connectProviders(providers, null).connected;
@@ -60,9 +59,8 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     providers: connected,
     known: known.of(connected),
     unheard: known.unheard(connected),
-    engines: builtInEngines,
-    ...(sources.speechEngines !== undefined && { speechEngines: sources.speechEngines }),
-    ...(sources.transcriptionEngines !== undefined && { transcriptionEngines: sources.transcriptionEngines }),
+    engines: engines?.embedding ?? builtInEngines,
+    ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });

@@ -3,6 +3,7 @@ import type { DecodedEmbeddings, EmbeddingFacts } from '../dialects/embeddings/f
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
+import { faultOfEngine } from '../engines/engine-error.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -195,7 +196,7 @@ class Trial {
         ? { rows, size: engine.dimensions, inputTokens: null }
         : fault('malformed', 'made another number of vectors than it was asked for');
     } catch (error) {
-      return fault('transient', error instanceof Error ? error.message : 'failed');
+      return faultOfEngine(error);
     }
   }
 
