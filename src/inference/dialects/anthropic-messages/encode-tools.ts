@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../kernel/json.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { type Encoding, lose, refuse } from './encoding.ts';
 import type { ModelRules } from './model-rules.ts';
@@ -16,10 +17,11 @@ export function encodeTools(
   encoding: Encoding,
 ): EncodedTools {
   if (request.tools === undefined || request.tools.length === 0) {
-    if (request.toolChoice !== undefined && request.toolChoice.type !== 'none')
-      lose(encoding, 'tool_choice', 'unsupported');
+    encoding.failure ??= missingTool(request);
+    if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
     return historyTools(turns);
   }
+  encoding.failure ??= missingTool(request);
   const tools = request.tools.map((tool, i) => encodeTool(tool, i, encoding));
   const choice = toolChoice(request, rules, encoding);
   return choice === null ? { tools } : { tools, tool_choice: choice };

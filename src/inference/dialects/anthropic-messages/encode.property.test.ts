@@ -73,7 +73,12 @@ const request: fc.Arbitrary<NeutralRequest> = fc.record(
 
 const models = ['imitator', 'claude-3-5-haiku-20241022', 'claude-sonnet-4-5', 'claude-opus-4-7', 'claude-haiku-5-5'];
 
-test('every field is sent or listed as lost', () => {
+/** Which field a request was refused for. */
+function refusedFor(encoded: ReturnType<typeof encodeRequest>): string | null {
+  return !encoded.ok && encoded.failure.kind === 'invalid-request' ? encoded.failure.param : null;
+}
+
+test('every field is sent or listed as lost, or the request refused for it', () => {
   const target = fc.record({
     model: fc.constantFrom(...models),
     maxOutputTokens: fc.constantFrom(null, 4_096, 64_000),
@@ -81,6 +86,8 @@ test('every field is sent or listed as lost', () => {
   fc.assert(
     fc.property(request, target, (asked, to) => {
       const encoded = encodeRequest(asked, { ...to, stream: true, omit: [] });
+      const demanded = asked.toolChoice?.type === 'required' || asked.toolChoice?.type === 'tool';
+      if (demanded && asked.tools === undefined) return assert.equal(refusedFor(encoded), 'tool_choice');
       assert.ok(encoded.ok, JSON.stringify(encoded));
       const { body, losses } = encoded.value;
       const lost = new Set(losses.map((loss) => loss.field));
@@ -97,7 +104,7 @@ test('every field is sent or listed as lost', () => {
         const sent = body.tools as JsonObject[];
         assert.deepEqual(sent[0], { name: 'f', description: 'F', input_schema: asked.tools[0]!.parameters });
         if (asked.toolChoice !== undefined) kept('tool_choice', body.tool_choice !== undefined);
-      } else if (asked.toolChoice !== undefined && asked.toolChoice.type !== 'none') kept('tool_choice', false);
+      } else if (asked.toolChoice?.type === 'auto') kept('tool_choice', false);
       if (asked.reasoning !== undefined && asked.reasoning.effort !== 'none')
         kept('reasoning_effort', body.thinking !== undefined);
       for (const [field, given] of [

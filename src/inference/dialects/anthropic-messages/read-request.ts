@@ -1,3 +1,4 @@
+import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, Result } from '../dialect.ts';
@@ -45,9 +46,13 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       wordFor: callersWord,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
+      ...(request.max_tokens === 0 && { nativeOnly: noOutput }),
     },
   };
 }
+
+/** It warms Anthropic's cache; everybody else would answer without a bound. */
+const noOutput = invalid('max_tokens', "'max_tokens' is 0, which no provider of this model takes: send 1 or more.");
 
 /** The same for `count_tokens`, which knows no bound on the output. */
 export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest> {

@@ -1,6 +1,6 @@
 import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import { encodePart } from './encode-part.ts';
-import { encodeResults, type OpenCall } from './encode-results.ts';
+import { encodeResults, type FoundResult, type OpenCall } from './encode-results.ts';
 import { type Encoding, lose, refuse } from './encoding.ts';
 import { type Content, noSignature, type Part, vendor } from './wire.ts';
 
@@ -13,7 +13,8 @@ export interface EncodedContents {
 const opening = '(The conversation begins with your message.)';
 const continuing = 'Continue.';
 
-type Results = Map<string, { result: Extract<NeutralPart, { type: 'tool-result' }>; path: string }>;
+/** By the id of the call; several where several calls of a turn have one id, as careless servers give. */
+type Results = Map<string, FoundResult[]>;
 
 /**
  * Google's turns: the model's calls, then at once their results, one each and in their order; no system message but
@@ -46,7 +47,8 @@ export function encodeContents(messages: readonly NeutralMessage[], encoding: En
     // Results may come in several messages, or beside text in one: those that follow a call belong together.
     const results: Results = new Map();
     const said: Part[] = [];
-    const asked = new Set(open.map(({ id }) => id));
+    const asked = new Map<string, number>();
+    for (const { id } of open) asked.set(id, (asked.get(id) ?? 0) + 1);
     for (; i < messages.length && messages[i]!.role !== 'assistant'; i++) {
       collectResults(messages[i]!, i, asked, results, encoding);
       for (const part of partsOf(messages[i]!, i, encoding).parts) said.push(part);
@@ -66,15 +68,21 @@ function answer(contents: Content[], open: readonly OpenCall[], results: Results
 function collectResults(
   message: NeutralMessage,
   index: number,
-  asked: ReadonlySet<string>,
+  /** How many calls of each id wait. */
+  asked: ReadonlyMap<string, number>,
   results: Results,
   encoding: Encoding,
 ): void {
   for (const part of message.parts) {
     if (part.type !== 'tool-result') continue;
     const path = `messages[${index}]`;
-    if (asked.has(part.callId)) results.set(part.callId, { result: part, path });
-    else refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
+    const calls = asked.get(part.callId) ?? 0;
+    const found = results.get(part.callId);
+    if (calls === 0) {
+      refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
+    } else if (found === undefined) results.set(part.callId, [{ result: part, path }]);
+    else if (found.length < calls) found.push({ result: part, path });
+    else refuse(encoding, `${path}.tool_call_id`, 'The call has more than one result: send one for each call.');
   }
 }
 

@@ -6,6 +6,12 @@ import type { Blob, Content, Part } from './wire.ts';
 
 type ToolResult = Extract<NeutralPart, { type: 'tool-result' }>;
 
+export interface FoundResult {
+  result: ToolResult;
+  /** Where its message stands in the caller's body. */
+  path: string;
+}
+
 /** A call that the model's last turn made and that waits for its result. */
 export interface OpenCall {
   id: string;
@@ -24,12 +30,12 @@ const insideResult = /^(image\/(png|jpeg|webp)|application\/pdf|text\/plain)$/;
  */
 export function encodeResults(
   calls: readonly OpenCall[],
-  results: ReadonlyMap<string, { result: ToolResult; path: string }>,
+  results: ReadonlyMap<string, FoundResult[]>,
   encoding: Encoding,
 ): Content[] {
   const beside: Part[] = [];
   const parts = calls.map((call): Part => {
-    const found = results.get(call.id);
+    const found = results.get(call.id)?.shift();
     const id = encoding.rules.signedCalls && call.id !== '' ? { id: call.id } : {};
     const name = wireName(call.name);
     if (found === undefined) {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import { type Encoding, lose, refuse } from './encoding.ts';
 import { wireName } from './function-name.ts';
@@ -9,7 +10,8 @@ type EncodedTools = Pick<GenerateContentBody, 'tools' | 'toolConfig'>;
 export function encodeTools(request: NeutralRequest, encoding: Encoding): EncodedTools {
   const { tools, toolChoice, responseFormat } = request;
   if (tools === undefined || tools.length === 0) {
-    if (toolChoice !== undefined && toolChoice.type !== 'none') lose(encoding, 'tool_choice', 'unsupported');
+    encoding.failure ??= missingTool(request);
+    if (toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
     return {};
   }
   const formatted = responseFormat !== undefined && responseFormat.type !== 'text';
@@ -19,6 +21,7 @@ export function encodeTools(request: NeutralRequest, encoding: Encoding): Encode
     const message = 'This model cannot be held to a response format while it has tools: leave one of them out.';
     refuse(encoding, 'response_format', message);
   }
+  encoding.failure ??= missingTool(request);
   if (request.parallelToolCalls === false) lose(encoding, 'parallel_tool_calls', 'unsupported');
   const encoded: EncodedTools = {
     tools: [{ functionDeclarations: tools.map((tool, i) => encodeTool(tool, i, encoding)) }],

@@ -89,7 +89,12 @@ const models = [
   'x',
 ];
 
-test('every field is sent or listed as lost', () => {
+/** Which field a request was refused for. */
+function refusedFor(encoded: ReturnType<typeof encodeRequest>): string | null {
+  return !encoded.ok && encoded.failure.kind === 'invalid-request' ? encoded.failure.param : null;
+}
+
+test('every field is sent or listed as lost, or the request refused for it', () => {
   const target = fc.record({
     model: fc.constantFrom(...models),
     maxOutputTokens: fc.constantFrom(null, 4_096, 64_000),
@@ -97,6 +102,8 @@ test('every field is sent or listed as lost', () => {
   fc.assert(
     fc.property(request, target, (asked, to) => {
       const encoded = encodeRequest(asked, { ...to, stream: true, omit: [] });
+      const demanded = asked.toolChoice?.type === 'required' || asked.toolChoice?.type === 'tool';
+      if (demanded && asked.tools === undefined) return assert.equal(refusedFor(encoded), 'tool_choice');
       assert.ok(encoded.ok, JSON.stringify(encoded));
       const { body } = encoded.value;
       const lost = new Set(encoded.value.losses.map((loss) => loss.field));
@@ -127,7 +134,7 @@ test('every field is sent or listed as lost', () => {
         const choice = asked.toolChoice?.type ?? 'auto';
         if (choice !== 'auto') kept('tool_choice', body.toolConfig !== undefined);
         if (asked.parallelToolCalls === false) kept('parallel_tool_calls', false);
-      } else if (asked.toolChoice !== undefined && asked.toolChoice.type !== 'none') kept('tool_choice', false);
+      } else if (asked.toolChoice?.type === 'auto') kept('tool_choice', false);
       if (asked.reasoning !== undefined && asked.reasoning.effort !== 'none')
         kept('reasoning_effort', config.thinkingConfig !== undefined);
       for (const [field, given] of [

@@ -1,6 +1,7 @@
-import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralToolChoice } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { encodeMessages } from './encode-messages.ts';
@@ -24,7 +25,8 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
     const message = 'The messages have no content: at least one needs text, a picture or a tool result.';
     return { ok: false, failure: invalid('messages', message) };
   }
-  const missing = missingTool(request);
+  const own = request.extensions?.[openAiChatId];
+  const missing = own?.tools !== undefined || own?.tool_choice !== undefined ? null : missingTool(request);
   if (missing !== null) return { ok: false, failure: missing };
   const body: JsonObject = { model: target.model, messages };
   put(body, 'max_completion_tokens', clampedLimit(request.maxOutputTokens, target.maxOutputTokens, losses));
@@ -82,25 +84,6 @@ function userOf({ user }: NeutralRequest, losses: Loss[]): string | undefined {
   if (user === undefined || user.length <= userCharsMax) return user;
   losses.push({ field: 'user', why: 'unsupported' });
   return undefined;
-}
-
-/** A call that must be made of a tool that only another dialect knows: leaving it out would change the answer. */
-function missingTool({ tools, toolChoice, extensions }: NeutralRequest): Failure | null {
-  const own = extensions?.[openAiChatId];
-  if (own?.tools !== undefined || own?.tool_choice !== undefined) return null;
-  if (toolChoice?.type === 'tool' && !tools?.some((tool) => tool.name === toolChoice.name)) {
-    return invalid(
-      'tool_choice',
-      `'tool_choice' names '${toolChoice.name.slice(0, 64)}', which no provider of this model can call.`,
-    );
-  }
-  if (toolChoice?.type === 'required' && (tools ?? []).length === 0) {
-    return invalid(
-      'tool_choice',
-      "'tool_choice' asks for a call, and no provider of this model can call any of the tools.",
-    );
-  }
-  return null;
 }
 
 const stopMax = 4;

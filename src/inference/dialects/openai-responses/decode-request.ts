@@ -77,7 +77,8 @@ export function toNeutral(body: ResponsesRequest): Decoded {
   const { tools, choice, beyond } = decodeTools(body);
   if (tools.length > 0) request.tools = tools;
   // A choice among tools that nobody else has is none.
-  if (choice !== null && tools.length > 0) request.toolChoice = choice;
+  // A call that must be made, of tools that are all the provider's: whoever cannot make it has to say so.
+  if (choice !== null && (tools.length > 0 || choice.type === 'required')) request.toolChoice = choice;
   if (isGiven(body.parallel_tool_calls)) request.parallelToolCalls = body.parallel_tool_calls;
   const format = neutralFormat(body);
   if (format !== null) request.responseFormat = format;

@@ -1,12 +1,13 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
 import { outputLogprobs } from './decode-request.ts';
 import { encodeInput } from './encode-input.ts';
-import { encodeTools } from './encode-tools.ts';
+import { encodeTools, ownTools } from './encode-tools.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /** The least that OpenAI takes. */
@@ -14,13 +15,14 @@ const outputTokensMin = 16;
 
 /**
  * A neutral request as a Responses body. Losses are named by chat's fields. Refused: what would change the result
- * (several choices, stop strings, audio, a required search). Nothing is stored at the provider unless asked for.
+ * (several choices, stop strings, audio, a required search or call). Nothing is stored at the provider unless asked for.
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const { items, losses, failure } = encodeInput(request.messages);
-  const refusal = failure ?? (items.length === 0 ? nothingSaid : beyondThis(request));
-  if (refusal !== null) return { ok: false, failure: refusal };
   const own = request.extensions?.[openAiResponsesId] ?? {};
+  const missing = ownTools(own).length > 0 ? null : missingTool(request);
+  const refusal = failure ?? (items.length === 0 ? nothingSaid : (missing ?? beyondThis(request)));
+  if (refusal !== null) return { ok: false, failure: refusal };
   const body: JsonObject = { model: target.model, input: items };
   put(body, 'max_output_tokens', outputLimit(request.maxOutputTokens, target.maxOutputTokens, losses));
   put(body, 'temperature', request.temperature);

@@ -11,13 +11,17 @@ export interface EncodedTools {
 /** `own` is what this dialect's own decoder kept: the provider's tools among it, as `tools.<type>`. */
 export function encodeTools(request: NeutralRequest, own: JsonObject, losses: Loss[]): EncodedTools {
   const tools = (request.tools ?? []).map((tool) => encodeTool(tool, losses));
-  for (const [name, kept] of Object.entries(own)) {
-    if (/^tools\.[^[]/.test(name) && Array.isArray(kept)) tools.push(...(kept as JsonObject[]));
-  }
+  tools.push(...ownTools(own));
   const parallel = request.parallelToolCalls === undefined ? {} : { parallel_tool_calls: request.parallelToolCalls };
   if (tools.length === 0) return parallel;
   const choice = choiceOf(request);
   return { tools, ...(choice !== undefined && { tool_choice: choice }), ...parallel };
+}
+
+/** The provider's tools among what this dialect's own decoder kept. */
+export function ownTools(own: JsonObject): JsonObject[] {
+  const kept = Object.entries(own).filter(([name, value]) => /^tools\.[^[]/.test(name) && Array.isArray(value));
+  return kept.flatMap(([, value]) => value as JsonObject[]);
 }
 
 function encodeTool(tool: NeutralTool, losses: Loss[]): JsonObject {
