@@ -7,6 +7,8 @@ import { shortestFloat } from './wire/shortest-float.ts';
 /** Numbers of one page: written in the thread that serves, which no page may hold up. */
 const pageNumbers = 32_768;
 const pagePointsMax = 256;
+/** Payloads may be of 4 MB each. */
+const pageBytes = 16 * 1024 * 1024;
 const want = { payload: true, vector: true } as const;
 
 type Exporting = Pick<VectorStore, 'list' | 'inspect' | 'aliases' | 'scroll'>;
@@ -33,7 +35,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
     const limit = Math.max(1, Math.min(pagePointsMax, Math.floor(pageNumbers / size)));
     let offset: PointId | null = null;
     do {
-      const asked = { filter: null, limit, offset, orderBy: null, want };
+      const asked = { filter: null, limit, offset, orderBy: null, want, pageBytes };
       const page: Awaited<ReturnType<Exporting['scroll']>> = await store.scroll(tenant, name, asked);
       if (page.points.length > 0) yield page.points.map((point) => line(exported(point))).join('');
       points += page.points.length;

@@ -5,6 +5,8 @@ import type { Owner, VectorStore } from './store.ts';
 
 /** Points copied at a time. */
 const copiedPoints = 256;
+/** Fewer where they are large. */
+const copiedBytes = 16 * 1024 * 1024;
 
 /**
  * Everything of `from` becomes `to`'s where the two lie apart: each collection is copied, then deleted. Begun anew after
@@ -52,7 +54,7 @@ export async function* pagesOf(
   const want = { payload: true, vector: true };
   let offset = null;
   do {
-    const query = { filter: null, limit, offset, orderBy: null, want };
+    const query = { filter: null, limit, offset, orderBy: null, want, pageBytes: copiedBytes };
     const { points, next } = await store.scroll(tenant, collection, query);
     yield points;
     offset = next;

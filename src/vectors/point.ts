@@ -20,7 +20,8 @@ export interface StoredPoint {
   vector?: Float32Array | null;
 }
 
-/** `score`: as Qdrant's: similarity for Cosine and Dot (more is nearer), distance for Euclid and Manhattan (less is). */
+/** `score`: as Qdrant's: similarity for Cosine and Dot (more is nearer), distance for Euclid and Manhattan (less is),
+ * 1 where nothing is scored. */
 export interface ScoredPoint extends StoredPoint {
   score: number;
 }

@@ -24,6 +24,9 @@ export function tooManyCollections(max: number): FailureError {
   return new FailureError(invalid(null, message));
 }
 
+/** JSON text of one point's payload. Longer texts are chunked anyway, to be found. */
+export const payloadCharsMax = 4 * 1024 * 1024;
+
 /** Aliases of one tenant. */
 export const aliasesMax = 1_000;
 /** Payload indexes of one collection. */

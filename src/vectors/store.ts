@@ -90,7 +90,7 @@ export type Target =
     }
   | { kind: 'order-by'; order: OrderBy }
   | { kind: 'sample' }
-  /** In order of ids, all scores 0. */
+  /** In order of ids. */
   | { kind: 'all' };
 
 export interface PointQuery {
@@ -130,6 +130,8 @@ export interface ScrollQuery {
   offset: PointId | null;
   orderBy: OrderBy | null;
   want: Want;
+  /** The page ends early once its payloads and vectors hold so much; absent: one that is too large is refused (400). */
+  pageBytes?: number;
 }
 
 export interface Page {

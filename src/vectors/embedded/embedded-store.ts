@@ -5,6 +5,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
 import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
+import { type CallBounds, callBounds } from './call-bounds.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { openShard, type Shard } from './shard.ts';
 import { openShardFile, type WalBounds } from './shard-file.ts';
@@ -27,6 +28,8 @@ export interface EmbeddedOptions {
   /** Of each shard. */
   wal?: WalBounds;
   clock?: Pick<Clock, 'monotonicMs'>;
+  /** Of each call. */
+  bounds?: CallBounds;
 }
 
 /** Collections that an account may have, over all its tenants and shards; asked when one is about to be made. */
@@ -84,7 +87,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   function open(number: number): Shard {
     const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
     try {
-      return openShard({ file, budget, random, clock, tell });
+      return openShard({ file, budget, random, clock, tell, bounds: options.bounds ?? callBounds });
     } catch (error) {
       file.close();
       throw error;

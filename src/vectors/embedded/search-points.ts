@@ -3,6 +3,7 @@ import type { Distance } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { ScoredPoint } from '../point.ts';
 import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
+import type { AnswerBudget } from './answer-budget.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
@@ -10,16 +11,22 @@ import type { PointTable } from './point-table.ts';
 import { averageOf, diversified, resolveExamples, resolveInput, scoreByExamples } from './similar-points.ts';
 import { pointReader } from './stored-points.ts';
 
+/** Besides what is looked for. `budget`: of the whole call. */
+export interface SearchParts {
+  random: Random;
+  budget: AnswerBudget;
+}
+
 /** Best first. Throws a FailureError for what does not fit the collection. */
 export function searchPoints(
   points: PointTable,
   open: OpenCollection,
   query: PointQuery,
-  random: Random,
+  { random, budget }: SearchParts,
 ): ScoredPoint[] {
   const slots = query.filter === null ? null : open.memory.select(query.filter);
   const { slots: found, scores } = page(rank(points, open, query, slots, random), query, open.row.spec.distance);
-  const read = pointReader(points, open, query.want);
+  const read = pointReader(points, open, query.want, budget);
   return Array.from(found, (slot, i) => ({ ...read(slot), score: scores[i]! }));
 }
 
@@ -28,12 +35,12 @@ export function searchGroups(
   points: PointTable,
   open: OpenCollection,
   query: GroupQuery,
-  random: Random,
+  { random, budget }: SearchParts,
 ): PointGroup[] {
   const slots = query.filter === null ? null : open.memory.select(query.filter);
   const key = readKeyPath(query.groupBy, 'group_by');
   const all = slots?.length ?? open.row.points;
-  const read = pointReader(points, open, query.want);
+  const read = pointReader(points, open, query.want, budget);
   for (let limit = query.groups * query.groupSize * firstLook; ; limit *= nextLook) {
     const wanted = { ...query, limit: Math.min(limit, all), offset: 0 };
     const ranked = page(rank(points, open, wanted, slots, random), wanted, open.row.spec.distance);
@@ -98,8 +105,9 @@ function rank(
   }
 }
 
+/** As Qdrant answers them. */
 function unscored(slots: readonly number[]): Ranked {
-  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length) };
+  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(1) };
 }
 
 function nearest(

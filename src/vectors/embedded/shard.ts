@@ -18,6 +18,8 @@ import type {
   TenantSummary,
   WriteOperation,
 } from '../store.ts';
+import { createAnswerBudget } from './answer-budget.ts';
+import type { CallBounds } from './call-bounds.ts';
 import { changeAliases } from './change-aliases.ts';
 import { type CollectionRow, openCollectionTable } from './collection-table.ts';
 import { createDamage, type Damage } from './damage.ts';
@@ -26,6 +28,7 @@ import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';
 import { openPointTable } from './point-table.ts';
+import { createQueryBatches } from './query-batches.ts';
 import { readScroll } from './scroll-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
@@ -42,18 +45,23 @@ export interface ShardOptions {
   random: Random;
   clock: Pick<Clock, 'monotonicMs'>;
   tell(message: string): void;
+  bounds: CallBounds;
 }
 
-/** The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read in the caller's turn. */
+/**
+ * The tenants of one file. Methods mean what those of `VectorStore` do; what they read they read
+ * in the caller's turn, long batches of queries aside.
+ */
 export type Shard = ReturnType<typeof openShard>;
 
-export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
+export function openShard({ file, budget, random, clock, tell, bounds }: ShardOptions) {
   const collections = openCollectionTable(file);
   collections.check();
   const points = openPointTable(file);
   const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
   const damage: Damage = createDamage(tell);
   const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
+  const batches = createQueryBatches(clock, bounds);
   let closing = false;
   setImmediate(purgeSome);
 
@@ -143,23 +151,27 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
       })),
 
     write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
-      group.add(createWriteJob({ rowOf, collections, points, opened, damage }, tenant, name, operations)),
+      group.add(createWriteJob({ rowOf, collections, points, opened, damage, bounds }, tenant, name, operations)),
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
       reading(tenant, name, (open) => {
-        const read = pointReader(points, open, want);
+        const read = pointReader(points, open, want, createAnswerBudget(bounds));
         const slots = ids.map((id) => points.slotOfId(open.cid, id)).filter((slot) => slot !== null);
         return slots.map(read);
       }),
 
-    query: (tenant: string, name: string, queries: readonly PointQuery[]): ScoredPoint[][] =>
-      reading(tenant, name, (open) => queries.map((query) => searchPoints(points, open, query, random))),
+    query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
+      batches.run(queries, (query, budget) =>
+        reading(tenant, name, (open) => searchPoints(points, open, query, { random, budget })),
+      ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
-      reading(tenant, name, (open) => searchGroups(points, open, query, random)),
+      reading(tenant, name, (open) =>
+        searchGroups(points, open, query, { random, budget: createAnswerBudget(bounds) }),
+      ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Page =>
-      reading(tenant, name, (open) => readScroll(points, open, query)),
+      reading(tenant, name, (open) => readScroll(points, open, query, bounds)),
 
     count: (tenant: string, name: string, filter: Filter | null): number =>
       reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.columns().count(filter))),
@@ -221,6 +233,7 @@ export function openShard({ file, budget, random, clock, tell }: ShardOptions) {
     /** What waits is committed first. */
     close(): void {
       closing = true;
+      batches.close();
       group.flush();
       opened.closeAll();
       file.close();

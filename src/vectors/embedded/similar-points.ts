@@ -12,6 +12,8 @@ import type { PointTable } from './point-table.ts';
 export const examplesMax = 128;
 /** Multiplications that re-ranking by diversity may take, about two seconds of the thread. */
 const mmrWorkMax = 2_000_000_000;
+/** The same for holding every point against every example, about ten seconds. */
+const examplesWorkMax = 10_000_000_000;
 
 export interface ResolvedInput {
   vector: Float32Array;
@@ -90,6 +92,11 @@ export function scoreByExamples(
   options: { k: number; slots: Uint32Array | null; leaveOut: ReadonlySet<number> },
 ): Ranked {
   const { distance } = row.spec;
+  const held = options.slots?.length ?? row.points;
+  if (held * (examples.positive.length + examples.negative.length) * size > examplesWorkMax) {
+    const message = `strategy: with ${strategy}, points × examples × vector size is at most ${examplesWorkMax}; use average_vector, a filter, or fewer examples`;
+    throw new FailureError(invalid('strategy', message));
+  }
   const alike = likeness(distance);
   const positive = examples.positive.map(({ vector }) => comparable(distance, vector));
   const negative = examples.negative.map(({ vector }) => comparable(distance, vector));

@@ -1,4 +1,5 @@
 import type { WriteOperation } from '../store.ts';
+import type { CallBounds } from './call-bounds.ts';
 import type { CollectionRow, CollectionTable } from './collection-table.ts';
 import type { Damage } from './damage.ts';
 import type { Job } from './group-commit.ts';
@@ -13,11 +14,12 @@ export interface WriteJobParts {
   points: PointTable;
   opened: OpenCollections;
   damage: Damage;
+  bounds: CallBounds;
 }
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */
 export function createWriteJob(
-  { rowOf, collections, points, opened, damage }: WriteJobParts,
+  { rowOf, collections, points, opened, damage, bounds }: WriteJobParts,
   tenant: string,
   name: string,
   operations: readonly WriteOperation[],
@@ -34,7 +36,7 @@ export function createWriteJob(
         open.pins++;
         slotMark = open.slots.mark();
         memoryMark = open.memory.mark();
-        writePoints(points, open, operations);
+        writePoints(points, open, operations, bounds);
         collections.setCounts(row, row.points, row.seq);
         return row.seq;
       });

@@ -3,8 +3,9 @@ import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { deleteByPath, mergePayload } from '../filter/payload-change.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointBatch, PointId } from '../point.ts';
-import { noPoint } from '../refusals.ts';
+import { noPoint, payloadCharsMax } from '../refusals.ts';
 import type { Selection, WriteOperation } from '../store.ts';
+import type { CallBounds } from './call-bounds.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { slotMax } from './point-row.ts';
 import type { PointTable } from './point-table.ts';
@@ -13,7 +14,12 @@ import type { PointTable } from './point-table.ts';
  * Does the operations in order, inside a transaction. What the collection has in memory is noted for when it commits.
  * Throws a FailureError for what does not fit the collection or names an unknown point: the caller rolls back.
  */
-export function writePoints(points: PointTable, open: OpenCollection, operations: readonly WriteOperation[]): void {
+export function writePoints(
+  points: PointTable,
+  open: OpenCollection,
+  operations: readonly WriteOperation[],
+  bounds: CallBounds,
+): void {
   const { cid, size, memory, slots } = open;
   const { distance } = open.row.spec;
 
@@ -60,12 +66,28 @@ export function writePoints(points: PointTable, open: OpenCollection, operations
     return found;
   }
 
+  /** What a call makes of payloads is bounded, too: one short call may change all points. */
+  let charsLeft = bounds.changedChars;
+  function changedText(changed: JsonObject, id: PointId): string {
+    const text = JSON.stringify(changed);
+    if (text.length > payloadCharsMax) {
+      const message = `payload: a payload has at most ${payloadCharsMax} characters of JSON, that of point ${id} would have ${text.length}`;
+      throw new FailureError(invalid('payload', message));
+    }
+    charsLeft -= text.length;
+    if (charsLeft < 0) {
+      const message = `payload: a call may change payloads of ${bounds.changedChars} characters of JSON in all; change fewer points at once`;
+      throw new FailureError(invalid('payload', message));
+    }
+    return text;
+  }
+
   /** `change` gives the new payload of the old one, in place or not; null: none. */
   function changePayloads(slotsToChange: Iterable<number>, change: (payload: JsonObject) => JsonObject | null): void {
     for (const slot of slotsToChange) {
       const row = points.row(cid, slot);
       const changed = change(row.payload === null ? {} : (JSON.parse(row.payload) as JsonObject));
-      const payload = changed === null ? null : JSON.stringify(changed);
+      const payload = changed === null ? null : changedText(changed, row.id);
       points.setPayload(cid, slot, row.id, payload);
       memory.note({ kind: 'put', slot, payload });
     }

@@ -3,13 +3,11 @@ import { isObject } from '../../kernel/json.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { PointBatch, PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
+import { payloadCharsMax } from '../refusals.ts';
 import type { WriteOperation } from '../store.ts';
 import { optional } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader, VectorSource } from './vector-reader.ts';
-
-/** JSON text of one point's payload. Longer texts are chunked anyway, to be found. */
-export const payloadCharsMax = 4 * 1024 * 1024;
 
 /** What is left of the points that one call may write. */
 export interface PointBudget {

@@ -1,0 +1,46 @@
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import type { CallBounds } from './call-bounds.ts';
+
+/** What a number of a vector takes between the rows and the answer. */
+const numberBytes = 8;
+
+/**
+ * What one call may still read. An answer is refused while it is made: one that is refused when it is whole has had its
+ * memory.
+ */
+export interface AnswerBudget {
+  /** A payload was read. Throws a FailureError (400), as `keep` does. */
+  read(chars: number): void;
+  keep(bytes: number): void;
+  keepNumbers(count: number): void;
+  /** Kept so far. */
+  readonly keptBytes: number;
+}
+
+export function createAnswerBudget(bounds: CallBounds): AnswerBudget {
+  let readChars = 0;
+  let keptBytes = 0;
+
+  function keep(bytes: number): void {
+    keptBytes += bytes;
+    if (keptBytes > bounds.keptBytes) refuse(`The answer would be larger than ${bounds.keptBytes} bytes`);
+  }
+
+  return {
+    read(chars) {
+      readChars += chars;
+      if (readChars > bounds.readChars)
+        refuse(`More than ${bounds.readChars} characters of payloads would be read for the answer`);
+    },
+    keep,
+    keepNumbers: (count) => keep(count * numberBytes),
+    get keptBytes() {
+      return keptBytes;
+    },
+  };
+}
+
+function refuse(what: string): never {
+  const message = `${what}: lower 'limit', ask for fewer at once, or leave out with_vector or with_payload.`;
+  throw new FailureError(invalid('limit', message));
+}

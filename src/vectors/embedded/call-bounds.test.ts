@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { FailureError } from '../../kernel/failure.ts';
+import { readFilter } from '../filter/read-filter.ts';
+import { pagesOf } from '../move-tenant.ts';
+import { payloadCharsMax } from '../refusals.ts';
+import { callBounds } from './call-bounds.ts';
+import { scoreByExamples } from './similar-points.ts';
+import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
+
+const keptBytes = 10_000;
+
+/** Nine points of about 1,000 characters of payload each, where an answer may hold ten thousand. */
+async function ninePoints(t: TestContext, size = 2) {
+  const bounds = { readChars: 30_000, keptBytes, changedChars: 20_000 };
+  const { store } = temporaryStore(t, { bounds });
+  await store.create(alice, spec('docs', size));
+  const text = 'x'.repeat(960);
+  const vector = [1, ...new Array(size - 1).fill(0)];
+  for (let id = 0; id < 9; id++) await store.write('alice', 'docs', [upsert([id, vector, { id, text }])]);
+  return store;
+}
+
+const refused = (words: RegExp) => (error: unknown) => {
+  assert(error instanceof FailureError && error.failure.kind === 'invalid-request', String(error));
+  assert.match(error.failure.message, words);
+  return true;
+};
+
+const whole = near([1, 0], { want: everything });
+
+test('an answer that would be too large is refused while it is made, over all queries of a call', async (t) => {
+  const store = await ninePoints(t);
+  const tooLarge = refused(/larger than 10000 bytes: lower 'limit'/);
+  assert.equal((await store.query('alice', 'docs', [whole]))[0]!.length, 9);
+  await assert.rejects(store.query('alice', 'docs', [whole, whole]), tooLarge);
+  await assert.rejects(store.retrieve('alice', 'docs', new Array(11).fill(3), everything), tooLarge);
+});
+
+test('vectors count, and of payloads what is wanted', async (t) => {
+  const store = await ninePoints(t, 200);
+  const query = near([1, ...new Array(199).fill(0)]);
+  const wanting = (payload: boolean | { include: string[] }, vector: boolean) =>
+    store.query('alice', 'docs', [{ ...query, want: { payload, vector } }]);
+  assert.equal((await wanting({ include: ['id'] }, false))[0]!.length, 9);
+  await assert.rejects(wanting(false, true), refused(/larger than 10000 bytes/));
+});
+
+test('payloads that are read and thrown away again are bounded too', async (t) => {
+  const store = await ninePoints(t);
+  const little = { ...whole, want: { payload: { include: ['id'] }, vector: false } };
+  assert.equal((await store.query('alice', 'docs', [little, little, little])).length, 3);
+  await assert.rejects(store.query('alice', 'docs', new Array(4).fill(little)), refused(/More than 30000 characters/));
+});
+
+test('whoever copies a collection gets pages that hold less than its bound, and every point', async (t) => {
+  const store = await ninePoints(t);
+  const pages: number[] = [];
+  const bounded = {
+    ...store,
+    scroll: (...[tenant, name, query]: Parameters<typeof store.scroll>) =>
+      store.scroll(tenant, name, { ...query, pageBytes: 4_000 }),
+  };
+  for await (const page of pagesOf(bounded, 'alice', 'docs', 256)) pages.push(page.length);
+  assert.deepEqual(pages, [5, 4]);
+});
+
+test('a payload does not grow beyond its bound by small changes', async (t) => {
+  const { store } = temporaryStore(t);
+  await store.create(alice, spec('docs'));
+  await store.write('alice', 'docs', [upsert([1, [1, 0], { text: 'x'.repeat(payloadCharsMax - 100) }])]);
+  const payload = JSON.stringify({ more: 'y'.repeat(200) });
+  const grow = { kind: 'set-payload', which: { ids: [1] }, payload, key: null } as const;
+  await assert.rejects(store.write('alice', 'docs', [grow]), refused(/that of point 1 would have/));
+});
+
+test('one short call does not write more than its bound, and nothing of what goes beyond', async (t) => {
+  const store = await ninePoints(t);
+  const payload = JSON.stringify({ text: 'y'.repeat(1_000) });
+  const change = { kind: 'overwrite-payload', which: { filter: readFilter({}, 'filter') }, payload } as const;
+  await assert.rejects(
+    store.write('alice', 'docs', new Array(3).fill(change)),
+    refused(/payloads of 20000 characters/),
+  );
+  const [first] = await store.retrieve('alice', 'docs', [1], everything);
+  assert.equal(first!.payload!.id, 1);
+});
+
+test('holding many points against many examples is refused before it is begun', () => {
+  const row = { spec: spec('docs', 1_024), points: 1_000_000 };
+  const open = { cid: 1, size: 1_024, row } as unknown as Parameters<typeof scoreByExamples>[1];
+  const example = { vector: new Float32Array(1_024), slot: null };
+  const examples = { positive: new Array(10).fill(example), negative: [] };
+  const unread = null as never;
+  const options = { k: 1, slots: null, leaveOut: new Set<number>() };
+  assert.throws(
+    () => scoreByExamples(unread, open, examples, 'best_score', options),
+    refused(/strategy: with best_score.*at most 10000000000/),
+  );
+});
+
+test('the bounds of answers hold the largest payload there may be', () => {
+  assert(Math.min(callBounds.readChars, callBounds.keptBytes, callBounds.changedChars) > payloadCharsMax * 4);
+});

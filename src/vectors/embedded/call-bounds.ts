@@ -1,0 +1,15 @@
+/** What one call may read, answer and write, whatever it is about: a short one may name every point there is. */
+export interface CallBounds {
+  /** Payloads read to make the answer, in characters of JSON: about three seconds of the thread. */
+  readChars: number;
+  /** What of them, and of vectors, may be kept for the answer. */
+  keptBytes: number;
+  /** What a call makes of payloads by set, overwrite and delete, in characters of JSON. */
+  changedChars: number;
+}
+
+export const callBounds: CallBounds = {
+  readChars: 1024 * 1024 * 1024,
+  keptBytes: 256 * 1024 * 1024,
+  changedChars: 256 * 1024 * 1024,
+};

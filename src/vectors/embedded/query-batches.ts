@@ -1,0 +1,81 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import { type AnswerBudget, createAnswerBudget } from './answer-budget.ts';
+import type { CallBounds } from './call-bounds.ts';
+import { overloaded } from './storage-trouble.ts';
+
+/** Queries of one batch are done in one turn of the thread until this much has passed; then others come in between. */
+const turnMs = 20;
+/** What all queries of a batch may take of the thread; turns of others are not counted. */
+const batchWorkMs = 60_000;
+
+/** The queries of one call, so that no call keeps the thread from the others for longer than one query takes. */
+export interface QueryBatches {
+  /** Rejects with what `one` throws, or a FailureError: 400 for a batch that takes too long. */
+  run<Query, Found>(
+    queries: readonly Query[],
+    one: (query: Query, budget: AnswerBudget) => Found,
+  ): Promise<readonly Found[]>;
+  /** Batches that have not ended are refused (503) at their next query. */
+  close(): void;
+}
+
+export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: CallBounds): QueryBatches {
+  let closed = false;
+  /** One long batch at a time, for the memory of what they have found. */
+  let lastLong: Promise<unknown> = Promise.resolve();
+
+  /** All in this turn; null when that takes too long, and nothing of it is kept. */
+  function inOneTurn<Query, Found>(
+    queries: readonly Query[],
+    one: (query: Query, budget: AnswerBudget) => Found,
+  ): Found[] | null {
+    const budget = createAnswerBudget(bounds);
+    const endMs = clock.monotonicMs() + turnMs;
+    const found: Found[] = [];
+    for (const query of queries) {
+      if (found.length > 0 && clock.monotonicMs() >= endMs) return null;
+      found.push(one(query, budget));
+    }
+    return found;
+  }
+
+  async function inTurns<Query, Found>(
+    queries: readonly Query[],
+    one: (query: Query, budget: AnswerBudget) => Found,
+  ): Promise<Found[]> {
+    const budget = createAnswerBudget(bounds);
+    const found: Found[] = [];
+    let workMs = 0;
+    let startMs = clock.monotonicMs();
+    for (const query of queries) {
+      const spentMs = clock.monotonicMs() - startMs;
+      if (workMs + spentMs >= batchWorkMs) {
+        const message = `searches: ${found.length} of ${queries.length} took ${batchWorkMs / 1_000} s, as long as a call may; send fewer at once.`;
+        throw new FailureError(invalid('searches', message));
+      }
+      if (spentMs >= turnMs) {
+        workMs += spentMs;
+        await nextTurn();
+        startMs = clock.monotonicMs();
+      }
+      if (closed) throw overloaded('The vector store is stopping. Retry it.');
+      found.push(one(query, budget));
+    }
+    return found;
+  }
+
+  return {
+    async run(queries, one) {
+      const found = inOneTurn(queries, one);
+      if (found !== null) return found;
+      const long = lastLong.then(() => inTurns(queries, one));
+      lastLong = long.catch(() => {});
+      return long;
+    },
+    close() {
+      closed = true;
+    },
+  };
+}
