@@ -1,11 +1,12 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { runImages } from '../../inference/pipeline/images.ts';
+import { editFilesMax } from '../../inference/pipeline/image-edit.ts';
+import { runImageEdit, runImages } from '../../inference/pipeline/images.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
-import type { Route } from '../exchange.ts';
+import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
-import { receiveModelCall } from '../receive-model-call.ts';
+import { receiveModelCall, receiveUpload } from '../receive-model-call.ts';
 
-/** `POST /v1/images/generations`: OpenAI's format over any provider that makes pictures. */
+/** `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
   const shared = {
     method: 'POST',
@@ -14,6 +15,7 @@ export function imageRoutes(services: Services): Route[] {
     limitForm: 'openai',
     dialect: openAiChat,
   } as const;
+  const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
   return [
     {
       ...shared,
@@ -22,8 +24,17 @@ export function imageRoutes(services: Services): Route[] {
       async handle(exchange) {
         const call = await receiveModelCall(services, exchange);
         if (call === null) return;
-        const linkBase = linkBaseOf(exchange.request, services.snapshot().config.server);
-        await runImages(services, { ...call, endpoint: 'image', linkBase });
+        await runImages(services, { ...call, endpoint: 'image', linkBase: linkBase(exchange) });
+      },
+    },
+    {
+      ...shared,
+      path: '/v1/images/edits',
+      validator: 'image-edits',
+      async handle(exchange) {
+        await receiveUpload(services, exchange, editFilesMax, (head, form) =>
+          runImageEdit(services, { ...head, endpoint: 'image-edit', linkBase: linkBase(exchange) }, form),
+        );
       },
     },
   ];

@@ -40,5 +40,5 @@ export interface ImageNeeds {
   transparent: boolean;
   outputFormat: ImageOutput | null;
   /** Of a request to change pictures: how many there are, and whether a mask says where. */
-  edit: { pictures: number; mask: boolean } | null;
+  edit: { pictures: number; mask: boolean; bytes: number } | null;
 }

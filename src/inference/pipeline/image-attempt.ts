@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import { usdOf } from '../../metering/price.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import type { ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
@@ -15,7 +16,8 @@ import type { HeaderList } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
 import type { PictureForm, ReadImage } from './image-codec.ts';
-import { type ImageEdit, inlineSource } from './image-edit.ts';
+import type { ImageEdit } from './image-edit.ts';
+import { formUpload, markedSource } from './image-upload.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
 import { GatheredWhole } from './pass-through.ts';
 import type { Services } from './services.ts';
@@ -123,8 +125,7 @@ class Trial {
 
   /** How many pictures came of it. */
   async #call(count: number): Promise<number> {
-    const body = await this.#prepare(count);
-    if (this.failed !== null) return 0;
+    const body = this.#prepare(count);
     this.losses = body.losses;
     const bytes = await this.#ask(body);
     if (bytes === null) return 0;
@@ -144,23 +145,32 @@ class Trial {
     return this.#run.request.answerForm === 'url' ? 'bytes' : 'base64';
   }
 
-  async #prepare(count: number): Promise<PreparedBody> {
+  #prepare(count: number): PreparedBody {
     const { target } = this.#attempt;
     const { request, edit } = this.#run;
     const { connection } = this.#provider;
-    const source = edit === null ? null : await inlineSource(edit);
+    const marked = edit === null ? null : markedSource(edit);
     const { body, losses } = imageFormats[this.#facts.format].encode({
       model: target.model,
       count,
       request,
       facts: this.#facts,
-      source,
+      source: marked?.source ?? null,
     });
+    const whole = { ...body, ...(target.body as JsonObject) };
+    // OpenAI's format alone has a form for it, the others take pictures inside their JSON.
+    const upload =
+      edit === null || marked === null
+        ? null
+        : this.#facts.format === 'openai'
+          ? formUpload(whole, edit)
+          : marked.upload(whole);
     const path = connection.images!.pathOf(target.model, edit === null ? 'generate' : 'edit', {
       apiVersion: connection.apiVersion,
     });
     return {
-      bytes: JSON.stringify({ ...body, ...target.body }),
+      bytes: upload === null ? JSON.stringify(whole) : '',
+      ...(upload !== null && { upload }),
       losses,
       answer: 'converted',
       unwrapTool: undefined,

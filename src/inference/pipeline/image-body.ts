@@ -1,4 +1,4 @@
-import type { ImageRequest } from '../neutral/image.ts';
+import type { ImageNeeds, ImageRequest } from '../neutral/image.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { ImageEdit } from './image-edit.ts';
@@ -31,7 +31,7 @@ export function imageBody(request: ImageRequest, edit: ImageEdit | null = null):
           size,
           transparent: background === 'transparent',
           outputFormat,
-          edit: edit === null ? null : { pictures: edit.pictures.length, mask: edit.mask !== null },
+          edit: edit === null ? null : neededFor(edit),
         },
       },
       image: request,
@@ -41,4 +41,9 @@ export function imageBody(request: ImageRequest, edit: ImageEdit | null = null):
     },
     release() {},
   };
+}
+
+function neededFor({ pictures, mask }: ImageEdit): ImageNeeds['edit'] {
+  const bytes = [...pictures, ...(mask === null ? [] : [mask])].reduce((sum, { file }) => sum + file.bytes, 0);
+  return { pictures: pictures.length, mask: mask !== null, bytes };
 }

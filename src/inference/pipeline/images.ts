@@ -1,16 +1,17 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { FinishedImage } from '../dialects/images/write-answer.ts';
-import { writeImages } from '../dialects/images/write-answer.ts';
+import { readEditForm } from '../dialects/images/read-edit-form.ts';
+import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import { contentOfForm, type UploadedForm } from './form-content.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
 import { drawAt, type ImageRun } from './image-attempt.ts';
 import { imageBody } from './image-body.ts';
-import type { ImageEdit } from './image-edit.ts';
+import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { runAttempts } from './run-attempts.ts';
@@ -27,15 +28,24 @@ export async function runImages(services: Services, call: ImageCall): Promise<vo
   await runKeyed(services, call, read.value, (keyed, body) => draw(services, keyed, body, null));
 }
 
-/** The same for pictures that are to be changed; whoever calls removes their files afterwards. */
+/** The same for pictures that are to be changed; the form's files are its receiver's to remove. */
 export async function runImageEdit(
   services: Services,
-  call: ImageCall,
-  request: Parameters<typeof imageBody>[0],
-  edit: ImageEdit,
+  call: Omit<ImageCall, 'body'>,
+  form: UploadedForm,
 ): Promise<void> {
-  await draw(services, call, imageBody(request, edit), edit);
+  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const read = readEditForm(form.fields);
+  if (!read.ok) return refuse(read.failure);
+  const edit = await readEditFiles(form);
+  if ('kind' in edit) return refuse(edit);
+  const body = call.idempotencyKey === null ? noBody : await contentOfForm(form);
+  await runKeyed(services, { ...call, body }, imageBody(read.value, edit), (keyed, said) =>
+    draw(services, keyed, said, edit),
+  );
 }
+
+const noBody = Buffer.alloc(0);
 
 /** From the model on. */
 async function draw(

@@ -2,6 +2,9 @@ import type { ImageFacts, ImageModelFacts } from '../dialects/images/format.ts';
 
 type Family = ImageFacts['families'][number];
 
+/** Of pictures that stand in base64 inside a body of JSON. */
+const inlineBytesMax = 14 * 1024 * 1024;
+
 /** Nothing is known of it: it is told what the caller asks in OpenAI's format, and judges itself. */
 const anyModel: ImageModelFacts = {
   format: 'openai',
@@ -206,7 +209,7 @@ export function imagesOfGoogle(resourceOf: (model: string) => string): ImageFact
         outputs: ['png'],
         transparent: false,
         // It is told in words where to change what.
-        edits: { picturesMax: 3, mask: false },
+        edits: { picturesMax: 3, mask: false, bytesMax: inlineBytesMax },
       },
     ],
     others: null,
@@ -225,7 +228,7 @@ export const imagesOfA1111: ImageFacts = {
     takes: [],
     outputs: ['png'],
     transparent: false,
-    edits: { picturesMax: 1, mask: true },
+    edits: { picturesMax: 1, mask: true, bytesMax: inlineBytesMax },
   },
 };
 

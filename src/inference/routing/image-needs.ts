@@ -11,8 +11,11 @@ export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds):
   const { size, transparent, outputFormat, edit } = needs;
   if (edit !== null) {
     if (can.edits === undefined) return 'changing pictures';
-    const { picturesMax, mask } = can.edits;
+    const { picturesMax, mask, bytesMax } = can.edits;
     if (edit.pictures > picturesMax) return `pictures to change: ${edit.pictures} (it takes ${picturesMax})`;
+    if (bytesMax !== undefined && edit.bytes > bytesMax) {
+      return `pictures to change: ${edit.bytes} bytes (it takes ${bytesMax})`;
+    }
     if (edit.mask && !mask) return 'mask';
   }
   if (size !== null) {

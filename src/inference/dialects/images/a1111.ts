@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import type { DecodedImage, ImageFormat } from './format.ts';
 import { fieldsFor, unknownIn } from './losses.ts';
@@ -10,6 +10,13 @@ import { malformed, pictureIn } from './read-answer.ts';
  */
 const own = ['negative_prompt', 'seed', 'steps', 'cfg_scale', 'sampler_name', 'scheduler', 'denoising_strength'];
 
+/** The others are numbers, which a form cannot tell from text. */
+const texts = new Set(['negative_prompt', 'sampler_name', 'scheduler']);
+
+function asNumber(value: JsonValue): JsonValue {
+  return typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
 /** The model that a server has loaded, whatever it is. */
 const loaded = 'default';
 
@@ -19,7 +26,10 @@ export const a1111Images: ImageFormat = {
   encode(order) {
     const { model, count, request, source } = order;
     const body: JsonObject = {};
-    for (const name of own) if (request.extra[name] !== undefined) body[name] = request.extra[name];
+    for (const name of own) {
+      const value = request.extra[name];
+      if (value !== undefined) body[name] = texts.has(name) ? value : asNumber(value);
+    }
     body.prompt = request.prompt;
     body.batch_size = count;
     body.send_images = true;

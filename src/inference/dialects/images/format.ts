@@ -26,7 +26,10 @@ export interface ImageOrder {
   source: ImageSource | null;
 }
 
-/** Pictures as base64; a mask's transparent parts are those to be made anew. */
+/**
+ * Pictures as base64, or as marks that stand for it until the body is sent; a mask's transparent parts are those to be
+ * made anew.
+ */
 export interface ImageSource {
   pictures: readonly InlinePicture[];
   mask: InlinePicture | null;
@@ -90,7 +93,7 @@ export interface ImageModelFacts {
   /** Can leave the background out; absent: nobody knows. */
   transparent?: boolean;
   /** How it changes pictures; absent: it does not. */
-  edits?: { picturesMax: number; mask: boolean };
+  edits?: { picturesMax: number; mask: boolean; bytesMax?: number };
 }
 
 /** How a service makes pictures, as data. */

@@ -4,7 +4,7 @@ import { readError } from '../gemini/errors.ts';
 import { classOfError } from '../openai-chat/error-class.ts';
 import type { DecodedImage, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
-import { malformed, numberOf, pictureIn, refusedContent } from './read-answer.ts';
+import { countOf, malformed, pictureIn, refusedContent } from './read-answer.ts';
 
 /** https://ai.google.dev/gemini-api/docs/image-generation: models that chat, and draw one picture an answer. */
 export const geminiImages: ImageFormat = {
@@ -64,8 +64,8 @@ function whyNone(body: JsonObject, candidates: readonly JsonObject[]): Fault {
 }
 
 function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
-  const inputTokens = numberOf(usage, 'promptTokenCount');
+  const inputTokens = countOf(usage, 'promptTokenCount');
   if (inputTokens === null) return null;
-  const outputTokens = (numberOf(usage, 'candidatesTokenCount') ?? 0) + (numberOf(usage, 'thoughtsTokenCount') ?? 0);
+  const outputTokens = (countOf(usage, 'candidatesTokenCount') ?? 0) + (countOf(usage, 'thoughtsTokenCount') ?? 0);
   return { inputTokens, outputTokens, textTokens: null, imageTokens: null };
 }

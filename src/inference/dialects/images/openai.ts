@@ -3,7 +3,7 @@ import { sizeText } from '../../neutral/image-size.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import type { DecodedImage, EncodedImages, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor } from './losses.ts';
-import { countIn, malformed, numberOf, pictureIn } from './read-answer.ts';
+import { countOf, malformed, pictureIn } from './read-answer.ts';
 
 /** OpenAI's format, which many took over; where models differ is in their `ImageModelFacts`. */
 export const openAiImages: ImageFormat = { id: 'openai', encode, decode };
@@ -57,14 +57,14 @@ function toldIn(body: JsonObject): Record<string, string> {
 
 function tokensIn(usage: JsonValue | undefined): ImageTokens | null {
   if (!isObject(usage)) return null;
-  const inputTokens = countIn(usage.input_tokens);
-  const outputTokens = countIn(usage.output_tokens);
+  const inputTokens = countOf(usage, 'input_tokens');
+  const outputTokens = countOf(usage, 'output_tokens');
   if (inputTokens === null || outputTokens === null) return null;
   const details = usage.input_tokens_details;
   return {
     inputTokens,
     outputTokens,
-    textTokens: numberOf(details, 'text_tokens'),
-    imageTokens: numberOf(details, 'image_tokens'),
+    textTokens: countOf(details, 'text_tokens'),
+    imageTokens: countOf(details, 'image_tokens'),
   };
 }

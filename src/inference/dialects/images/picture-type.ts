@@ -11,15 +11,30 @@ export const pictureEnding: Readonly<Record<PictureType, string>> = {
 const pngEnd = Buffer.from('0000000049454e44ae426082', 'hex');
 const pngTailBytes = 64;
 
+/** By its first `pictureStartBytes`, whether the rest is there or not. Null for anything else. */
+export function pictureTypeOfStart(bytes: Buffer): PictureType | null {
+  const start = bytes.subarray(0, pictureStartBytes).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  return /^RIFF.{4}WEBP/s.test(start) ? 'image/webp' : null;
+}
+
+export const pictureStartBytes = 16;
+
 /** By its bytes, not by what anybody calls it. Null for anything else, and for one that was cut. */
 export function pictureTypeOf(bytes: Buffer): PictureType | null {
-  const start = bytes.subarray(0, 16).toString('latin1');
-  if (start.startsWith('\x89PNG\r\n\x1a\n')) {
-    return bytes.subarray(-pngTailBytes).includes(pngEnd) ? 'image/png' : null;
+  const type = pictureTypeOfStart(bytes);
+  return type !== null && isWhole(bytes, type) ? type : null;
+}
+
+function isWhole(bytes: Buffer, type: PictureType): boolean {
+  switch (type) {
+    case 'image/png':
+      return bytes.subarray(-pngTailBytes).includes(pngEnd);
+    case 'image/jpeg':
+      // Its end mark may have anything behind it.
+      return bytes.lastIndexOf('\xff\xd9', undefined, 'latin1') > 0;
+    case 'image/webp':
+      return bytes.readUInt32LE(4) + 8 <= bytes.length;
   }
-  // Its end mark may have anything behind it.
-  if (start.startsWith('\xff\xd8\xff'))
-    return bytes.lastIndexOf('\xff\xd9', undefined, 'latin1') > 0 ? 'image/jpeg' : null;
-  if (!/^RIFF.{4}WEBP/s.test(start)) return null;
-  return bytes.readUInt32LE(4) + 8 <= bytes.length ? 'image/webp' : null;
 }

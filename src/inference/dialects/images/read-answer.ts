@@ -1,5 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { DecodedImage } from './format.ts';
 
 export function malformed(message: string): Fault {
@@ -24,10 +25,7 @@ export function pictureIn(value: JsonValue | undefined, revisedPrompt: JsonValue
   return { base64: comma === -1 ? value : value.slice(comma + 1), revisedPrompt: revised };
 }
 
-export function countIn(value: JsonValue | undefined): number | null {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null;
-}
-
-export function numberOf(holder: JsonValue | undefined, name: string): number | null {
-  return isObject(holder) ? countIn(holder[name]) : null;
+/** Of a member that counts tokens. */
+export function countOf(holder: JsonValue | undefined, name: string): number | null {
+  return isObject(holder) ? toldCount(holder[name]) : null;
 }
