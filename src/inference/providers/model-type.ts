@@ -26,14 +26,22 @@ const typeByWord: Readonly<Record<string, ModelType | null>> = {
   moderation: null,
   classify: null,
   video: null,
+  // Hugging Face's words, which speaches and others take over.
+  'automatic-speech-recognition': 'transcription',
+  'text-to-speech': 'speech',
+  'feature-extraction': 'embedding',
+  'sentence-similarity': 'embedding',
+  'text-generation': 'chat',
+  'text-to-image': 'image',
+  'voice-activity-detection': null,
 };
 
 const typeById: readonly (readonly [RegExp, ModelType | null])[] = [
   [/embed|\bbge-|\be5-|\bgte-|voyage-\d|minilm/, 'embedding'],
   [/rerank|colbert/, 'rerank'],
-  [/whisper|transcri|\bstt\b|parakeet|canary-|voxtral.*transcribe/, 'transcription'],
-  [/\btts\b|kokoro|orpheus|playai|\bpiper\b|speech-/, 'speech'],
-  [/dall-e|gpt-image|chatgpt-image|\bimagen|flux|stable-diffusion|sdxl|\bsd3|\bimage-\d|grok.*-image|recraft/, 'image'],
+  [/whisper|transcri|\bstt\b|\basr\b|parakeet|canary-|moonshine|wav2vec|speech-to-text/, 'transcription'],
+  [/tts\b|\btts|kokoro|orpheus|playai|\bpiper\b|chatterbox|\bspeech\b/, 'speech'],
+  [/dall-e|\bimage\b|\bimagen|flux|stable-?diffusion|sdxl|\bsd3|recraft/, 'image'],
   [
     /moderation|llama-?guard|prompt-guard|shieldgemma|\bsora\b|\bveo\b|realtime|davinci|babbage|-ocr|^ocr|-search-api/,
     null,
@@ -53,8 +61,10 @@ export function modelType(row: JsonObject, id: string): ModelType | null {
 }
 
 function statedType(row: JsonObject): ModelType | null | undefined {
-  const byType = typeOfWord(row.type);
-  if (byType !== undefined) return byType;
+  for (const word of [row.type, row.task]) {
+    const type = typeOfWord(word);
+    if (type !== undefined) return type;
+  }
   // Mistral: {completion_chat: true, …}; Ollama and llama.cpp: ["completion", "vision"]; Cohere: ["chat", "embed"].
   const { capabilities } = row;
   if (isObject(capabilities) && typeof capabilities.completion_chat === 'boolean') {

@@ -1,0 +1,111 @@
+import type { Config } from '../../config/schema.ts';
+import { imageModelFacts } from '../dialects/images/format.ts';
+import type { ProviderConnection } from '../providers/connection.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { KnownModels } from './model-table.ts';
+
+/** What is neither text nor vectors. */
+export type MediaType = 'speech' | 'transcription' | 'image';
+
+export const mediaTypes: readonly MediaType[] = ['speech', 'transcription', 'image'];
+
+/** The models that the contract promises (api.md §4.5, §4.6): always there, whoever answers. It names none for pictures. */
+export const contractMedia: Readonly<Record<MediaType, readonly string[]>> = {
+  speech: ['tts-1'],
+  transcription: ['stt-large-v3-turbo', 'stt-large-v3', 'stt-1'],
+  image: [],
+};
+
+/** What stands behind those that the configuration does not name itself. */
+export type MediaSource =
+  /** An alias of the configuration. */
+  | { kind: 'alias'; id: string }
+  /** What a provider lists; `modelFor` chooses among it. */
+  | { kind: 'models'; provider: string; models: readonly DiscoveredModel[] }
+  /** It may have a model for it: until its list is heard, nothing stands in for it. */
+  | { kind: 'unheard'; provider: string }
+  /** Of this machine. */
+  | { kind: 'engine'; model: string }
+  | { kind: 'none' };
+
+export type MediaSources = Readonly<Record<MediaType, MediaSource>>;
+
+export interface MediaSourceParts {
+  models: Config['models'];
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  known: KnownModels;
+  unheard: readonly string[];
+  /** The best stands first. Absent: none. */
+  speechEngines?: ReadonlyMap<string, unknown>;
+  transcriptionEngines?: ReadonlyMap<string, unknown>;
+}
+
+export function mediaSources(parts: MediaSourceParts): MediaSources {
+  return {
+    speech: mediaSource('speech', parts),
+    transcription: mediaSource('transcription', parts),
+    image: mediaSource('image', parts),
+  };
+}
+
+/**
+ * The first alias of the configuration for it, else the first provider with a model for it, else what this machine has.
+ * Never the simulator, which is for who has none of them.
+ */
+export function mediaSource(type: MediaType, parts: MediaSourceParts): MediaSource {
+  const engines = enginesFor(type, parts);
+  for (const [id, model] of Object.entries(parts.models)) {
+    if (model.type !== type || id.includes('*')) continue;
+    if (model.targets.some(({ provider, model }) => parts.providers.has(provider) || engines.includes(model))) {
+      return { kind: 'alias', id };
+    }
+  }
+  for (const [provider, { simulated, connection }] of parts.providers) {
+    if (simulated || !mayServe(type, connection)) continue;
+    const models = (parts.known.get(provider) ?? []).filter((model) => serves(type, connection, model));
+    if (models.length > 0) return { kind: 'models', provider, models };
+    if (parts.unheard.includes(provider)) return { kind: 'unheard', provider };
+  }
+  const [engine] = engines;
+  return engine === undefined ? { kind: 'none' } : { kind: 'engine', model: engine };
+}
+
+/** The model of a provider for one of the contract's; the smallest id among equals, whatever a list's order. */
+export function modelFor(alias: string, type: MediaType, models: readonly DiscoveredModel[]): DiscoveredModel {
+  const wanted = [...(wantedFor[alias] ?? []), ...usualFor[type]];
+  const rank = ({ id }: DiscoveredModel) => {
+    const at = wanted.findIndex((pattern) => pattern.test(id.toLowerCase()));
+    return at < 0 ? wanted.length : at;
+  };
+  return models.toSorted((one, other) => rank(one) - rank(other) || (one.id < other.id ? -1 : 1))[0]!;
+}
+
+/** The models that the contract's names come from, wherever they run. */
+const wantedFor: Readonly<Record<string, readonly RegExp[]>> = {
+  'stt-large-v3-turbo': [/whisper-large-v3-turbo$/, /large-v3-turbo/],
+  'stt-large-v3': [/whisper-large-v3$/, /large-v3(?!-turbo)/],
+  'stt-1': [/whisper-1$/],
+};
+
+/** Whisper first: the contract's answers have segments, which newer models do not tell. */
+const usualFor: Readonly<Record<MediaType, readonly RegExp[]>> = {
+  speech: [/^tts-1$/, /kokoro/, /^tts-1-hd$/, /(^|-)tts$/, /tts/],
+  transcription: [/whisper-large-v3-turbo/, /whisper-1$/, /whisper/],
+  image: [/^gpt-image/, /^imagen/],
+};
+
+function enginesFor(type: MediaType, { speechEngines, transcriptionEngines }: MediaSourceParts): string[] {
+  const engines = { speech: speechEngines, transcription: transcriptionEngines, image: undefined }[type];
+  return [...(engines?.keys() ?? [])];
+}
+
+/** Whether the service has that endpoint at all. */
+export function mayServe(type: MediaType, { speech, transcription, images }: ProviderConnection): boolean {
+  return { speech, transcription, image: images }[type] !== null;
+}
+
+function serves(type: MediaType, { images }: ProviderConnection, model: DiscoveredModel): boolean {
+  if (model.type !== type) return false;
+  return type !== 'image' || (images !== null && imageModelFacts(images, model.id) !== null);
+}
