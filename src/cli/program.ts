@@ -116,9 +116,9 @@ Example:
 
   program
     .command('explain')
-    .description('say what would happen to a request for an answer, without sending it')
+    .description('say what would happen to a request, without sending it')
     .argument('<body>', 'file with the JSON body of a request; - reads standard input')
-    .option('--endpoint <name>', 'where it would be posted: chat, messages or responses', 'chat')
+    .option('--endpoint <name>', 'where it would be posted: chat, messages, responses or embeddings', 'chat')
     .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')
     .option(...configOption)
     .option(...jsonOption)

@@ -13,7 +13,7 @@ interface Explained {
   candidates: {
     target: string;
     verdict: string;
-    sent: { answer: string; dropped: string | null } | null;
+    sent: { answer: string; dialect: string; calls: number; dropped: string | null } | null;
   }[];
   error: { code: number; message: string; param: string };
 }
@@ -102,7 +102,45 @@ test('explain takes the bodies of other endpoints, each in its own format', asyn
     null,
   ]);
   assert.deepEqual(sent['oai/gpt-x'] && [sent['oai/gpt-x'].answer, sent['oai/gpt-x'].dropped], ['converted', 'top_k']);
-  const wrong = await explain('embeddings');
+  const wrong = await explain('speeches');
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stderr, /chat, messages, responses/);
+  assert.match(wrong.stderr, /chat, messages, responses, embeddings/);
+});
+
+test('explain says of embeddings who would be asked, in how many calls, and what is wrong with a body', async (t) => {
+  const cwd = temporaryFolder(t);
+  const provider = (type: string) => ({ type, base_url: 'http://127.0.0.1:9/v1', api_key: 'k' });
+  writeFileSync(
+    join(cwd, 'culvert.yaml'),
+    stringify({
+      providers: { oai: provider('openai'), cohere: provider('cohere') },
+      models: {
+        docs: {
+          type: 'embedding',
+          space: 's',
+          targets: [
+            { provider: 'oai', model: 'm', batch: 2 },
+            { provider: 'cohere', model: 'embed-v4.0', priority: 2 },
+          ],
+        },
+      },
+      costs: { embeddings: 2 },
+    }),
+  );
+  const explain = async (body: object) => {
+    const input = JSON.stringify({ model: 'docs', ...body });
+    const { code, stdout } = await runCommand(['explain', '-', '--endpoint', 'embeddings', '--json'], { cwd, input });
+    return { code, said: JSON.parse(stdout) as Explained };
+  };
+  const { code, said } = await explain({ input: ['a', 'b', 'c'], input_type: 'document' });
+  assert.deepEqual([code, said.sent, said.model, said.cost], [0, true, 'docs', 2]);
+  assert.deepEqual(
+    said.candidates.map(({ target, verdict, sent }) => [target, verdict, sent?.dialect, sent?.calls, sent?.dropped]),
+    [
+      ['oai/m', 'ready: picked', 'openai', 2, 'input_type'],
+      ['cohere/embed-v4.0', 'ready: asked if those before it fail', 'cohere', 1, null],
+    ],
+  );
+  const empty = await explain({ input: ['a', ''] });
+  assert.deepEqual([empty.code, empty.said.error.code, empty.said.error.param], [1, 400, 'input[1]']);
 });

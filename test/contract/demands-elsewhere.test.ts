@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { asked } from './served.ts';
@@ -16,7 +16,7 @@ const providers = {
   google: { type: 'gemini', ...at, base_url: upstream.url },
 };
 const gateway = await startGateway(
-  { after },
+  { after: after as TestContext['after'] },
   {
     providers,
     models: Object.fromEntries(Object.keys(providers).map((name) => [name, { targets: [`${name}/mock/ok`] }])),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 
 /* Providers that count wrong: no caller pays for it, and the books stay whole. */
@@ -38,7 +38,7 @@ const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const provider = (type: string, path = '/v1') => ({ type, base_url: base + path, api_key: 'k' });
 const target = (name: string) => [{ provider: name, model: 'm', stream: false, price: { input: 1, output: 1 } }];
 const gateway = await startGateway(
-  { after },
+  { after: after as TestContext['after'] },
   {
     providers: {
       chat: provider('openai'),

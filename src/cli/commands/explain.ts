@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import type { DialectId } from '../../inference/dialects/dialect.ts';
 import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
-import { type ExplainedChat, type ExplainedTarget, explainChat } from '../../inference/pipeline/explain-chat.ts';
+import { type ExplainedRequest, type ExplainedTarget, explainChat } from '../../inference/pipeline/explain-chat.ts';
+import { explainEmbeddings } from '../../inference/pipeline/explain-embeddings.ts';
 import { createHealth } from '../../inference/routing/health.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
@@ -21,7 +22,7 @@ export interface ExplainFlags {
 }
 
 /**
- * `culvert explain`: what would happen to a chat body, without sending it. 0 when something would be sent. Breakers
+ * `culvert explain`: what would happen to a body, without sending it. 0 when something would be sent. Breakers
  * and cooldowns are those of a fresh start: a running server's are its own.
  */
 export async function explain(source: string, flags: ExplainFlags, parts: CliParts): Promise<number> {
@@ -30,16 +31,18 @@ export async function explain(source: string, flags: ExplainFlags, parts: CliPar
   const principal = await principalOf(config, flags.key, parts);
   const { snapshot, problems } = await parts.snapshotOf(config);
   for (const problem of problems) note(`warning: ${problem}`);
-  const explained = await explainChat({
+  const question = {
     snapshot,
     principal,
     raw: readBody(source, config.server.body_limit),
-    endpoint,
-    dialect: spokenAt[endpoint],
     wishes: { timeoutMs: null, fallback: 'allowed', session: null },
     health: createHealth({ clock: systemClock }),
     nowMs: systemClock.monotonicMs(),
-  });
+  } as const;
+  const explained =
+    endpoint === 'embeddings'
+      ? await explainEmbeddings(question)
+      : await explainChat({ ...question, endpoint, dialect: spokenAt[endpoint] });
   const json = listForm(flags) === 'json';
   if (explained.kind !== 'explained') {
     const { status, type, message, param } = factsOf(explained, systemClock.wallMs());
@@ -59,9 +62,12 @@ const spokenAt = {
   responses: 'openai-responses',
 } as const satisfies Record<ConversationEndpoint, DialectId>;
 
-function endpointOf(name: string): ConversationEndpoint {
-  if (Object.hasOwn(spokenAt, name)) return name as ConversationEndpoint;
-  throw new CommandFailed(`--endpoint must be one of ${Object.keys(spokenAt).join(', ')}.`);
+const endpoints = [...(Object.keys(spokenAt) as ConversationEndpoint[]), 'embeddings'] as const;
+
+function endpointOf(name: string): (typeof endpoints)[number] {
+  const endpoint = endpoints.find((one) => one === name);
+  if (endpoint !== undefined) return endpoint;
+  throw new CommandFailed(`--endpoint must be one of ${endpoints.join(', ')}.`);
 }
 
 function readBody(source: string, limitBytes: number): Buffer {
@@ -83,7 +89,7 @@ function tooLarge(limitBytes: number): CommandFailed {
 }
 
 /** Named as the HTTP API names things. */
-function asJson(explained: ExplainedChat, sent: boolean) {
+function asJson(explained: ExplainedRequest, sent: boolean) {
   const { alias, endpoint, stream, cost, candidates, unmet } = explained;
   return {
     sent,
@@ -99,7 +105,7 @@ function asJson(explained: ExplainedChat, sent: boolean) {
   };
 }
 
-function described(explained: ExplainedChat): string {
+function described(explained: ExplainedRequest): string {
   const { alias, cost, stream, inputTokensEstimate, attemptsMax, upstreamRequests, unmet } = explained;
   const lines = [
     plain(
@@ -121,5 +127,6 @@ function described(explained: ExplainedChat): string {
 
 function sending({ sent, why }: ExplainedTarget): string {
   if (sent === null) return `cannot be written: ${why}`;
-  return sent.answer === 'pass-through' ? `passed through, ${sent.bytes} B` : `as ${sent.dialect}, ${sent.bytes} B`;
+  const calls = sent.calls === 1 ? '' : ` in ${sent.calls} calls`;
+  return `${sent.answer === 'pass-through' ? 'passed through' : `as ${sent.dialect}`}, ${sent.bytes} B${calls}`;
 }

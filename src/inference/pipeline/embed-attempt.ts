@@ -2,20 +2,18 @@ import { usdOf } from '../../metering/price.ts';
 import type { DecodedEmbeddings, EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
-import { engineProvider } from '../engines/embedding-engine.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { Attempt } from './attempt.ts';
 import { BatchCaller } from './batch-caller.ts';
 import type { HeaderList } from './caller.ts';
 import type { ConversationBody, EncodedBody } from './conversation-body.ts';
-import { engineFacts } from './embed-engine.ts';
 import { batchesOf, type GatheredVectors } from './embedding-batches.ts';
+import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import { type Job, newProgress } from './job.ts';
 import type { Services } from './services.ts';
 
@@ -87,7 +85,7 @@ class Trial {
     this.#attempt = attempt;
     this.#route = route;
     const { target } = attempt;
-    this.#facts = factsOf(job, target);
+    this.#facts = embeddingFactsOf(job.providers, target);
     this.#waiting = batchesOf(run.gathered.missing(), this.#tokensEach, target.embedding!).reverse();
   }
 
@@ -118,7 +116,7 @@ class Trial {
   }
 
   async #call(places: readonly number[]): Promise<void> {
-    const encoded = await this.#encode(places);
+    const encoded = await encodeEmbeddingCall(this.#run.body, this.#attempt.target, this.#facts, places);
     if (this.failed !== null) return;
     this.losses = encoded.losses;
     const answered = await (this.#facts.format === 'engine'
@@ -128,31 +126,6 @@ class Trial {
     const wrong = 'class' in answered ? answered : this.#run.gathered.add(places, answered);
     if (wrong !== null) return this.#fail(wrong);
     this.#took(places, (answered as DecodedEmbeddings).inputTokens);
-  }
-
-  async #encode(places: readonly number[]): Promise<EncodedBody> {
-    const { target } = this.#attempt;
-    const { path: _, pathOf: __, ...facts } = this.#facts;
-    const encoded = await this.#run.body.encode({
-      provider: target.provider,
-      dialect: openAiChat.id,
-      model: target.model,
-      maxOutputTokens: null,
-      stream: false,
-      body: target.body,
-      child: null,
-      embedding: { inputs: places, dimensions: this.#dimensionsToAsk(), facts },
-    });
-    if (!encoded.ok || 'mediaWanted' in encoded.value) throw new Error('a request for embeddings could not be encoded');
-    return encoded.value;
-  }
-
-  /** What the caller asked for; else what the alias declares, where that is surely understood. */
-  #dimensionsToAsk(): number | null {
-    const { dimensions, resizes } = this.#attempt.target.embedding!;
-    const asked = this.#run.body.facts.needs.embedding!.dimensions;
-    if (resizes === 'never') return null;
-    return asked ?? (resizes === 'always' ? dimensions : null);
   }
 
   /** Null when the call failed, and said so. */
@@ -259,13 +232,6 @@ class Trial {
       message: this.failed?.message ?? null,
     });
   }
-}
-
-function factsOf(job: Job, target: Target): EmbeddingFacts {
-  if (target.provider === engineProvider) return engineFacts;
-  const facts = job.providers.get(target.provider)?.connection.embeds ?? null;
-  if (facts === null) throw new Error(`${target.provider} does not embed`);
-  return facts;
 }
 
 /** The attempt's own first vectors are told, not those of each call. */

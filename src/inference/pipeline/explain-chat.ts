@@ -13,11 +13,11 @@ import { nothingFetched } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
 import type { Snapshot } from './services.ts';
 
-/** What would happen to a chat body. */
-export interface ExplainedChat {
+/** What would happen to a body. */
+export interface ExplainedRequest {
   kind: 'explained';
   alias: string;
-  endpoint: ConversationEndpoint;
+  endpoint: ConversationEndpoint | 'embeddings';
   stream: boolean;
   /** Units of quota. */
   cost: number;
@@ -47,6 +47,9 @@ export interface ExplainedTarget {
 export interface SentBody {
   answer: 'pass-through' | 'converted';
   dialect: string;
+  /** As many calls as inputs for embeddings need at this target; else 1. */
+  calls: number;
+  /** Of all calls together. */
   bytes: number;
   /** `x-culvert-dropped`'s value: fields that would be left out or changed. */
   dropped: string | null;
@@ -66,7 +69,7 @@ export interface ChatQuestion {
 }
 
 /** What would happen to this body, by the code that would do it, without sending anything. */
-export async function explainChat(question: ChatQuestion): Promise<ExplainedChat | Failure> {
+export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, endpoint, dialect } = question;
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
@@ -113,6 +116,7 @@ async function wouldSend(
     sent: {
       answer: prepared.answer,
       dialect: prepared.upstreamDialect.id,
+      calls: 1,
       bytes: Buffer.byteLength(prepared.bytes),
       dropped: lossHeader(prepared.losses),
     },

@@ -1,0 +1,44 @@
+import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import type { Target } from '../routing/target.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { ConversationBody, EncodedBody } from './conversation-body.ts';
+import { engineFacts } from './embed-engine.ts';
+
+/** How a target that embeds is asked. */
+export function embeddingFactsOf(providers: ReadonlyMap<string, ConfiguredProvider>, target: Target): EmbeddingFacts {
+  if (target.provider === engineProvider) return engineFacts;
+  const facts = providers.get(target.provider)?.connection.embeds ?? null;
+  if (facts === null) throw new Error(`${target.provider} does not embed`);
+  return facts;
+}
+
+/** One call of a target: what it is sent for the inputs at these places. */
+export async function encodeEmbeddingCall(
+  body: ConversationBody,
+  target: Target,
+  { path: _, pathOf: __, ...facts }: EmbeddingFacts,
+  places: readonly number[],
+): Promise<EncodedBody> {
+  const encoded = await body.encode({
+    provider: target.provider,
+    dialect: openAiChat.id,
+    model: target.model,
+    maxOutputTokens: null,
+    stream: false,
+    body: target.body,
+    child: null,
+    embedding: { inputs: places, dimensions: dimensionsToAsk(body, target), facts },
+  });
+  if (!encoded.ok || 'mediaWanted' in encoded.value) throw new Error('a request for embeddings could not be encoded');
+  return encoded.value;
+}
+
+/** What the caller asked for; else what the alias declares, where that is surely understood. */
+function dimensionsToAsk({ facts }: ConversationBody, target: Target): number | null {
+  const { dimensions, resizes } = target.embedding!;
+  const asked = facts.needs.embedding!.dimensions;
+  if (resizes === 'never') return null;
+  return asked ?? (resizes === 'always' ? dimensions : null);
+}
