@@ -55,9 +55,19 @@ function addressRow(provider: Provider): string {
   ]);
 }
 
-function alsoServes({ embeds, forwards = {}, forwardsElsewhere = {} }: Provider): string {
+function alsoServes({
+  embeds,
+  speech,
+  transcription,
+  images,
+  forwards = {},
+  forwardsElsewhere = {},
+}: Provider): string {
   return list([
     ...(embeds === undefined ? [] : ['embeddings']),
+    ...(speech === undefined ? [] : ['speech']),
+    ...(transcription === undefined ? [] : ['transcription']),
+    ...(images === undefined ? [] : ['images']),
     ...Object.keys(forwards),
     ...Object.keys(forwardsElsewhere).map((name) => `${name} (at a base URL of yours)`),
   ]);
