@@ -11,6 +11,7 @@ const subjects = {
   routing: 'routing/next.ts',
   dialects: 'dialects/run.ts',
   vectors: 'vectors/run.ts',
+  audio: 'audio/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');

@@ -104,6 +104,9 @@ export interface CulvertStart {
   folder?: string;
   /** Default: `proxyCore`. */
   cores?: string;
+  /** Sections of culvert.yaml instead of those for conversations. */
+  providers?: Readonly<Record<string, unknown>>;
+  models?: Readonly<Record<string, unknown>>;
 }
 
 /** Every kind of limit, too high to be reached. */
@@ -133,16 +136,21 @@ export async function launchCulvert(order: CulvertStart): Promise<{ child: Child
   const base = `http://127.0.0.1:${order.upstreamPort}`;
   const config = join(folder, 'culvert.yaml');
   mkdirSync(folder, { recursive: true });
+  const providers = order.providers ?? {
+    same: { type: 'openai', base_url: `${base}/v1`, api_key: 'upstream-key' },
+    other: { type: 'anthropic', base_url: `${base}/v1`, api_key: 'upstream-key' },
+  };
+  const target = (provider: string) => ({ provider, model: 'bench-model', price: { input: 1, output: 2 } });
+  const models = order.models ?? {
+    same: { tier: 'premium', targets: [target('same')] },
+    converted: { tier: 'premium', targets: [target('other')] },
+  };
   writeFileSync(
     config,
     `server: { host: 127.0.0.1, port: ${port} }
 storage: { data_dir: ${folder}/data }
-providers:
-  same: { type: openai, base_url: ${base}/v1, api_key: upstream-key }
-  other: { type: anthropic, base_url: ${base}/v1, api_key: upstream-key }
-models:
-  same: { tier: premium, targets: [{ provider: same, model: bench-model, price: { input: 1, output: 2 } }] }
-  converted: { tier: premium, targets: [{ provider: other, model: bench-model, price: { input: 1, output: 2 } }] }
+providers: ${JSON.stringify(providers)}
+models: ${JSON.stringify(models)}
 plans: { bench: ${allLimits} }
 keys: [ { key: ${benchKey}, account: bench, name: bench, plan: bench } ]
 autodetect: off

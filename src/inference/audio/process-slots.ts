@@ -15,6 +15,8 @@ export interface Slot {
 export interface Slots {
   /** Rejects when too many wait, or with the signal's reason. */
   take(signal: AbortSignal): Promise<Slot>;
+  /** Whether one more would not be waiting. */
+  hasRoom(): boolean;
 }
 
 export interface SlotLimits {
@@ -28,7 +30,8 @@ export function createSlots(limits: SlotLimits): Slots {
   let busy = 0;
   let granting = false;
   const waiting: (() => void)[] = [];
-  const isFree = () => waiting.length > 0 && running < limits.runningMax && busy < limits.busyMax;
+  const hasRoom = () => running < limits.runningMax && busy < limits.busyMax;
+  const isFree = () => waiting.length > 0 && hasRoom();
   // One a turn of the loop: each starts a process.
   const grantSoon = () => {
     if (granting || !isFree()) return;
@@ -54,6 +57,7 @@ export function createSlots(limits: SlotLimits): Slots {
     return { setBusy: move, giveBack: () => move('given-back') };
   };
   return {
+    hasRoom: () => waiting.length === 0 && hasRoom(),
     take(signal) {
       if (signal.aborted) return Promise.reject(signal.reason);
       if (waiting.length >= limits.waitingMax)

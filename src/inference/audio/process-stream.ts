@@ -8,6 +8,8 @@ export interface Lease {
   process: FfmpegProcess;
   /** Told whenever it changes whether the process has work to do. */
   setBusy(state: 'busy' | 'idle'): void;
+  /** Called once, when the process gives its first output. */
+  begun(): void;
   /** Called once, when the process is gone. */
   release(outcome: 'ended-well' | 'failed'): void;
 }
@@ -119,7 +121,10 @@ export function processStream(
       if (stream.destroyed) process.kill();
       process.stdout.pause();
       process.stdout.on('data', (chunk: Buffer) => {
-        if (outputBytes === 0) started();
+        if (outputBytes === 0) {
+          started();
+          given.begun();
+        }
         moved();
         if (outputBytes === 0 && options.head !== undefined) stream.push(options.head);
         outputBytes += chunk.length;

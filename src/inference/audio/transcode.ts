@@ -108,13 +108,18 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
         const process = warm.take(key) ?? start();
         running.add(process);
+        const armNext = () => {
+          if (keepWarm === 'yes' && slots[input].hasRoom()) warm.arm(key, start);
+        };
         return {
           process,
           setBusy: slot.setBusy,
+          // Not when the job is over: then the next one may be here already.
+          begun: armNext,
           release(outcome: 'ended-well' | 'failed') {
             running.delete(process);
             slot.giveBack();
-            if (outcome === 'ended-well' && keepWarm === 'yes') warm.arm(key, start);
+            if (outcome === 'ended-well') armNext();
             // It may have been removed, or put elsewhere.
             if (outcome === 'failed') found = null;
           },
