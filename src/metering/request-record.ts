@@ -23,6 +23,10 @@ export function requestRecord(event: UsageEvent) {
       output_tokens: event.outputTokens,
       cached_input_tokens: event.cachedInputTokens,
       reasoning_tokens: event.reasoningTokens,
+      // Of speech, transcription and images alone.
+      ...(event.characters > 0 && { characters: event.characters }),
+      ...(event.audioMs > 0 && { audio_ms: event.audioMs }),
+      ...(event.images > 0 && { images: event.images }),
       source: event.usageSource,
     },
     units: event.costMilli / 1_000,
