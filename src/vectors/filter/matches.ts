@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { PointId } from '../point.ts';
+import { contains } from './contains.ts';
 import { datetimeMs } from './datetime.ts';
 import type { Condition, FieldTest, Filter } from './filter.ts';
 import { geoPointOf, inBox, inPolygon, inRadius } from './geo.ts';
@@ -86,7 +87,7 @@ export function valueHolds(test: FieldTest, value: JsonValue): boolean {
     case 'except':
       return value !== null && !(isScalar(value) && test.values.has(value));
     case 'text':
-      return typeof value === 'string' && value.includes(test.text);
+      return typeof value === 'string' && contains(value, test.text);
     case 'range':
       return typeof value === 'number' && inRange(test, value);
     case 'datetime': {

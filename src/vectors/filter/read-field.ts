@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { datetimeMs } from './datetime.ts';
 import type { Condition, FieldTest, Filter, Scalar } from './filter.ts';
-import { type FilterBudget, takeValues } from './filter-budget.ts';
+import { type FilterBudget, takeTexts, takeValues } from './filter-budget.ts';
 import type { KeyPath } from './key-path.ts';
 import { readGeoBox, readGeoPolygon, readGeoRadius } from './read-geo.ts';
 import { readKeyPath } from './read-key-path.ts';
@@ -89,12 +89,13 @@ function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest |
       return { kind, values: readValues(value, inner, budget) };
     case 'text':
     case 'phrase':
+      takeTexts(1, inner, budget);
       return { kind: 'text', text: readText(value, inner) };
     case 'text_any': {
       const words = readText(value, inner)
         .split(/\s+/u)
         .filter((word) => word !== '');
-      takeValues(words.length, inner, budget);
+      takeTexts(words.length, inner, budget);
       // No word is in no text.
       return words.length === 0 ? { kind: 'any', values: new Set() } : words.map((text) => ({ kind: 'text', text }));
     }

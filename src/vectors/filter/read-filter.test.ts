@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FailureError } from '../../kernel/failure.ts';
 import type { FieldTest } from './filter.ts';
-import { filterConditionsMax, filterDepthMax, filterValuesMax } from './filter-budget.ts';
+import { filterConditionsMax, filterDepthMax, filterTextsMax, filterValuesMax } from './filter-budget.ts';
 import { readFilter } from './read-filter.ts';
 
 const key = 'a';
@@ -228,6 +228,9 @@ test('a filter is bounded in depth, conditions, listed values and the text that 
   const more = { must: [{ key, match: { any: half } }, { has_id: half }, { key, match: { except: [1] } }] };
   assert.match(refusal(more), /^filter\.must\[2\]\.match\.except: a filter lists at most 10000 values/);
   assert.match(refusal({ must: { key, match: { text: 'x'.repeat(4_097) } } }), /at most 4096 characters/);
+  const words = (count: number) => ({ must: { key, match: { text_any: 'x '.repeat(count) } } });
+  readFilter(words(filterTextsMax), 'filter');
+  assert.match(refusal(words(filterTextsMax + 1)), /must\.match\.text_any: a filter looks for at most 128 texts/);
 });
 
 test('any JSON is a filter or a 4xx or 501, never another error', () => {

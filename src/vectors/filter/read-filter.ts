@@ -6,6 +6,7 @@ import {
   type FilterBudget,
   filterConditionsMax,
   filterDepthMax,
+  filterTextsMax,
   filterValuesMax,
   takeValues,
 } from './filter-budget.ts';
@@ -21,7 +22,13 @@ const conditionKeys = [...fieldKeys, 'has_id', 'has_vector', 'nested', ...filter
  * names the place, such as `filter.must[2].range.gte`; 501 for named vectors.
  */
 export function readFilter(json: unknown, at: string): Filter {
-  return readInner(json, at, { conditions: filterConditionsMax, values: filterValuesMax, depth: 0, nested: false });
+  return readInner(json, at, {
+    conditions: filterConditionsMax,
+    values: filterValuesMax,
+    texts: filterTextsMax,
+    depth: 0,
+    nested: false,
+  });
 }
 
 function readInner(json: unknown, at: string, budget: FilterBudget): Filter {

@@ -1,3 +1,4 @@
+import { contains } from '../../filter/contains.ts';
 import type { FieldTest, Scalar } from '../../filter/filter.ts';
 import { inRange, valueHolds } from '../../filter/matches.ts';
 import { type Dictionary, isLong, longCode, nullCode } from './dictionary.ts';
@@ -27,7 +28,7 @@ function mark(test: FieldTest, dictionary: Dictionary, hits: Uint8Array): void {
       raise(hits, longCode, unsure);
       return markWhere(hits, (code) => {
         const value = dictionary.value(code);
-        return typeof value === 'string' && value.includes(test.text);
+        return typeof value === 'string' && contains(value, test.text);
       });
     case 'range':
       return markWhere(hits, (code) => inRange(test, dictionary.number(code)));
