@@ -30,14 +30,14 @@ test('plans, tiers, accounts, addresses of keys and shared stores pass without a
     'providers: { a: { type: openai, credentials: [{ api_key: x, rpm: 500 }] } }',
     'storage: { database: "postgres://h/db", state: "redis://h", on_state_loss: local, secret: a-secret-of-more-than-thirty-two-bytes }',
     'vectors: { memory: 2gb, workers: 2, limits: { collections: 5, points_per_call: 100 } }\ncosts: { vectors: 0.1 }',
-    'server: { trusted_proxies: ["::1", 10.0.0.0/8] }',
+    'server: { trusted_proxies: ["::1", 10.0.0.0/8], public_url: "https://ai.example.org" }\ncosts: { image: 2 }',
   ]) {
     assert.deepEqual(check(text), { ok: true, lines: [] }, text);
   }
 });
 
 test('stores of a later part are refused: data would be somewhere else than was said', () => {
-  assert.match(check('storage: { files: "s3://b" }').lines[0]!, /S3 comes with part 5/);
+  assert.match(check('storage: { files: "s3://b" }').lines[0]!, /S3 comes with a later part/);
   assert.deepEqual(check('storage: { database: sqlite, state: memory, files: local }'), { ok: true, lines: [] });
 });
 
@@ -60,7 +60,7 @@ test('other keys of later parts pass with a warning that names the part', () => 
       'providers: { a: { type: openai } }\nmodels: { m: { targets: [a/x], capabilities: { streaming: false } } }',
       'models.m.capabilities.streaming: has no effect yet: it comes with a later part (chat models that cannot stream)',
     ],
-    ['costs: { chat: 2, image: 3 }', 'costs.image: has no effect yet: it comes with part 5 (images)'],
+    ['costs: { chat: 2, search: 3 }', 'costs.search: has no effect yet: it comes with part 6 (web tools)'],
   ] as const) {
     assert.deepEqual(check(text), { ok: true, lines: [line] }, text);
   }

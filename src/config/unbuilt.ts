@@ -30,21 +30,18 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
 });
 
 export const unbuilt: readonly Unbuilt[] = [
-  warn('server.public_url', 'part 5 (images)'),
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
-  refuse('storage.files', 'S3 comes with part 5; until then only local is accepted', isNot('local')),
+  refuse('storage.files', 'S3 comes with a later part; until then only local is accepted', isNot('local')),
   {
     path: ['providers', '*'],
     action: 'warn',
     reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
     when: saysAnotherDialect,
   },
-  warn('models.*.type', 'part 5 (audio and images)', (value) => value === 'image'),
   warn('models.*.hedge', 'a later part (hedging)'),
   ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
     warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
   ),
-  warn('costs.image', 'part 5 (images)'),
   warn('costs.search', 'part 6 (web tools)'),
   warn('costs.scrape', 'part 6 (web tools)'),
   warn('costs.crawl_page', 'part 6 (web tools)'),
