@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../kernel/clock.ts';
+import { AudioFault } from '../audio/audio-fault.ts';
+import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
+import { engineBusy } from '../engines/engine-error.ts';
+import type { SpokenFile, TranscribedSegment, TranscriptionEngine } from '../engines/transcription-engine.ts';
+import type { RouteAttempt } from '../routing/route.ts';
+import { askTranscriptionEngine } from './ask-transcription-engine.ts';
+import type { Caller, HeaderList } from './caller.ts';
+import { engineTarget } from './embed-engine.ts';
+import { type Job, newProgress } from './job.ts';
+import type { UploadedSound } from './uploaded-sound.ts';
+
+const spoken: TranscribedSegment[] = [
+  {
+    startS: 0,
+    endS: 1.25,
+    text: ' Hello',
+    words: [{ word: ' Hello', startS: 0.1, endS: 1.25 }],
+    language: 'en',
+  },
+  { startS: 1.25, endS: 2, text: ' there. ', words: [{ word: ' there.', startS: 1.25, endS: 2 }], language: 'en' },
+];
+
+test('what an engine finds is told in every form; what it does not tell is null', async () => {
+  assert.deepEqual(await answered({}), { text: 'Hello there.' });
+  assert.equal(await answered({ response_format: 'text' }), 'Hello there.\n');
+  assert.equal(
+    await answered({ response_format: 'srt' }),
+    '1\n00:00:00,000 --> 00:00:01,250\nHello\n\n2\n00:00:01,250 --> 00:00:02,000\nthere.\n\n',
+  );
+  const verbose = await answered({ response_format: 'verbose_json', 'timestamp_granularities[]': 'word' });
+  assert.deepEqual(verbose, {
+    task: 'transcribe',
+    language: 'en',
+    duration: 2.5,
+    text: 'Hello there.',
+    words: [
+      { word: ' Hello', start: 0.1, end: 1.25 },
+      { word: ' there.', start: 1.25, end: 2 },
+    ],
+    usage: { type: 'duration', seconds: 2.5 },
+  });
+});
+
+test('an engine is told the language, the prompt and whether words are wanted', async () => {
+  const { asked } = await trial({ language: 'de', prompt: 'names' }, speaks(spoken), 'transcribe');
+  const { signal: _, ...told } = asked[0]!;
+  assert.deepEqual(told, { path: '/sound', language: 'de', prompt: 'names', task: 'as-spoken', words: 'not-needed' });
+  const english = await trial(
+    { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' },
+    speaks(spoken),
+    'translate',
+  );
+  assert.deepEqual([english.asked[0]!.task, english.asked[0]!.words], ['english', 'wanted']);
+});
+
+test('a stream has each segment as it is found; together they are the whole text', async () => {
+  const { frames, fault, job } = await trial({ stream: 'true' }, speaks(spoken));
+  assert.equal(fault, null);
+  const events = frames.map((frame) => JSON.parse(frame.slice(6)) as { type: string; delta?: string; text?: string });
+  assert.deepEqual(
+    events.map(({ type, delta, text }) => [type, delta ?? text]),
+    [
+      ['transcript.text.delta', 'Hello'],
+      ['transcript.text.delta', ' there.'],
+      ['transcript.text.done', 'Hello there.'],
+    ],
+  );
+  assert.equal(job.progress.delivered, 'whole');
+});
+
+test('an engine that fails before any text leaves the caller to the next target, and its own reason stays', async () => {
+  const busy = await trial({}, fails(engineBusy('whisper is being downloaded: 40 % is there', 5_000)));
+  assert.deepEqual([busy.fault?.class, busy.fault?.retryAfterMs], ['rate_limited', 5_000]);
+  assert.equal(busy.job.progress.delivered, 'nothing');
+  const damaged = await trial({}, fails(new AudioFault('unreadable', 'has no sound in it')));
+  assert.deepEqual([damaged.fault?.class, damaged.fault?.status, damaged.fault?.param], ['caller_fault', 400, 'file']);
+  const crashed = await trial({ stream: 'true' }, fails(new Error('it died'), spoken.slice(0, 1)));
+  assert.deepEqual([crashed.fault?.class, crashed.job.progress.delivered], ['transient', 'partial']);
+});
+
+test('F57 an engine that hangs is left behind when its caller leaves, and told so', async () => {
+  const told = Promise.withResolvers<void>();
+  const hangs: TranscriptionEngine['transcribe'] = ({ signal }) => ({
+    [Symbol.asyncIterator]: () => ({
+      next: () => {
+        signal.addEventListener('abort', () => told.resolve());
+        return new Promise(() => {});
+      },
+    }),
+  });
+  const { fault } = await trial({}, hangs, 'transcribe', 'leaves');
+  assert.equal(fault?.class, 'cancelled');
+  await told.promise;
+});
+
+test('F57 an engine that hangs is left behind at the deadline', async () => {
+  const hangs: TranscriptionEngine['transcribe'] = () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
+  });
+  const { fault } = await trial({}, hangs, 'transcribe', 'waits', 20);
+  assert.equal(fault?.class, 'deadline');
+});
+
+async function answered(fields: Record<string, string>): Promise<unknown> {
+  const { body, fault } = await trial(fields, speaks(spoken));
+  assert.equal(fault, null);
+  return body.startsWith('{') ? JSON.parse(body) : body;
+}
+
+function speaks(segments: readonly TranscribedSegment[]): TranscriptionEngine['transcribe'] {
+  return async function* () {
+    yield* segments;
+  };
+}
+
+function fails(error: Error, before: readonly TranscribedSegment[] = []): TranscriptionEngine['transcribe'] {
+  return async function* () {
+    yield* before;
+    throw error;
+  };
+}
+
+async function trial(
+  fields: Record<string, string>,
+  transcribe: TranscriptionEngine['transcribe'],
+  task: 'transcribe' | 'translate' = 'transcribe',
+  patience: 'waits' | 'leaves' = 'waits',
+  deadlineMs = 60_000,
+) {
+  const asked: SpokenFile[] = [];
+  const frames: string[] = [];
+  let body = '';
+  let leave = () => {};
+  const caller: Partial<Caller> = {
+    onGone(listener) {
+      leave = listener;
+    },
+    onDrain() {},
+    answer(_status: number, _headers: HeaderList, whole: Buffer | string) {
+      body = String(whole);
+    },
+    startStream() {},
+    write(frame) {
+      frames.push(String(frame));
+      return true;
+    },
+    endStream() {},
+  };
+  const read = readTranscriptionRequest(
+    Object.entries({ model: 'm', ...fields }).map(([name, value]) => ({ name, value })),
+    task,
+  );
+  assert.ok(read.ok, JSON.stringify(read));
+  const engine: TranscriptionEngine = {
+    model: 'm',
+    translates: true,
+    transcribe(file) {
+      asked.push(file);
+      if (patience === 'leaves') setImmediate(() => leave());
+      return transcribe(file);
+    },
+  };
+  const job = {
+    caller,
+    progress: newProgress(),
+    deadlineMs: systemClock.monotonicMs() + deadlineMs,
+    headers: [],
+    costMilli: 1_000,
+    inputTokensEstimate: 0,
+    attemptsMade: () => 0,
+  } as unknown as Job;
+  const target = engineTarget({ model: 'm', dimensions: 0 });
+  const attempt = { target, credential: target.credentials[0], startedMs: systemClock.monotonicMs() } as RouteAttempt;
+  const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
+  const run = { request: read.value, sound, plans: new Map() };
+  const fault = await askTranscriptionEngine({ clock: systemClock }, job, run, engine, attempt, { firstToken() {} });
+  return { asked, frames, body, fault, job };
+}
