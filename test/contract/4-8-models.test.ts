@@ -42,7 +42,18 @@ test('§4.8 "GET /v1/models": "list available models", in config order, patterns
   assert.equal(body.object, 'list');
   assert.deepEqual(
     body.data.map(({ id }) => id),
-    ['chat', 'team/large', 'v-chat', 'v-reason', 'v-embedding', 'emb', ...alwaysThere],
+    [
+      'chat',
+      'team/large',
+      'v-chat',
+      'v-reason',
+      'v-embedding',
+      'v-speech',
+      'v-transcription',
+      'v-image',
+      'emb',
+      ...alwaysThere,
+    ],
   );
 });
 
@@ -154,7 +165,7 @@ test("design §6: with an `anthropic-version` header the list has Anthropic's sh
   assert.equal(first.data[0]?.display_name, 'chat');
   assert.match(first.data[0]?.created_at ?? '', /^\d{4}-\d\d-\d\dT/);
   const rest = await page(`?limit=8&after_id=${first.last_id}`);
-  assert.deepEqual([rest.has_more, rest.first_id, rest.last_id], [true, 'v-chat', 'alpha-embedding']);
+  assert.deepEqual([rest.has_more, rest.first_id, rest.last_id], [true, 'v-chat', 'culvert-lexical-1024']);
   const before = await page('?limit=2&before_id=v-reason');
   assert.deepEqual(
     before.data.map(({ id }) => id),

@@ -7,9 +7,9 @@ import { espeakModel } from '../../src/inference/engines/espeak-speech.ts';
 import { modelManifests } from '../../src/inference/engines/extras/model-manifest.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { alwaysThere, chatPath, hello, serve } from './served.ts';
+import { chatPath, embeddingsAlwaysThere, hello, serve } from './served.ts';
 
-const [lexical, ...ofContract] = alwaysThere as [string, ...string[]];
+const [lexical, ...ofContract] = embeddingsAlwaysThere as [string, ...string[]];
 
 interface Entry {
   id: string;

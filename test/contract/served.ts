@@ -6,7 +6,7 @@ export const chatPath = '/v1/chat/completions';
 export const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
 
 /** What is there without being configured, behind the configured ones: mock upstreams list an embedding model. */
-export const alwaysThere: readonly string[] = [
+export const embeddingsAlwaysThere: readonly string[] = [
   'culvert-lexical-1024',
   'alpha-embedding-small',
   'Alpha-Embedding-0.6B',
@@ -14,6 +14,13 @@ export const alwaysThere: readonly string[] = [
   'beta-embeddings-v5',
   'gamma-m3',
   'delta-embedqa-e5-v5',
+];
+export const alwaysThere: readonly string[] = [
+  ...embeddingsAlwaysThere,
+  'tts-1',
+  'stt-large-v3-turbo',
+  'stt-large-v3',
+  'stt-1',
 ];
 
 /** api.md §7's error body with design §6's additions. */

@@ -10,6 +10,7 @@ import type { LocalServer } from '../providers/probe-local.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
+import { mediaSource, mediaTypes } from './contract-media.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { Snapshot } from './services.ts';
@@ -45,7 +46,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
   const plans = sources.plans ?? plansOfFile(config);
   const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
   const real = connectProviders(providers, null).connected;
-  const stoodIn = simulatedModels(config, real, known);
+  const stoodIn = simulatedModels(sources, real);
   const wanted = stoodIn.length > 0;
   if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
   if (wanted) {
@@ -99,26 +100,24 @@ function parseProviders(providers: Record<string, unknown>): Config['providers']
 
 /** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */
 function simulatedModels(
-  config: Config,
+  { config, known, engines }: SnapshotSources,
   providers: ReadonlyMap<string, ConfiguredProvider>,
-  known: KnownModelStore,
 ): DiscoveredModel[] {
-  const chat: DiscoveredModel = { id: `${simulatorName}/chat`, type: 'chat' };
-  const embedding: DiscoveredModel = {
-    id: `${simulatorName}/embedding`,
-    type: 'embedding',
-    dimensions: contractDimensions,
-  };
-  if (config.simulator === 'on') return [chat, embedding];
+  const named = (type: DiscoveredModel['type']): DiscoveredModel => ({ id: `${simulatorName}/${type}`, type });
+  const chat = named('chat');
+  const embedding = { ...named('embedding'), dimensions: contractDimensions };
+  if (config.simulator === 'on') return [chat, embedding, ...mediaTypes.map(named)];
   if (config.simulator === 'off' || !isLoopback(config.server.host)) return [];
-  const source = embeddingSource({
+  const parts = {
     models: config.models,
     providers,
     known: known.of(providers),
     unheard: known.unheard(providers),
-  });
+    ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
+  };
   return [
     ...([...providers.values()].some(({ connection }) => chats(connection)) ? [] : [chat]),
-    ...(source.kind === 'none' ? [embedding] : []),
+    ...(embeddingSource(parts).kind === 'none' ? [embedding] : []),
+    ...mediaTypes.filter((type) => mediaSource(type, parts).kind === 'none').map(named),
   ];
 }

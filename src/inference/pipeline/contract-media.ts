@@ -1,5 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { imageModelFacts } from '../dialects/images/format.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { ConfiguredProvider } from './connections.ts';
@@ -57,9 +58,9 @@ export function mediaSource(type: MediaType, parts: MediaSourceParts): MediaSour
   const engines = enginesFor(type, parts);
   for (const [id, model] of Object.entries(parts.models)) {
     if (model.type !== type || id.includes('*')) continue;
-    if (model.targets.some(({ provider, model }) => parts.providers.has(provider) || engines.includes(model))) {
-      return { kind: 'alias', id };
-    }
+    const isThere = ({ provider, model }: { provider: string; model: string }) =>
+      provider === engineProvider ? engines.includes(model) : parts.providers.has(provider);
+    if (model.targets.some(isThere)) return { kind: 'alias', id };
   }
   for (const [provider, { simulated, connection }] of parts.providers) {
     if (simulated || !mayServe(type, connection)) continue;

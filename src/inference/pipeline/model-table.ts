@@ -13,14 +13,11 @@ import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import {
-  contractDimensions,
-  contractEmbeddings,
-  type EmbeddingSource,
-  embeddingSource,
-  ofContractSize,
-} from './contract-embeddings.ts';
+import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts';
+import { type MediaSources, mediaSources } from './contract-media.ts';
 import { engineTarget } from './embed-engine.ts';
+import { embeddingEngineAlias, soundEngineAlias } from './engine-alias.ts';
+import { promisedAliases, promisedSource } from './promised-aliases.ts';
 import { speechEngineTarget } from './speech-engine-target.ts';
 import { targetOf } from './target-of.ts';
 
@@ -61,6 +58,8 @@ export interface ModelTable {
   readonly unheard: readonly string[];
   /** Who answers for the contract's embedding models, where the configuration does not name them. */
   readonly embeddingSource: EmbeddingSource;
+  /** Who answers for its models of speech and transcription, and for pictures, likewise. */
+  readonly mediaSources: MediaSources;
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
   /**
@@ -123,86 +122,30 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   }
 
   const source = embeddingSource(parts);
+  const media = mediaSources(parts);
   const named = [...aliases.values()];
-  addEngines();
-  addSoundEngines('speech', parts.speechEngines);
-  addSoundEngines('transcription', parts.transcriptionEngines);
-  addContractEmbeddings();
-
-  function addEngines(): void {
-    for (const engine of parts.engines.values()) {
-      const { model, dimensions } = engine;
-      if (aliases.has(model)) continue;
-      const target = engineTarget(engine);
-      aliases.set(model, {
-        id: model,
-        type: 'embedding',
-        listedAs: 'embedding',
-        tier: null,
-        cost: 1,
-        attempts: 1,
-        ownedBy: engineProvider,
-        createdS: parts.nowS,
-        dimensions,
-        listedDimensions: dimensions,
-        candidates: [{ target, rank: 0 }],
-        totalMs: target.timeouts.totalMs,
-      });
-    }
+  const engineAliases = [
+    ...[...parts.engines.values()].map((engine) => embeddingEngineAlias(engine, parts.nowS)),
+    ...modelsOf(parts.speechEngines).map((model) => soundEngineAlias('speech', model, parts.nowS)),
+    ...modelsOf(parts.transcriptionEngines).map((model) => soundEngineAlias('transcription', model, parts.nowS)),
+  ];
+  for (const alias of engineAliases) if (!aliases.has(alias.id)) aliases.set(alias.id, alias);
+  for (const alias of promisedAliases({
+    models: parts.models,
+    aliases,
+    embedding: source,
+    media,
+    aliasOfKnown: (provider, model) => aliasOfKnown('', provider, model),
+    simulated: simulatedFor,
+    nowS: parts.nowS,
+  })) {
+    aliases.set(alias.id, alias);
   }
 
-  function addSoundEngines(type: ModelType, engines: ReadonlyMap<string, { model: string }> = new Map()): void {
-    for (const engine of engines.values()) {
-      const { model } = engine;
-      if (aliases.has(model)) continue;
-      const target = speechEngineTarget(engine);
-      aliases.set(model, {
-        id: model,
-        type,
-        listedAs: type,
-        tier: null,
-        cost: 1,
-        attempts: 1,
-        ownedBy: engineProvider,
-        createdS: parts.nowS,
-        dimensions: null,
-        listedDimensions: null,
-        candidates: [{ target, rank: 0 }],
-        totalMs: target.timeouts.totalMs,
-      });
-    }
-  }
-
-  /** Those that the configuration does not name, by a pattern for embeddings either. */
-  function addContractEmbeddings(): void {
-    const behind = behindContract();
-    if (behind === null) return;
-    const shared = {
-      dimensions: contractDimensions,
-      listedDimensions: contractDimensions,
-      listedAs: 'embedding',
-    } as const;
-    const candidates = behind.candidates.map(({ target, rank }) => ({ target: ofContractSize(target), rank }));
-    for (const id of contractEmbeddings) {
-      if (aliases.has(id) || aliasFor(parts.models, id)?.model.type === 'embedding') continue;
-      aliases.set(id, { ...behind, id, ...shared, candidates });
-    }
-  }
-
-  function behindContract(): Alias | null {
-    switch (source.kind) {
-      case 'alias':
-        return aliases.get(source.id) ?? null;
-      case 'model':
-        return aliasOfKnown('', source.provider, source.model);
-      case 'unheard':
-        return null;
-      case 'none': {
-        const simulator = [...parts.providers].find(([, { simulated }]) => simulated)?.[0];
-        const model = parts.known.get(simulator ?? '')?.find(({ type }) => type === 'embedding');
-        return simulator === undefined || model === undefined ? null : aliasOfKnown('', simulator, model);
-      }
-    }
+  function simulatedFor(type: ModelType): Alias | null {
+    const simulator = [...parts.providers].find(([, { simulated }]) => simulated)?.[0];
+    const model = parts.known.get(simulator ?? '')?.find((known) => known.type === type);
+    return simulator === undefined || model === undefined ? null : aliasOfKnown('', simulator, model);
   }
 
   function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
@@ -316,9 +259,8 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   /** Whose list may yet name it; null when its own provider's has been heard, or it is not for this key. */
   function mayComeFrom(model: string, principal: Principal): string | null {
-    if (source.kind === 'unheard' && contractEmbeddings.includes(model) && allowed(model, principal)) {
-      return source.provider;
-    }
+    const promised = promisedSource(model, { embedding: source, media });
+    if (promised?.kind === 'unheard' && allowed(model, principal)) return promised.provider;
     if (unheard.length === 0 || !allowed(model, principal)) return null;
     const named = [...parts.providers.keys()].find((name) => model.startsWith(`${name}/`));
     return named === undefined || unheard.includes(named) ? (named ?? unheard.join(', ')) : null;
@@ -349,6 +291,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     size: named.length,
     unheard,
     embeddingSource: source,
+    mediaSources: media,
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
   };
@@ -356,6 +299,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
 function targetsBehind(aliases: Iterable<Alias>): Target[] {
   return [...aliases].flatMap((alias) => alias.candidates.map(({ target }) => target));
+}
+
+function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): string[] {
+  return [...engines.values()].map(({ model }) => model);
 }
 
 function usualDimensions(model: string | undefined): number | null {
