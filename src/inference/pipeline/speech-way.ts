@@ -117,7 +117,8 @@ function plan(
     }
     const lost: Loss[] = voice.how === 'instead' ? [{ field: 'voice', why: 'unsupported' }] : [];
     plans.set(target, { source, voice, ...form, losses: [...lost, ...form.losses] });
-    candidates.push({ target, rank });
+    // Another voice is better than none, and worse than the one that was asked for.
+    candidates.push({ target, rank, awkward: voice.how === 'instead' });
   }
   if (candidates.length > 0) return { alias, candidates, plans };
   return voiceFound && refused !== null ? refused : 'no such voice';

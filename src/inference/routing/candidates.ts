@@ -52,7 +52,8 @@ function unmetEmbedding(
  */
 export function tierOf(candidate: RouteCandidate, needs: RequestNeeds): number {
   const { target, rank } = candidate;
-  const awkward = (needs.n > 1 && !target.capabilities.nativeN) || isTight(target, needs) ? 1 : 0;
+  const awkward =
+    candidate.awkward === true || (needs.n > 1 && !target.capabilities.nativeN) || isTight(target, needs) ? 1 : 0;
   const clamped = wouldClamp(target, needs) ? 1 : 0;
   return rank * 4e6 + awkward * 2e6 + Math.min(target.priority, priorityMax) * 2 + clamped;
 }

@@ -23,6 +23,8 @@ export interface RouteCandidate {
   target: Target;
   /** 0 = the alias asked for; 1… = its fallbacks, tried after all targets before them. */
   rank: number;
+  /** It cannot do quite what was asked: tried after those of its rank that can. */
+  awkward?: boolean;
 }
 
 /** The ordered decision for one request; asked again after each failed attempt. */
