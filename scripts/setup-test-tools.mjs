@@ -48,6 +48,7 @@ const pip = spawnSync(
     'openai==3.52.0',
     'anthropic==2.11.0',
     'google-genai==3.4.0',
+    'qdrant-client==1.20.0',
   ],
   { stdio: ['ignore', 'inherit', 'ignore'] },
 );

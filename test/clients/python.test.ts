@@ -7,8 +7,8 @@ import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 /*
- * The vendors' SDKs for Python, each over a provider of every format. Their scripts hold what must come back and print
- * how often they looked.
+ * The vendors' SDKs for Python, each over a provider of every format, and Qdrant's over the vector store. Their scripts
+ * hold what must come back and print how often they looked.
  */
 
 const env = {
@@ -30,9 +30,19 @@ function isInstalled(module: string): boolean {
   return spawnSync('python3', ['-c', find], { env }).status === 0;
 }
 
+/** How often the script looked: it ends with an error at the first thing that is not as it must be. */
+async function run(script: string, args: readonly string[]): Promise<number> {
+  const path = fileURLToPath(new URL(`python/${script}`, import.meta.url));
+  const { stdout } = await promisify(execFile)('python3', [path, ...args], { env });
+  return Number(stdout);
+}
+
+const skipWithout = (name: string, module: string) =>
+  isInstalled(module) ? false : `${name} for Python is not installed (npm run setup:test-tools)`;
+
 for (const [name, { module, script }] of Object.entries(sdks)) {
   test(`${name} for Python: whole, streamed, tools and refusals over every format`, {
-    skip: isInstalled(module) ? false : `${name} for Python is not installed (npm run setup:test-tools)`,
+    skip: skipWithout(name, module),
   }, async (t) => {
     const upstream = await startUpstream({ models: ['mock/ok'] });
     t.after(() => upstream.close());
@@ -46,8 +56,36 @@ for (const [name, { module, script }] of Object.entries(sdks)) {
     const aliases = Object.keys(providers);
     const models = Object.fromEntries(aliases.map((alias) => [alias, { targets: [`${alias}/mock/ok`] }]));
     const gateway = await startGateway(t, { providers, models });
-    const path = fileURLToPath(new URL(`python/${script}`, import.meta.url));
-    const { stdout } = await promisify(execFile)('python3', [path, gateway.url, gateway.key, ...aliases], { env });
-    assert.ok(Number(stdout) >= 20, stdout);
+    assert.ok((await run(script, [gateway.url, gateway.key, ...aliases])) >= 20);
   });
 }
+
+test('openai for Python: embeddings over every format, and the models that are always there', {
+  skip: skipWithout('openai', 'openai'),
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const at = (path: string) => ({ base_url: upstream.url + path, api_key: 'k' });
+  const providers = {
+    openai: { type: 'openai', ...at('/v1') },
+    cohere: { type: 'cohere', ...at('/compatibility/v1') },
+    google: { type: 'gemini', ...at('/v1beta') },
+    ollama: { type: 'ollama', ...at('/v1') },
+    tei: { type: 'tei', ...at('') },
+  };
+  const aliases = Object.keys(providers);
+  const models = Object.fromEntries(
+    aliases.map((alias) => [alias, { type: 'embedding', targets: [`${alias}/gemini-embedding-001`] }]),
+  );
+  const gateway = await startGateway(t, { providers, models });
+  await gateway.modelsKnown;
+  const looks = await run('openai_embeddings_sdk.py', [gateway.url, gateway.key, ...aliases, 'culvert-lexical-1024']);
+  assert.ok(looks >= 50);
+});
+
+test('qdrant-client for Python: collections and points, below /v1/vectors and at the root', {
+  skip: skipWithout('qdrant-client', 'qdrant_client'),
+}, async (t) => {
+  const gateway = await startGateway(t);
+  assert.ok((await run('qdrant_sdk.py', [gateway.url, gateway.key])) >= 40);
+});
