@@ -249,7 +249,18 @@ const googles = (shade = 0): Drawing => ({
 
 test('design §6: n pictures of a provider that draws one a call are several calls, four at a time, and cost n', async () => {
   clear();
-  for (let i = 0; i < 6; i++) first.script.push(googles(i));
+  // They are answered when four are there, and a moment later, in which a fifth would come.
+  const waiting: (() => void)[] = [];
+  const release = () => {
+    for (const answerNow of waiting.splice(0)) answerNow();
+  };
+  for (let i = 0; i < 6; i++) {
+    first.script.push((response) => {
+      waiting.push(() => response.end(JSON.stringify((googles(i) as { json: unknown }).json)));
+      if (waiting.length >= 4) setTimeout(release, 50);
+      if (i >= 4) waiting.pop()!();
+    });
+  }
   const response = await ask({ model: 'banana', prompt: 'x', n: 6, response_format: 'b64_json' });
   const { data } = (await response.json()) as Drawn;
   assert.equal(data.length, 6);
@@ -258,7 +269,7 @@ test('design §6: n pictures of a provider that draws one a call are several cal
     Array.from({ length: 6 }, (_, i) => png(i).toString('base64')).sort(),
   );
   assert.equal(first.calls.length, 6);
-  assert.ok(first.atOnce <= 4, `${first.atOnce} at once`);
+  assert.equal(first.atOnce, 4);
   assert.equal(response.headers.get('x-culvert-cost'), '6');
   const { units, usage } = await record(response);
   assert.equal(units, 6);
@@ -403,7 +414,7 @@ test('pictures of several megabytes come through whole, as base64 and by link', 
   }
 });
 
-test('a caller who leaves takes the calls along, and pays for no picture', async () => {
+test('a caller who leaves takes the calls along, and pays for no picture', { timeout: 60_000 }, async () => {
   clear();
   const leaving = new AbortController();
   const arrived: DrawCall[] = [];

@@ -26,14 +26,12 @@ export class GatheredImages {
     return this.#allTold ? this.#tokens : null;
   }
 
-  /** Those beyond what is missing are left: nobody asked for them. Returns how many were taken. */
-  add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): number {
-    const taken = images.slice(0, this.missing);
-    this.images.push(...taken);
+  /** Of one call, which was asked for no more than is missing. */
+  add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): void {
+    this.images.push(...images);
     this.told ??= told;
     if (tokens === null) this.#allTold = false;
     else this.#tokens = sumOf(this.#tokens, tokens);
-    return taken.length;
   }
 }
 

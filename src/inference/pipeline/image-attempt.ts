@@ -134,11 +134,12 @@ class Trial {
       this.#fail(read);
       return 0;
     }
+    // Nobody asked for more than that.
     const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
     if (this.failed !== null) return 0;
-    const drawn = this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
-    this.#took(drawn, read.usage);
-    return drawn;
+    this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
+    this.#took(images.length, read.usage);
+    return images.length;
   }
 
   get #form(): PictureForm {

@@ -74,17 +74,6 @@ export const imagesLikeOpenAi: ImageFacts = {
   others: anyModel,
 };
 
-/** Those that make new pictures only. */
-export const newImagesLikeOpenAi: ImageFacts = {
-  pathOf: openAiPath,
-  families: [],
-  others: { ...withoutEdits(anyModel), perCall: 1 },
-};
-
-function withoutEdits({ edits: _, ...facts }: ImageModelFacts): ImageModelFacts {
-  return facts;
-}
-
 /** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */
 export const imagesOfTogether: ImageFacts = {
   pathOf: openAiPath,
