@@ -74,6 +74,19 @@ export const imagesLikeOpenAi: ImageFacts = {
   others: anyModel,
 };
 
+/** Those that make new pictures only. */
+export const newImagesLikeOpenAi: ImageFacts = {
+  pathOf: openAiPath,
+  families: [],
+  others: {
+    format: 'openai',
+    perCall: 1,
+    sizes: { kind: 'any' },
+    gives: 'asked',
+    takes: 'all',
+  },
+};
+
 /** https://docs.together.ai/reference/post-images-generations: FLUX and its like. */
 export const imagesOfTogether: ImageFacts = {
   pathOf: openAiPath,
