@@ -287,3 +287,15 @@ describe('commands, run as programs', { concurrency: true }, () => {
     }
   });
 });
+
+test('check warns of an embedding model whose provider makes no embeddings', async (t) => {
+  const cwd = temporaryFolder(t);
+  const claude = { type: 'anthropic', api_key: 'k' };
+  writeFileSync(
+    join(cwd, 'culvert.yaml'),
+    stringify({ providers: { claude }, models: { e: { type: 'embedding', targets: ['claude/claude-x'] } } }),
+  );
+  const { code, stderr } = await runCommand(['check'], { cwd });
+  assert.equal(code, 0);
+  assert.equal(stderr, 'warning: models.e.targets[0]: claude (anthropic) makes no embeddings\n');
+});

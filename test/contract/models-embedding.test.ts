@@ -117,6 +117,16 @@ test('design §13: chat may be real where embeddings are simulated', async (t) =
   assert.ok(!listed.has('sim/chat'), 'nothing stands in for chat');
 });
 
+test('an alias whose provider makes no embeddings stands behind none of the six', async (t) => {
+  const gateway = await startGateway(t, {
+    providers: { claude: { type: 'anthropic', base_url: 'http://127.0.0.1:9', api_key: 'k' } },
+    models: { mine: { type: 'embedding', targets: ['claude/claude-x'] } },
+  });
+  const response = await embed(gateway, 'gamma-m3');
+  assert.equal(response.headers.get('x-culvert-simulated'), 'true');
+  await embedded(response);
+});
+
 test('a provider that fails is never replaced by the simulator', async () => {
   const { gateway, upstream } = await serve();
   upstream.script('/v1/embeddings', ['always status=500']);

@@ -9,7 +9,7 @@ import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
-import { contractDimensions, embeddingSource } from './contract-embeddings.ts';
+import { contractDimensions, embeddingProblems, embeddingSource } from './contract-embeddings.ts';
 import { mediaSource, mediaTypes } from './contract-media.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
@@ -53,6 +53,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
   }
   const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
+  problems.push(...embeddingProblems({ models: config.models, providers: connected }));
   const simulator = connected.get(simulatorName);
   if (wanted && simulator !== undefined) known.put(simulator, stoodIn);
   const models = createModelTable({

@@ -70,6 +70,7 @@ test('an alias of the configuration comes before all of them, if it gives that s
   assert.equal(source('dimensions: 512, targets: [openai/x]'), 'model');
   assert.equal(source('targets: [openai/text-embedding-ada-002]'), 'model');
   assert.equal(source('targets: [culvert/culvert-lexical-1024]'), 'model', 'never the lexical one');
+  assert.equal(source('targets: [claude/claude-x]'), 'model', 'its provider makes no embeddings');
 });
 
 test('it is told the size, unless that is its own; what takes no wish is not told', () => {

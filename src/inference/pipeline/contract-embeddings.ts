@@ -44,7 +44,7 @@ export interface EmbeddingSourceParts {
 export function embeddingSource(parts: EmbeddingSourceParts): EmbeddingSource {
   for (const [id, model] of Object.entries(parts.models)) {
     if (model.type !== 'embedding' || id.includes('*')) continue;
-    const there = model.targets.filter(({ provider }) => parts.providers.has(provider));
+    const there = model.targets.filter(({ provider }) => parts.providers.get(provider)?.connection.embeds != null);
     if (there.length > 0 && giveContractSize(model.dimensions, there)) return { kind: 'alias', id };
   }
   for (const [provider, { simulated, connection }] of parts.providers) {
@@ -63,6 +63,17 @@ export function ofContractSize(target: Target): Target {
   const told = target.embedding.resizes !== 'never' && givesDimensions(target.model, contractDimensions) !== 'natively';
   const resizes = told ? 'always' : target.embedding.resizes;
   return { ...target, embedding: { ...target.embedding, dimensions: contractDimensions, resizes } };
+}
+
+/** Targets of embedding models that can never answer, since their provider makes no embeddings at all. */
+export function embeddingProblems({ models, providers }: Pick<EmbeddingSourceParts, 'models' | 'providers'>): string[] {
+  return Object.entries(models).flatMap(([id, { type, targets }]) =>
+    targets.flatMap(({ provider }, i) => {
+      const connection = type === 'embedding' ? providers.get(provider)?.connection : undefined;
+      if (connection === undefined || connection.embeds !== null) return [];
+      return [`models.${id}.targets[${i}]: ${provider} (${connection.provider.id}) makes no embeddings`];
+    }),
+  );
 }
 
 function giveContractSize(declared: number | undefined, targets: readonly { model: string }[]): boolean {
