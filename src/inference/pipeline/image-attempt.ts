@@ -1,9 +1,5 @@
-import type { JsonObject } from '../../kernel/json.ts';
 import { usdOf } from '../../metering/price.ts';
-import { gemini } from '../dialects/gemini/index.ts';
 import type { ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
-import { imageFormats } from '../dialects/images/index.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
@@ -17,9 +13,8 @@ import type { ConfiguredProvider } from './connections.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
 import type { PictureForm, ReadImage } from './image-codec.ts';
 import type { ImageEdit } from './image-edit.ts';
-import { formUpload, markedSource } from './image-upload.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
-import { GatheredWhole } from './pass-through.ts';
+import { prepareImages } from './prepare-images.ts';
 import type { Services } from './services.ts';
 
 /** Calls of one request that run at one time. */
@@ -125,7 +120,8 @@ class Trial {
 
   /** How many pictures came of it. */
   async #call(count: number): Promise<number> {
-    const body = this.#prepare(count);
+    const { target } = this.#attempt;
+    const body = prepareImages(this.#provider.connection, target, this.#run, count);
     this.losses = body.losses;
     const bytes = await this.#ask(body);
     if (bytes === null) return 0;
@@ -144,42 +140,6 @@ class Trial {
 
   get #form(): PictureForm {
     return this.#run.request.answerForm === 'url' ? 'bytes' : 'base64';
-  }
-
-  #prepare(count: number): PreparedBody {
-    const { target } = this.#attempt;
-    const { request, edit } = this.#run;
-    const { connection } = this.#provider;
-    const marked = edit === null ? null : markedSource(edit);
-    const { body, losses } = imageFormats[this.#facts.format].encode({
-      model: target.model,
-      count,
-      request,
-      facts: this.#facts,
-      source: marked?.source ?? null,
-    });
-    const whole = { ...body, ...(target.body as JsonObject) };
-    // OpenAI's format alone has a form for it, the others take pictures inside their JSON.
-    const upload =
-      edit === null || marked === null
-        ? null
-        : this.#facts.format === 'openai'
-          ? formUpload(whole, edit)
-          : marked.upload(whole);
-    const path = connection.images!.pathOf(target.model, edit === null ? 'generate' : 'edit', {
-      apiVersion: connection.apiVersion,
-    });
-    return {
-      bytes: upload === null ? JSON.stringify(whole) : '',
-      ...(upload !== null && { upload }),
-      losses,
-      answer: 'converted',
-      unwrapTool: undefined,
-      streamed: false,
-      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
-      path,
-      answerReader: () => new GatheredWhole(),
-    };
   }
 
   /** Null when the call failed, and said so. */

@@ -1,0 +1,40 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { gemini } from '../dialects/gemini/index.ts';
+import { imageFormats } from '../dialects/images/index.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import type { ImageRequest } from '../neutral/image.ts';
+import type { ProviderConnection } from '../providers/connection.ts';
+import type { Target } from '../routing/target.ts';
+import type { ImageEdit } from './image-edit.ts';
+import { formUpload, markedSource } from './image-upload.ts';
+import type { PreparedBody } from './job.ts';
+import { GatheredWhole } from './pass-through.ts';
+
+/** One call for `count` pictures, in the target's own format. */
+export function prepareImages(
+  connection: ProviderConnection,
+  target: Target,
+  { request, edit }: { request: ImageRequest; edit: ImageEdit | null },
+  count: number,
+): PreparedBody {
+  const { model } = target;
+  const facts = target.image!;
+  const marked = edit === null ? null : markedSource(edit);
+  const source = marked?.source ?? null;
+  const { body, losses } = imageFormats[facts.format].encode({ model, count, request, facts, source });
+  const whole = { ...body, ...(target.body as JsonObject) };
+  // OpenAI's format alone has a form for it, the others take pictures inside their JSON.
+  const upload = marked === null ? null : facts.format === 'openai' ? formUpload(whole, edit!) : marked.upload(whole);
+  const task = edit === null ? 'generate' : 'edit';
+  return {
+    bytes: upload === null ? JSON.stringify(whole) : '',
+    ...(upload !== null && { upload }),
+    losses,
+    answer: 'converted',
+    unwrapTool: undefined,
+    streamed: false,
+    upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+    path: connection.images!.pathOf(model, task, { apiVersion: connection.apiVersion }),
+    answerReader: () => new GatheredWhole(),
+  };
+}
