@@ -3,6 +3,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import type { Conversion } from '../audio/ffmpeg-arguments.ts';
 import type { Transcoder } from '../audio/transcode.ts';
+import { wavHeaderBytes } from '../audio/wav.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 
 /** Sound on its way from who speaks to the caller, converted if it must be. */
@@ -46,16 +47,29 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
     if (tell !== null) tell(found);
     else if (found !== null) onFault(found);
   };
-  stream.on('data', (converted: Buffer) => {
-    if (!out(converted)) stream.pause();
-  });
+  /** A wav's header, which is there before it is known whether any sound is; null once some was. */
+  let header: Buffer | null = Buffer.alloc(0);
+  let passing = false;
+  const pass = () => {
+    if (passing) return;
+    passing = true;
+    stream.on('data', (converted: Buffer) => {
+      const next: Buffer = header === null ? converted : Buffer.concat([header, converted]);
+      header = next.length > wavHeaderBytes ? null : next;
+      if (header === null && !out(next)) stream.pause();
+    });
+  };
   stream.on('drain', onDrain);
-  stream.on('end', () => over(null));
+  stream.on('end', () => over(header === null ? null : fault('malformed', 'sent sound that is empty')));
   stream.on('error', (error) => over(faultOfConversion(error)));
   stream.on('close', () => over(fault('malformed', 'sent sound that could not be converted')));
   return {
-    write: (sound) => stream.write(sound),
+    write(sound) {
+      pass();
+      return stream.write(sound);
+    },
     end() {
+      pass();
       stream.end();
       return ended === undefined
         ? new Promise((resolve) => {
@@ -63,7 +77,9 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
           })
         : Promise.resolve(ended);
     },
-    readerDrained: () => void stream.resume(),
+    readerDrained() {
+      if (passing) stream.resume();
+    },
     stop() {
       // Whoever stops it knows why.
       if (ended === undefined) {
