@@ -24,6 +24,8 @@ export interface StoredPoint {
  * 1 where nothing is scored. */
 export interface ScoredPoint extends StoredPoint {
   score: number;
+  /** Of a query in order of a payload key: the value that the point stands there by. */
+  orderValue?: number | string;
 }
 
 /** What of a point is read back. `fields`: paths such as `a.b`. */

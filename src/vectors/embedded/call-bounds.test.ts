@@ -12,7 +12,7 @@ const keptBytes = 10_000;
 
 /** Nine points of about 1,000 characters of payload each, where an answer may hold ten thousand. */
 async function ninePoints(t: TestContext, size = 2) {
-  const bounds = { readChars: 30_000, keptBytes, changedChars: 20_000 };
+  const bounds = { readChars: 30_000, keptBytes, changedPoints: 50, changedChars: 20_000 };
   const { store } = temporaryStore(t, { bounds });
   await store.create(alice, spec('docs', size));
   const text = 'x'.repeat(960);
@@ -84,6 +84,17 @@ test('one short call does not write more than its bound, and nothing of what goe
   );
   const [first] = await store.retrieve('alice', 'docs', [1], everything);
   assert.equal(first!.payload!.id, 1);
+});
+
+test('a call of many operations does not change all points again and again', async (t) => {
+  const store = await ninePoints(t);
+  const clear = { kind: 'clear-payload', which: { filter: readFilter({}, 'filter') } } as const;
+  await store.write('alice', 'docs', new Array(5).fill(clear));
+  const refusal = refused(/at most 50 points, each time one counted/);
+  await assert.rejects(store.write('alice', 'docs', new Array(6).fill(clear)), refusal);
+  const remove = { kind: 'delete', which: { filter: readFilter({}, 'filter') } } as const;
+  await assert.rejects(store.write('alice', 'docs', [...new Array(5).fill(clear), remove]), refusal);
+  assert.equal(await store.count('alice', 'docs', null), 9);
 });
 
 test('holding many points against many examples is refused before it is begun', () => {

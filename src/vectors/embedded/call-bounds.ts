@@ -4,6 +4,8 @@ export interface CallBounds {
   readChars: number;
   /** What of them, and of vectors, may be kept for the answer. */
   keptBytes: number;
+  /** Points that a call changes or deletes, each time one: by filters, and by operations that name the same ones. */
+  changedPoints: number;
   /** What a call makes of payloads by set, overwrite and delete, in characters of JSON. */
   changedChars: number;
 }
@@ -11,5 +13,6 @@ export interface CallBounds {
 export const callBounds: CallBounds = {
   readChars: 1024 * 1024 * 1024,
   keptBytes: 256 * 1024 * 1024,
+  changedPoints: 2_000_000,
   changedChars: 256 * 1024 * 1024,
 };

@@ -25,6 +25,12 @@ export function searchPoints(
   { random, budget }: SearchParts,
 ): ScoredPoint[] {
   const slots = query.filter === null ? null : open.memory.select(query.filter);
+  const { target, offset, limit } = query;
+  if (target.kind === 'order-by') {
+    const read = pointReader(points, open, query.want, budget);
+    const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
+    return ordered.map(({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
+  }
   const { slots: found, scores } = page(rank(points, open, query, slots, random), query, open.row.spec.distance);
   const read = pointReader(points, open, query.want, budget);
   return Array.from(found, (slot, i) => ({ ...read(slot), score: scores[i]! }));
@@ -97,17 +103,19 @@ function rank(
       return nearest(open, averageOf(examples, open.size), k, { slots, exact, leaveOut });
     }
     case 'order-by':
-      return unscored(orderByValue(open, target.order, slots, k).map(({ slot }) => slot));
+      return withoutScores(orderByValue(open, target.order, slots, k).map(({ slot }) => slot));
     case 'sample':
-      return unscored(sampleSlots(points, open, slots, k, random));
+      return withoutScores(sampleSlots(points, open, slots, k, random));
     case 'all':
-      return unscored(idOrder(points, open, slots, null, k).map(({ slot }) => slot));
+      return withoutScores(idOrder(points, open, slots, null, k).map(({ slot }) => slot));
   }
 }
 
-/** As Qdrant answers them. */
-function unscored(slots: readonly number[]): Ranked {
-  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(1) };
+/** The score that Qdrant gives where nothing is scored. */
+const unscored = 1;
+
+function withoutScores(slots: readonly number[]): Ranked {
+  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(unscored) };
 }
 
 function nearest(
@@ -117,7 +125,7 @@ function nearest(
   options: { slots: Uint32Array | null; exact: boolean; leaveOut: ReadonlySet<number> },
 ): Ranked {
   const { slots, exact, leaveOut } = options;
-  if (k === 0 || slots?.length === 0) return unscored([]);
+  if (k === 0 || slots?.length === 0) return withoutScores([]);
   const ranked = open.memory.search(vector, k + leaveOut.size, { slots, exact });
   if (leaveOut.size === 0) return ranked;
   const kept = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);

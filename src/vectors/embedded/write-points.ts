@@ -48,6 +48,7 @@ export function writePoints(
   }
 
   function remove(slot: number): void {
+    takePoint();
     points.remove(cid, slot);
     slots.give(slot);
     open.row.points--;
@@ -67,6 +68,13 @@ export function writePoints(
   }
 
   /** What a call makes of payloads is bounded, too: one short call may change all points. */
+  let pointsLeft = bounds.changedPoints;
+  function takePoint(): void {
+    if (--pointsLeft >= 0) return;
+    const message = `filter: a call changes or deletes at most ${bounds.changedPoints} points, each time one counted; change fewer at once`;
+    throw new FailureError(invalid('filter', message));
+  }
+
   let charsLeft = bounds.changedChars;
   function changedText(changed: JsonObject, id: PointId): string {
     const text = JSON.stringify(changed);
@@ -85,6 +93,7 @@ export function writePoints(
   /** `change` gives the new payload of the old one, in place or not; null: none. */
   function changePayloads(slotsToChange: Iterable<number>, change: (payload: JsonObject) => JsonObject | null): void {
     for (const slot of slotsToChange) {
+      takePoint();
       const row = points.row(cid, slot);
       const changed = change(row.payload === null ? {} : (JSON.parse(row.payload) as JsonObject));
       const payload = changed === null ? null : changedText(changed, row.id);

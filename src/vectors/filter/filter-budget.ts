@@ -4,7 +4,7 @@ import { refuse } from './refuse.ts';
 export const filterDepthMax = 64;
 /** Conditions of a whole filter, those of inner filters too. */
 export const filterConditionsMax = 1_024;
-/** Values that a whole filter lists in `any`, `except` and `has_id`. */
+/** Values that a whole filter lists in `any`, `except` and `has_id`, and points of its polygons. */
 export const filterValuesMax = 10_000;
 
 /** Texts that a whole filter looks for in payloads, each word of `text_any` one: every text is gone through for each. */
@@ -31,5 +31,8 @@ export function takeTexts(count: number, at: string, budget: FilterBudget): void
 export function takeValues(count: number, at: string, budget: FilterBudget): void {
   budget.values -= count;
   if (budget.values < 0)
-    refuse(at, `a filter lists at most ${filterValuesMax} values (any, except, has_id); split the call`);
+    refuse(
+      at,
+      `a filter lists at most ${filterValuesMax} values (any, except, has_id, points of polygons); split the call`,
+    );
 }

@@ -39,7 +39,7 @@ export function readField(object: JsonObject, at: string, budget: FilterBudget):
   read('range', readRange);
   read('geo_bounding_box', readGeoBox);
   read('geo_radius', readGeoRadius);
-  read('geo_polygon', readGeoPolygon);
+  read('geo_polygon', (json, inner) => readGeoPolygon(json, inner, budget));
   read('values_count', readValuesCount);
   const flags = [emptyFlag(object.is_empty, key, `${at}.is_empty`), nullFlag(object.is_null, key, `${at}.is_null`)];
   const conditions = flags.filter((flag) => flag !== null);

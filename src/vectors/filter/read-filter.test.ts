@@ -228,6 +228,11 @@ test('a filter is bounded in depth, conditions, listed values and the text that 
   const more = { must: [{ key, match: { any: half } }, { has_id: half }, { key, match: { except: [1] } }] };
   assert.match(refusal(more), /^filter\.must\[2\]\.match\.except: a filter lists at most 10000 values/);
   assert.match(refusal({ must: { key, match: { text: 'x'.repeat(4_097) } } }), /at most 4096 characters/);
+  const side = (lon: number) => Array.from({ length: 2_000 }, (_, lat) => ({ lat: lat / 100, lon }));
+  const exterior = { points: [...side(0), ...side(1), { lat: 0, lon: 0 }] };
+  const polygons = (count: number) => ({ should: new Array(count).fill({ key, geo_polygon: { exterior } }) });
+  readFilter(polygons(2), 'filter');
+  assert.match(refusal(polygons(3)), /^filter\.should\[2\]\.geo_polygon: a filter lists at most 10000 values/);
   const words = (count: number) => ({ must: { key, match: { text_any: 'x '.repeat(count) } } });
   readFilter(words(filterTextsMax), 'filter');
   assert.match(refusal(words(filterTextsMax + 1)), /must\.match\.text_any: a filter looks for at most 128 texts/);

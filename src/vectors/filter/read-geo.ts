@@ -1,4 +1,5 @@
 import type { FieldTest, GeoPoint } from './filter.ts';
+import { type FilterBudget, takeValues } from './filter-budget.ts';
 import { kindOf, readObject, refuse } from './refuse.ts';
 
 /** Points of one polygon, its holes included. */
@@ -25,7 +26,8 @@ export function readGeoRadius(json: unknown, at: string): FieldTest {
   return { kind: 'geo-radius', lat, lon, radius: object.radius };
 }
 
-export function readGeoPolygon(json: unknown, at: string): FieldTest {
+/** Its points are listed values of the filter: each value of the key is held against all of them. */
+export function readGeoPolygon(json: unknown, at: string, budget: FilterBudget): FieldTest {
   const object = readObject(json, at, ['exterior', 'interiors']);
   const exterior = readRing(object.exterior, `${at}.exterior`);
   const interiors = object.interiors ?? [];
@@ -33,6 +35,7 @@ export function readGeoPolygon(json: unknown, at: string): FieldTest {
   const holes = interiors.map((ring, i) => readRing(ring, `${at}.interiors[${i}]`));
   const points = holes.reduce((sum, ring) => sum + ring.length, exterior.length);
   if (points > polygonPointsMax) refuse(at, `a polygon has at most ${polygonPointsMax} points, this one has ${points}`);
+  takeValues(points, at, budget);
   return { kind: 'geo-polygon', exterior, interiors: holes };
 }
 

@@ -186,6 +186,10 @@ test('found points are a list for search and stand in an object for query', asyn
   assert.deepEqual(await resultOf('QueryResponse', { query }, 'query-points', { query: vector }), { points: [found] });
   const searches = [{ vector }, { vector }];
   assert.deepEqual(await resultOf('ScoredPoint', { query }, 'search-batch', { searches }), [[found], [found]]);
+  const ordered = async () => [[{ id: 1, score: 1, orderValue: 3 }]];
+  const inOrder = { points: [{ id: 1, version: 0, score: 1, order_value: 3 }] };
+  const byKey = { query: { order_by: 'n' } };
+  assert.deepEqual(await resultOf('QueryResponse', { query: ordered }, 'query-points', byKey), inOrder);
   const queries = { searches: [{ query: vector }] };
   assert.deepEqual(await resultOf('QueryResponse', { query }, 'query-batch', queries), [{ points: [found] }]);
 });

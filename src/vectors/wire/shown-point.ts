@@ -12,7 +12,9 @@ export function shownPoint({ id, payload, vector }: StoredPoint): object {
 
 /** A found point. Points have no versions here. */
 export function shownScored(point: ScoredPoint): object {
-  return { ...shownPoint(point), version: 0, score: shortestFloat(point.score) };
+  const { orderValue } = point;
+  const scored = { ...shownPoint(point), version: 0, score: shortestFloat(point.score) };
+  return orderValue === undefined ? scored : { ...scored, order_value: orderValue };
 }
 
 function numbersOf(vector: Float32Array): number[] {
