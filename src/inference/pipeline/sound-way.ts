@@ -54,9 +54,13 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
     if (passing) return;
     passing = true;
     stream.on('data', (converted: Buffer) => {
-      const next: Buffer = header === null ? converted : Buffer.concat([header, converted]);
-      header = next.length > wavHeaderBytes ? null : next;
-      if (header === null && !out(next)) stream.pause();
+      let next = converted;
+      if (header !== null) {
+        next = Buffer.concat([header, converted]);
+        header = next.length > wavHeaderBytes ? null : next;
+        if (header !== null) return;
+      }
+      if (!out(next)) stream.pause();
     });
   };
   stream.on('drain', onDrain);
