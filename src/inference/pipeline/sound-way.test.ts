@@ -71,9 +71,14 @@ test('a converter that fails while sound still comes is told at once, and stoppi
 test('a reader who is behind holds the converter back until it has caught up', async () => {
   const stream = new PassThrough();
   let behind = true;
-  const { way, heard } = through(stream, () => !behind);
+  const firstOut = Promise.withResolvers<void>();
+  const { way, heard } = through(stream, () => {
+    firstOut.resolve();
+    return !behind;
+  });
   way.write(Buffer.alloc(100));
-  await new Promise((resolve) => stream.once('data', resolve));
+  await firstOut.promise;
+  await new Promise(setImmediate);
   assert.equal(stream.isPaused(), true);
   way.write(Buffer.alloc(100));
   assert.equal(heard.length, 1);
