@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import type { AccountStore, Stored } from './auth/account-store.ts';
 import { mintAdminKey } from './auth/api-key.ts';
 import { declaredKeys } from './auth/declared-keys.ts';
@@ -7,6 +8,7 @@ import { watchKeys } from './auth/watch-keys.ts';
 import { isLoopback } from './config/loopback-host.ts';
 import type { Config } from './config/schema.ts';
 import type { Clock } from './kernel/clock.ts';
+import { FailureError, factsOf } from './kernel/failure.ts';
 import { StartRefused } from './main-stores.ts';
 import { createPlanBook } from './metering/create-plan-book.ts';
 import type { PlanBook } from './metering/plan-book.ts';
@@ -26,6 +28,27 @@ export interface Callers {
   /** Why the store cannot be read, in words; null when it can. */
   trouble(): string | null;
   stop(): void;
+}
+
+/** The first look at the keys is tried so often, a second apart: the database was opened just before. */
+const firstLooksMax = 10;
+const firstLookPauseMs = 1_000;
+
+/** Throws `StartRefused` when the keys cannot be read for `firstLooksMax` seconds: a stall alone ends no start. */
+async function firstLook(poll: () => Promise<unknown>): Promise<void> {
+  for (let looks = 1; ; looks++) {
+    try {
+      await poll();
+      return;
+    } catch (error) {
+      if (!(error instanceof FailureError)) throw error;
+      if (looks === firstLooksMax) {
+        const { message } = factsOf(error.failure, 0);
+        throw new StartRefused(`Accounts and keys cannot be read. ${message}`);
+      }
+    }
+    await setTimeout(firstLookPauseMs);
+  }
 }
 
 /** Accounts that one line of the log names. */
@@ -83,7 +106,10 @@ export async function openCallers(options: {
     },
     (error) => log.error({ error: String(error) }, 'keys could not be read'),
   );
-  await watch.poll();
+  await firstLook(watch.poll).catch((error: unknown) => {
+    watch.stop();
+    throw error;
+  });
   let newUserKey: string | null = null;
   if (ring.userKeys() === 0) {
     if (!isLoopback(host)) {

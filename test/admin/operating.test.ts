@@ -180,6 +180,12 @@ test('the OpenAPI document names every operation once, with what it takes and gi
     '/admin/v1/requests/{id}',
     '/admin/v1/usage',
     '/admin/v1/usage.csv',
+    '/admin/v1/vectors/adopt',
+    '/admin/v1/vectors/collections',
+    '/admin/v1/vectors/export.jsonl',
+    '/admin/v1/vectors/points',
+    '/admin/v1/vectors/purge',
+    '/admin/v1/vectors/tenants',
   ]);
   const create = JSON.stringify(document.paths['/admin/v1/keys']?.post);
   for (const field of ['share_vectors_with', 'expires', 'limits', 'ips'])

@@ -142,6 +142,7 @@ for (const driver of drivers) {
             for (const [id, state] of all) if (state === 'open') all.set(id, 'crashed');
           }
         }
+        await ledger.flush();
         for (const [id, state] of all) {
           const event = await ledger.find(id, null);
           assert.equal(event?.class, { open: undefined, settled: 'ok', crashed: 'crashed' }[state]);
