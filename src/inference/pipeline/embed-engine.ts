@@ -21,7 +21,8 @@ export function engineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model
     priority: 1,
     weight: 1,
     dialect: 'openai-chat',
-    credentials: [{ id: `${engineProvider}#0`, weight: 1, rpm: null }],
+    // One for each: while one is downloaded the others are there.
+    credentials: [{ id: `${engineProvider}/${model}#0`, weight: 1, rpm: null }],
     capabilities: {
       vision: false,
       tools: false,

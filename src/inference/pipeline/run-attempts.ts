@@ -1,4 +1,5 @@
 import { type Failure, statusOf } from '../../kernel/failure.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Route, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
@@ -109,8 +110,14 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
     kind: 'no-target',
     model: job.alias,
     retryAfterMs: step.soonestMs,
-    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
+}
+
+/** What this machine's own engines said: how far a download is. */
+function ownWords({ progress }: Job): string {
+  const message = progress.attempts.findLast(({ provider }) => provider === engineProvider)?.message;
+  return message == null ? '' : ` (${message})`;
 }
 
 function refusedBy(job: Job, fault: Fault): Failure {
