@@ -10,7 +10,7 @@ const world = await transcribeWorld(whole, {
     'stt-1': { type: 'transcription', targets: ['one/whisper-1'] },
   },
 });
-const { ask, refused, record, first, gateway } = world;
+const { ask, refused, record, first, gateway, emptied } = world;
 const last = () => first.forms.at(-1)!;
 
 const timed = {
@@ -214,7 +214,7 @@ test('design §6 a failure is hidden by the next target, which gets the same fil
   assert.deepEqual(await response.json(), { text: 'Hello there.' });
   assert.deepEqual(own.second.forms.at(-1)?.file?.bytes, file);
   assert.deepEqual(own.first.forms.at(-1)?.file?.bytes, file);
-  await emptied(own);
+  await own.emptied();
 });
 
 for (const [what, body, fields] of [
@@ -243,7 +243,7 @@ test('design §6 when nobody can write it down it is 502, free, and nothing stay
   assert.equal(response.status, 502);
   assert.equal(response.headers.get('x-culvert-cost'), '0');
   assert.equal((await own.record(response)).units, 0);
-  await emptied(own);
+  await own.emptied();
 });
 
 test('design §6 silence is an answer: an empty text, and subtitles without a cue', async () => {
@@ -359,7 +359,7 @@ test('design §6 an upload over server.upload_limit is 413 while it comes, whate
   );
   assert.equal(streamed, 413);
   assert.equal(own.first.forms.length, 0);
-  await emptied(own);
+  await own.emptied();
 });
 
 test('design §6 refused in this order: key, then calls a minute, then the form', async (t) => {
@@ -405,11 +405,6 @@ test('design §1 who leaves while it is written down is not charged, and nothing
 
 function twice(model: string) {
   return [`one/${model}`, { provider: 'two', model, priority: 2 }];
-}
-
-/** The gateway removes its files behind the answer. */
-async function emptied(own: Pick<typeof world, 'spooled'> = world): Promise<void> {
-  while (own.spooled().length > 0) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 function eventsOf(text: string): unknown[] {

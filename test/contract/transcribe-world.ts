@@ -17,8 +17,8 @@ export interface TranscribeWorld {
   ask(fields: Fields, options?: AskOptions): Promise<Response>;
   refused(fields: Fields, options?: AskOptions): Promise<ErrorBody['error']>;
   record(response: Response): Promise<TranscriptRecord>;
-  /** What lies on disk for uploads. */
-  spooled(): string[];
+  /** Resolves when nothing lies on disk for uploads: files are removed behind the answer. */
+  emptied(): Promise<void>;
 }
 
 export type Fields = Record<string, string | readonly string[]>;
@@ -104,9 +104,13 @@ export async function transcribeWorld(
       assert.equal(found.status, 200, await found.clone().text());
       return (await found.json()) as TranscriptRecord;
     },
-    spooled() {
+    async emptied() {
       const folder = join(gateway.dataDir, 'spool');
-      return existsSync(folder) ? readdirSync(folder) : [];
+      const left = () => (existsSync(folder) ? readdirSync(folder) : []);
+      for (let looks = 0; looks < 5_000 && left().length > 0; looks++) {
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+      assert.deepEqual(left(), []);
     },
   };
 }

@@ -197,10 +197,10 @@ test('F58 without ffmpeg what would have to be converted is 501 and names the fi
 });
 
 test('truncated sound that must be converted is the fault of its sender', { skip: noFfmpeg }, async (t) => {
-  const { refused, spooled } = await over(t, 'groq', 'whisper-large-v3');
+  const { refused, emptied } = await over(t, 'groq', 'whisper-large-v3');
   const error = await refused({ model: 'there' }, { file: Buffer.from('FORM\x00\x00\x10\x00AIFFCOMM', 'latin1') });
   assert.deepEqual([error.code, error.param], [400, 'file']);
-  while (spooled().length > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  await emptied();
 });
 
 test('events of another kind than a transcript’s are passed over, an error among them ends it', async (t) => {
