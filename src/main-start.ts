@@ -143,9 +143,9 @@ async function announce(gateway: Gateway, found: readonly LocalServer[], options
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */
 async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): Promise<void> {
-  const usable = found.filter(({ note }) => note === null);
+  const usable = found.filter(({ note, use }) => note === null && use === 'provider');
   if (usable.length === 0) return;
-  process.stdout.write(`Use ${usable.map(({ type }) => type).join(', ')}? [y/N] `);
+  process.stdout.write(`Use ${usable.map(({ title }) => title).join(', ')}? [y/N] `);
   process.stdin.setRawMode(true);
   process.stdin.once('data', (key: Buffer) => {
     process.stdin.setRawMode(false);

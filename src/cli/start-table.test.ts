@@ -1,15 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkConfigText } from '../config/check.ts';
+import { builtInEngines } from '../inference/engines/built-in-engines.ts';
+import type { SpeechEngine } from '../inference/engines/speech-engine.ts';
 import { buildSnapshot } from '../inference/pipeline/build-snapshot.ts';
 import { createKnownModels } from '../inference/pipeline/known-models.ts';
+import { modelType } from '../inference/providers/model-type.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { startMessage } from './start-table.ts';
 
+const speechEngine = (model: string): SpeechEngine => ({
+  model,
+  voices: [],
+  standardVoices: {},
+  speak: () => assert.fail('nobody speaks'),
+});
+
 /** The table of a start with this configuration, `listed` being what the file of known models remembers. */
-function tableOf(config: string, listed: Record<string, readonly string[]> = {}): string {
+function tableOf(
+  config: string,
+  listed: Record<string, readonly string[]> = {},
+  here: { found?: readonly LocalServer[]; speech?: readonly string[] } = {},
+): string {
   const checked = checkConfigText(config, 'culvert.yaml', {});
   assert.ok(checked.ok);
-  const models = Object.entries(listed).map(([place, ids]) => [place, ids.map((id) => ({ id, type: 'embedding' }))]);
+  const models = Object.entries(listed).map(([place, ids]) => [
+    place,
+    ids.map((id) => ({ id, type: modelType({}, id) })),
+  ]);
   const known = createKnownModels({
     transport: { send: () => assert.fail('nobody is asked'), close: async () => {}, destroy() {} },
     recall: () => JSON.stringify(models),
@@ -21,13 +39,18 @@ function tableOf(config: string, listed: Record<string, readonly string[]> = {})
     locals: [],
     known,
     simulatorUrl: 'http://127.0.0.1:9',
+    engines: {
+      embedding: builtInEngines,
+      speech: new Map((here.speech ?? []).map((model) => [model, speechEngine(model)])),
+      transcription: new Map(),
+    },
     nowMs: 0,
   });
   assert.ok(built.kind === 'built');
   return startMessage({
     url: 'http://127.0.0.1:4141',
     snapshot: built.snapshot,
-    found: [],
+    found: here.found ?? [],
     newUserKey: null,
     newAdminKey: null,
     version: '0',
@@ -64,4 +87,63 @@ test('while a list is not known, and where nothing stands in, it says so', () =>
 test('a Qdrant cluster is named by its host', () => {
   const table = tableOf('vectors: { engine: qdrant, url: "https://qdrant.example:6333/path" }');
   assert.match(table, /^vectors +real +Qdrant at qdrant\.example:6333$/m);
+});
+
+test('speech, transcription and images are simulated without a provider, and each names what mends it', () => {
+  const table = tableOf('storage: { data_dir: ./data }');
+  assert.match(table, /^speech +simulated +no provider that speaks yet: .*espeak-ng.*culvert add speech$/m);
+  assert.match(table, /^transcription +simulated +no provider that transcribes yet: .*culvert add transcription$/m);
+  assert.match(table, /^images +simulated +no provider that draws yet: .*sd-server$/m);
+  const off = tableOf('simulator: off');
+  for (const name of ['speech', 'transcription', 'images']) assert.match(off, new RegExp(`^${name} +missing `, 'm'));
+});
+
+test('with a provider each names the model behind it; espeak-ng is local, and robotic', () => {
+  const openai = { 'openai https://api.openai.com/v1': ['gpt-5', 'whisper-1', 'tts-1', 'dall-e-3'] };
+  const table = tableOf('providers: { openai: { type: openai, api_key: x } }', openai);
+  assert.match(table, /^speech +real +openai\/tts-1$/m);
+  assert.match(table, /^transcription +real +openai\/whisper-1$/m);
+  assert.match(table, /^images +real +openai\/dall-e-3$/m);
+  const here = tableOf('', {}, { speech: ['espeak-ng'] });
+  assert.match(here, /^speech +local +culvert\/espeak-ng: robotic; culvert add speech brings a better voice$/m);
+  const kokoro = { 'kokoro http://127.0.0.1:8880/v1': ['kokoro'] };
+  assert.match(tableOf('providers: { k: { type: kokoro } }', kokoro), /^speech +local +k\/kokoro$/m);
+});
+
+test('where the configuration names models, one that draws must be among them', () => {
+  const listed = { 'openai https://api.openai.com/v1': ['gpt-5', 'dall-e-3', 'tts-1', 'whisper-1'] };
+  const providers = 'providers: { openai: { type: openai, api_key: x } }';
+  const without = tableOf(`${providers}\nmodels: { chat: { targets: [openai/gpt-5] } }`, listed);
+  assert.match(without, /^images +missing +no model of type image: name one under models, such as openai\/dall-e-3$/m);
+  assert.match(without, /^speech +real +openai\/tts-1$/m, 'the contract names it');
+  const named = tableOf(`${providers}\nmodels: { draw: { type: image, targets: [openai/dall-e-3] } }`, listed);
+  assert.match(named, /^images +real +openai\/dall-e-3$/m);
+  const claude = 'providers: { claude: { type: anthropic, api_key: x } }';
+  assert.match(tableOf(`${claude}\nmodels: { chat: { targets: [claude/x] } }`), /^images +missing /m);
+});
+
+test('found servers are told: how to use them, or what stands in the way', () => {
+  const server = { models: [], note: null, use: 'provider' } as const;
+  const table = tableOf(
+    '',
+    {},
+    {
+      found: [
+        { ...server, type: 'kokoro', title: 'Kokoro-FastAPI', url: 'http://127.0.0.1:8880/v1' },
+        {
+          ...server,
+          type: 'comfyui',
+          title: 'ComfyUI',
+          url: 'http://127.0.0.1:8188',
+          use: 'listed',
+          note: 'it draws by workflows',
+        },
+      ],
+    },
+  );
+  assert.match(
+    table,
+    /^Found Kokoro-FastAPI at http:\/\/127\.0\.0\.1:8880\/v1, not used: start with CULVERT_AUTODETECT=1/m,
+  );
+  assert.match(table, /^Found ComfyUI at http:\/\/127\.0\.0\.1:8188, not used: it draws by workflows\.$/m);
 });

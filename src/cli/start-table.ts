@@ -1,8 +1,7 @@
 import { unrestricted } from '../auth/principal.ts';
-import { contractEmbeddings } from '../inference/pipeline/contract-embeddings.ts';
 import type { Snapshot } from '../inference/pipeline/services.ts';
-import { chats } from '../inference/providers/connection.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { capabilitiesOf } from './capabilities.ts';
 import { table } from './table.ts';
 
 export interface StartFacts {
@@ -21,14 +20,9 @@ export function startMessage(facts: StartFacts): string {
   const lines = [
     `Culvert ${facts.version} listens on ${url}`,
     '',
-    table(['capability', 'state', 'by'], capabilities(facts)),
+    table(['capability', 'state', 'by'], rows(snapshot)),
   ];
-  for (const server of unused(facts)) {
-    lines.push(
-      '',
-      `Found ${server.type} at ${server.url}${server.note === null ? '' : ` (${server.note})`}, not used: start with CULVERT_AUTODETECT=1 or 'autodetect: on' to use it.`,
-    );
-  }
+  for (const server of unused(facts)) lines.push('', foundLine(server));
   if (newAdminKey !== null) {
     lines.push(
       '',
@@ -59,46 +53,15 @@ export function startMessage(facts: StartFacts): string {
   return `${lines.join('\n')}\n`;
 }
 
-type Capability = [capability: string, state: string, by: string];
-
-/** Rows of capability, state, and what it stands on or how to mend it. */
-function capabilities({ snapshot }: StartFacts): Capability[] {
-  return [chatOf(snapshot), embeddingsOf(snapshot), vectorsOf(snapshot)];
+/** Rows of capability, state, and what it stands on and how to mend it. */
+function rows(snapshot: Snapshot): string[][] {
+  return capabilitiesOf(snapshot).map(({ name, state, by, fix }) => [name, state, fix === null ? by : `${by}: ${fix}`]);
 }
 
-function chatOf(snapshot: Snapshot): Capability {
-  const chatting = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
-  const real = chatting.filter((provider) => !provider.simulated).map(({ connection }) => connection);
-  if (real.length > 0) {
-    const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
-    return ['chat', state, real.map(({ name }) => name).join(', ')];
-  }
-  const fix = 'set OPENAI_API_KEY (or another provider’s), or name a provider in culvert.yaml (culvert init)';
-  return chatting.length > 0 ? ['chat', 'simulated', `no provider yet: ${fix}`] : ['chat', 'missing', fix];
-}
-
-/** Who answers for the models of the contract; the gateway's own model is real in any case. */
-function embeddingsOf({ models, providers }: Snapshot): Capability {
-  const aliases = models.all().filter(({ id }) => contractEmbeddings.includes(id));
-  const targets = aliases.flatMap(({ candidates }) => candidates.map(({ target }) => target));
-  const real = targets.filter(({ simulated }) => !simulated);
-  if (real.length > 0) {
-    const local = real.every(({ provider }) => providers.get(provider)?.connection.provider.local);
-    return ['embeddings', local ? 'local' : 'real', [...new Set(real.map(({ id }) => id))].join(', ')];
-  }
-  const own = 'real by words alone: culvert-lexical-1024';
-  const { embeddingSource } = models;
-  if (embeddingSource.kind === 'unheard') {
-    return ['embeddings', 'not known yet', `the models of ${embeddingSource.provider} could not be read; ${own}`];
-  }
-  const fix = 'set OPENAI_API_KEY (or another provider’s), or run Ollama with bge-m3';
-  return ['embeddings', targets.length > 0 ? 'simulated' : 'missing', `no provider that embeds yet: ${fix}; ${own}`];
-}
-
-function vectorsOf({ config: { vectors, storage } }: Snapshot): Capability {
-  const by =
-    vectors.engine === 'qdrant' ? `Qdrant at ${new URL(vectors.url!).host}` : `embedded, in ${storage.data_dir}`;
-  return ['vectors', 'real', by];
+function foundLine({ title, use, url, note }: LocalServer): string {
+  if (use === 'listed') return `Found ${title} at ${url}, not used: ${note}.`;
+  const remark = note === null ? '' : ` (${note})`;
+  return `Found ${title} at ${url}${remark}, not used: start with CULVERT_AUTODETECT=1 or 'autodetect: on' to use it.`;
 }
 
 function unused({ snapshot, found }: StartFacts): LocalServer[] {

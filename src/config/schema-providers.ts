@@ -24,8 +24,14 @@ export const providerTypes = [
   'llamacpp',
   'whispercpp',
   'vllm',
+  'sglang',
+  'localai',
   'tei',
   'infinity',
+  'kokoro',
+  'speaches',
+  'a1111',
+  'sd-server',
 ] as const;
 
 /** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */

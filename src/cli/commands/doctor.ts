@@ -7,6 +7,7 @@ import { probeLocalServers } from '../../inference/providers/probe-local.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
+import { capabilityFindings, toolFindings } from '../doctor/capabilities.ts';
 import { type Finding, ok, problem, warning } from '../doctor/finding.ts';
 import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../doctor/folder.ts';
 import { clockFinding, nodeFinding } from '../doctor/machine.ts';
@@ -60,6 +61,7 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
     probeLocalServers({ probeGet }),
   ]);
   findings.push(...providerFindings(snapshot, problems));
+  findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? ''));
   if (flags.live) {
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot.providers)));

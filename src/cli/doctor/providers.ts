@@ -37,8 +37,9 @@ export function liveFindings({ live }: LiveReport): Finding[] {
 /** Model servers that were recognised on this machine. */
 export function localFindings(found: readonly LocalServer[], snapshot: Snapshot): Finding[] {
   const used = new Set([...snapshot.providers.values()].map(({ connection }) => connection.origin));
-  return found.map(({ type, url, models, note }): Finding => {
-    const message = `${type} at ${url}, ${models.length} models${note === null ? '' : ` (${note})`}`;
+  return found.map(({ title, use, url, models, note }): Finding => {
+    if (use === 'listed') return ok('local server', `${title} at ${url}, not used: ${note}`);
+    const message = `${title} at ${url}, ${models.length} models${note === null ? '' : ` (${note})`}`;
     return used.has(new URL(url).origin)
       ? ok('local server', `${message}, used`)
       : ok('local server', `${message}, not used: 'autodetect: on' or CULVERT_AUTODETECT=1 uses it`);

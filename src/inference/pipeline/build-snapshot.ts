@@ -10,7 +10,7 @@ import type { LocalServer } from '../providers/probe-local.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
 import { contractDimensions, embeddingProblems, embeddingSource } from './contract-embeddings.ts';
-import { mediaSource, mediaTypes } from './contract-media.ts';
+import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contract-media.ts';
 import type { KnownModelStore } from './known-models.ts';
 import { createModelTable } from './model-table.ts';
 import type { Snapshot } from './services.ts';
@@ -87,7 +87,9 @@ function namedProviders(config: Config, env: SnapshotSources['env']): Config['pr
 /** Confirmed servers on this machine, except those that a configured provider points at already. */
 function localProviders(config: Config, locals: readonly LocalServer[]): Config['providers'] {
   const taken = new Set(Object.values(config.providers).map((provider) => originOf(provider.base_url)));
-  const free = locals.filter(({ type, url }) => !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type));
+  const free = locals.filter(
+    ({ type, url, use }) => use === 'provider' && !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type),
+  );
   return parseProviders(Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url }])));
 }
 
@@ -119,6 +121,11 @@ function simulatedModels(
   return [
     ...([...providers.values()].some(({ connection }) => chats(connection)) ? [] : [chat]),
     ...(embeddingSource(parts).kind === 'none' ? [embedding] : []),
-    ...mediaTypes.filter((type) => mediaSource(type, parts).kind === 'none').map(named),
+    ...mediaTypes.filter((type) => isPromised(type, config) && mediaSource(type, parts).kind === 'none').map(named),
   ];
+}
+
+/** The contract names no model for pictures: where the configuration names models, callers could not ask for it. */
+function isPromised(type: MediaType, { models }: Config): boolean {
+  return contractMedia[type].length > 0 || Object.keys(models).length === 0;
 }

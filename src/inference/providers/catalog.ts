@@ -1,3 +1,4 @@
+import { a1111, sdServer } from './a1111.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
 import { cohere } from './cohere.ts';
@@ -8,14 +9,18 @@ import { gemini } from './gemini.ts';
 import { groq } from './groq.ts';
 import { infinity } from './infinity.ts';
 import { jina } from './jina.ts';
+import { kokoro } from './kokoro.ts';
 import { llamacpp } from './llamacpp.ts';
 import { lmstudio } from './lmstudio.ts';
+import { localai } from './localai.ts';
 import { mistral } from './mistral.ts';
 import { nvidia } from './nvidia.ts';
 import { ollama } from './ollama.ts';
 import { openai } from './openai.ts';
 import { openrouter } from './openrouter.ts';
 import type { Provider } from './provider.ts';
+import { sglang } from './sglang.ts';
+import { speaches } from './speaches.ts';
 import { tei } from './tei.ts';
 import { together } from './together.ts';
 import { vllm } from './vllm.ts';
@@ -46,8 +51,14 @@ export const catalog: readonly Provider[] = [
   llamacpp,
   whispercpp,
   vllm,
+  sglang,
+  localai,
   tei,
   infinity,
+  kokoro,
+  speaches,
+  a1111,
+  sdServer,
 ];
 
 const byId = new Map(catalog.map((provider) => [provider.id, provider]));

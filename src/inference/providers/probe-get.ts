@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 
 /** Answer of a probe; `body` is what came within the bounds. */
 export interface ProbeAnswer {
@@ -47,5 +48,25 @@ export const probeGet: ProbeGet = (url, bounds) => {
       );
     });
     call.end();
+  });
+};
+
+/** Whether anything listens at an origin, such as `http://127.0.0.1:8080`. */
+export type PortOpens = (origin: string, timeoutMs: number) => Promise<boolean>;
+
+/** By a connection that says nothing: of the many ports that are looked at, hardly any is open. Loopback only. */
+export const portOpens: PortOpens = (origin, timeoutMs) => {
+  const { hostname, port } = new URL(origin);
+  if (!loopbackHosts.has(hostname)) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || '80') });
+    const settle = (opens: boolean): void => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve(opens);
+    };
+    const timer = setTimeout(() => settle(false), timeoutMs);
+    socket.on('connect', () => settle(true));
+    socket.on('error', () => settle(false));
   });
 };

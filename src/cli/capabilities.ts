@@ -1,0 +1,133 @@
+import { contractEmbeddings } from '../inference/pipeline/contract-embeddings.ts';
+import { type MediaType, modelFor } from '../inference/pipeline/contract-media.ts';
+import type { Alias } from '../inference/pipeline/model-table.ts';
+import type { Snapshot } from '../inference/pipeline/services.ts';
+import { chats } from '../inference/providers/connection.ts';
+import type { Target } from '../inference/routing/target.ts';
+
+/** One thing that callers can ask for, and who answers. */
+export interface Capability {
+  name: string;
+  /** `simulated`: somebody answers, and says that it is made up. `not known yet`: a provider's list was not heard. */
+  state: 'real' | 'local' | 'simulated' | 'not known yet' | 'missing';
+  /** What it stands on. */
+  by: string;
+  /** How it becomes real, or better; null when nothing is to be done. */
+  fix: string | null;
+}
+
+/** What works here and how, as the start table and `culvert doctor` tell it. */
+export function capabilitiesOf(snapshot: Snapshot): Capability[] {
+  return [
+    chatOf(snapshot),
+    embeddingsOf(snapshot),
+    mediaOf('speech', snapshot),
+    mediaOf('transcription', snapshot),
+    mediaOf('image', snapshot),
+    vectorsOf(snapshot),
+  ];
+}
+
+const anyKey = 'set OPENAI_API_KEY (or another provider’s)';
+
+function chatOf(snapshot: Snapshot): Capability {
+  const chatting = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
+  const real = chatting.filter((provider) => !provider.simulated).map(({ connection }) => connection);
+  if (real.length > 0) {
+    const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
+    return { name: 'chat', state, by: real.map(({ name }) => name).join(', '), fix: null };
+  }
+  const fix = `${anyKey}, or name a provider in culvert.yaml (culvert init)`;
+  return { name: 'chat', state: chatting.length > 0 ? 'simulated' : 'missing', by: 'no provider yet', fix };
+}
+
+/** Who answers for the models of the contract; the gateway's own model is real in any case. */
+function embeddingsOf(snapshot: Snapshot): Capability {
+  const { models } = snapshot;
+  const name = 'embeddings';
+  const targets = targetsOf(models.all().filter(({ id }) => contractEmbeddings.includes(id)));
+  const real = targets.filter(({ simulated }) => !simulated);
+  if (real.length > 0) return { name, ...answeredBy(real, snapshot), fix: null };
+  const own = 'real by words alone: culvert-lexical-1024';
+  const { embeddingSource } = models;
+  if (embeddingSource.kind === 'unheard') return { name, ...unheardOf(embeddingSource.provider, own) };
+  return {
+    name,
+    state: targets.length > 0 ? 'simulated' : 'missing',
+    by: 'no provider that embeds yet',
+    fix: `${anyKey}, run Ollama with bge-m3, or culvert add embeddings; ${own}`,
+  };
+}
+
+const wordsFor: Readonly<Record<MediaType, { name: string; verb: string; fix: string }>> = {
+  speech: {
+    name: 'speech',
+    verb: 'speaks',
+    fix: `${anyKey}, install espeak-ng, run Kokoro-FastAPI, or culvert add speech`,
+  },
+  transcription: {
+    name: 'transcription',
+    verb: 'transcribes',
+    fix: `${anyKey}, run speaches, or culvert add transcription`,
+  },
+  image: {
+    name: 'images',
+    verb: 'draws',
+    fix: `${anyKey}, or run Stable Diffusion web UI (with --api) or sd-server`,
+  },
+};
+
+function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
+  const { name, verb, fix } = wordsFor[type];
+  const { models } = snapshot;
+  const source = models.mediaSources[type];
+  const aliases = models.all().filter((alias) => alias.type === type);
+  switch (source.kind) {
+    case 'alias':
+      return { name, ...answeredBy(targetsOf(aliases.filter(({ id }) => id === source.id)), snapshot), fix: null };
+    case 'models': {
+      const id = `${source.provider}/${modelFor('', type, source.models).id}`;
+      if (aliases.length > 0) return { name, state: placeOf([source.provider], snapshot), by: id, fix: null };
+      // Of pictures the contract promises no name, and the configuration gives none.
+      return { name, state: 'missing', by: `no model of type ${type}`, fix: `name one under models, such as ${id}` };
+    }
+    case 'engine': {
+      const better = source.model === 'espeak-ng' ? 'robotic; culvert add speech brings a better voice' : null;
+      return { name, state: 'local', by: `culvert/${source.model}`, fix: better };
+    }
+    case 'unheard':
+      return { name, ...unheardOf(source.provider, null) };
+    case 'none': {
+      const simulated = targetsOf(aliases).some((target) => target.simulated);
+      return { name, state: simulated ? 'simulated' : 'missing', by: `no provider that ${verb} yet`, fix };
+    }
+  }
+}
+
+function vectorsOf({ config: { vectors, storage } }: Snapshot): Capability {
+  const by =
+    vectors.engine === 'qdrant' ? `Qdrant at ${new URL(vectors.url!).host}` : `embedded, in ${storage.data_dir}`;
+  return { name: 'vectors', state: 'real', by, fix: null };
+}
+
+function targetsOf(aliases: readonly Alias[]): Target[] {
+  return aliases.flatMap(({ candidates }) => candidates.map(({ target }) => target));
+}
+
+function answeredBy(targets: readonly Target[], snapshot: Snapshot): Pick<Capability, 'state' | 'by'> {
+  const providers = targets.map(({ provider }) => provider);
+  return { state: placeOf(providers, snapshot), by: [...new Set(targets.map(({ id }) => id))].join(', ') };
+}
+
+/** Engines of this process are of no provider, and local. */
+function placeOf(names: readonly string[], { providers }: Snapshot): 'real' | 'local' {
+  return names.every((name) => providers.get(name)?.connection.provider.local ?? true) ? 'local' : 'real';
+}
+
+function unheardOf(provider: string, own: string | null): Pick<Capability, 'state' | 'by' | 'fix'> {
+  return {
+    state: 'not known yet',
+    by: `the models of ${provider} could not be read${own === null ? '' : `; ${own}`}`,
+    fix: null,
+  };
+}

@@ -1,0 +1,64 @@
+import { isObject } from '../../kernel/json.ts';
+import { type LocalFingerprint, objectIn, textIn } from './local-fingerprint.ts';
+
+/** What people are told of, but nothing here uses by itself. */
+export const listedFingerprints: readonly LocalFingerprint[] = [
+  {
+    type: 'comfyui',
+    title: 'ComfyUI',
+    use: 'listed',
+    defaultPorts: [8_188],
+    basePath: '',
+    paths: ['/system_stats', '/queue'],
+    recognise([stats, queue]) {
+      const said = objectIn(stats);
+      const isIts = isObject(said?.system) && typeof said.system.comfyui_version === 'string';
+      if (!isIts || !Array.isArray(said.devices)) return null;
+      // Its newest versions may ask who looks at the queue.
+      if (queue?.status === 200 && !Array.isArray(objectIn(queue)?.queue_running)) return null;
+      return { list: null, note: 'it draws by workflows of its owner, which no endpoint here can ask for' };
+    },
+  },
+  {
+    type: 'searxng',
+    title: 'SearXNG',
+    use: 'listed',
+    defaultPorts: [8_888, 8_080],
+    basePath: '',
+    // Without a question nothing is searched: 400 where JSON is answered, 403 where it is not.
+    paths: ['/config', '/', '/search?format=json'],
+    recognise([config, root, search]) {
+      const said = objectIn(config);
+      const tells = typeof said?.instance_name === 'string' && Array.isArray(said.engines);
+      // Its list of engines may be longer than a probe reads.
+      const isPage = /<meta[^>]+name="generator"[^>]+content="searxng/i.test(textIn(root));
+      if (!tells && !isPage) return null;
+      if (!tells && search?.status !== 400 && search?.status !== 403) return null;
+      const later = 'web search comes with a later version';
+      return {
+        list: null,
+        note:
+          search?.status === 403
+            ? `${later}; it refuses JSON until 'search.formats' of its settings.yml has json`
+            : later,
+      };
+    },
+  },
+  {
+    type: 'whispercpp',
+    title: 'whisper.cpp',
+    use: 'listed',
+    defaultPorts: [8_080],
+    basePath: '',
+    paths: ['/'],
+    recognise([root]) {
+      const page = textIn(root);
+      if (!/<title>\s*whisper\.cpp server/i.test(page) || !page.includes('/inference')) return null;
+      // A page is all that it shows of itself: whoever started it must say so.
+      return {
+        list: null,
+        note: 'if it is, name it in culvert.yaml as a provider of type whispercpp with this base_url',
+      };
+    },
+  },
+];

@@ -1,0 +1,17 @@
+import { unknownVoices } from '../dialects/speech/voices.ts';
+import { newImagesLikeOpenAi } from './image-models.ts';
+import { openAiEmbeddings, openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
+
+/** https://localai.io: OpenAI's API over whatever backends its operator installed. */
+export const localai = openAiLike({
+  id: 'localai',
+  title: 'LocalAI',
+  baseUrl: 'http://127.0.0.1:8080/v1',
+  local: true,
+  forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: openAiEmbeddings,
+  images: newImagesLikeOpenAi,
+  speech: { ...openAiSpeech, voices: [unknownVoices], speed: 'not taken', instructions: 'not taken' },
+  transcription: openAiTranscription,
+  quirks: { nativeN: false },
+});

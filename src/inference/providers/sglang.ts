@@ -1,0 +1,11 @@
+import { openAiEmbeddings, openAiLike } from './openai-like.ts';
+
+/** https://docs.sglang.ai/basic_usage/openai_api.html */
+export const sglang = openAiLike({
+  id: 'sglang',
+  title: 'SGLang',
+  baseUrl: 'http://127.0.0.1:30000/v1',
+  local: true,
+  forwards: { completions: '/completions', rerank: '/rerank' },
+  embeds: { ...openAiEmbeddings, takesTokens: true },
+});
