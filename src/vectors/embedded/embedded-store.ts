@@ -7,6 +7,7 @@ import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import { createMemoryBudget } from './memory-budget.ts';
+import { createQueryBatches } from './query-batches.ts';
 import { openShard, type Shard } from './shard.ts';
 import { openShardFile, type WalBounds } from './shard-file.ts';
 import { shardOf } from './shard-of.ts';
@@ -52,6 +53,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell });
   const random = options.random ?? systemRandom;
   const clock = options.clock ?? systemClock;
+  const bounds = options.bounds ?? callBounds;
+  const batches = createQueryBatches(clock, bounds);
   const shards = new Map<number, Shard>();
   /** Shards that could not be opened, with the reason that callers get. */
   const refused = new Map<number, FailureError>();
@@ -87,7 +90,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   function open(number: number): Shard {
     const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
     try {
-      return openShard({ file, budget, random, clock, tell, bounds: options.bounds ?? callBounds });
+      return openShard({ file, budget, random, clock, tell, bounds, batches });
     } catch (error) {
       file.close();
       throw error;
@@ -166,6 +169,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     commits: () => [...shards.values()].reduce((sum, one) => sum + one.commits(), 0),
     async close() {
       closed = true;
+      batches.close();
       for (const one of shards.values()) one.close();
       shards.clear();
     },

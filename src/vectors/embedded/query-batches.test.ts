@@ -14,7 +14,7 @@ function batches() {
     order,
     close: runner.close,
     run: (name: string, queries: readonly number[]) =>
-      runner.run(queries, (ms) => {
+      runner.run(name, queries, (ms) => {
         clock.advance(ms);
         order.push(name);
         return ms;
@@ -37,6 +37,15 @@ test('between the queries of a long batch others get their turns, however many b
     [100, 100, 100],
     [100, 100, 100],
   ]);
+});
+
+test('a tenant with many long batches does not make those of another wait for all of them', async () => {
+  const { run } = batches();
+  let done = 0;
+  const greedy = Array.from({ length: 5 }, () => run('greedy', new Array(50).fill(30)).then(() => done++));
+  await run('modest', [30, 30]);
+  assert(done <= 1, `${done}`);
+  await Promise.all(greedy);
 });
 
 test('a batch that would keep the thread for a minute is refused, and says how far it came', async () => {

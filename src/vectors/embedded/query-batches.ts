@@ -10,10 +10,14 @@ const turnMs = 20;
 /** What all queries of a batch may take of the thread; turns of others are not counted. */
 const batchWorkMs = 60_000;
 
-/** The queries of one call, so that no call keeps the thread from the others for longer than one query takes. */
+/** Batches of more than one turn that are under way at once, for the memory of what they have found; of one tenant one. */
+const longMax = 2;
+
+/** The queries of calls, so that no call keeps the thread from the others for longer than one query takes. */
 export interface QueryBatches {
   /** Rejects with what `one` throws, or a FailureError: 400 for a batch that takes too long. */
   run<Query, Found>(
+    tenant: string,
     queries: readonly Query[],
     one: (query: Query, budget: AnswerBudget) => Found,
   ): Promise<readonly Found[]>;
@@ -23,8 +27,34 @@ export interface QueryBatches {
 
 export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: CallBounds): QueryBatches {
   let closed = false;
-  /** One long batch at a time, for the memory of what they have found. */
-  let lastLong: Promise<unknown> = Promise.resolve();
+  /** Tenants whose long batch is under way. */
+  const running = new Set<string>();
+  /** In order of arrival; as many as there may be calls in the thread. */
+  const waiting: { tenant: string; start(): void }[] = [];
+
+  function startNext(): void {
+    if (running.size >= longMax) return;
+    const at = waiting.findIndex(({ tenant }) => !running.has(tenant));
+    if (at === -1) return;
+    const [next] = waiting.splice(at, 1);
+    running.add(next!.tenant);
+    next!.start();
+    startNext();
+  }
+
+  /** When it is the tenant's turn. */
+  async function long<Found>(tenant: string, work: () => Promise<Found>): Promise<Found> {
+    await new Promise<void>((start) => {
+      waiting.push({ tenant, start });
+      startNext();
+    });
+    try {
+      return await work();
+    } finally {
+      running.delete(tenant);
+      startNext();
+    }
+  }
 
   /** All in this turn; null when that takes too long, and nothing of it is kept. */
   function inOneTurn<Query, Found>(
@@ -67,12 +97,8 @@ export function createQueryBatches(clock: Pick<Clock, 'monotonicMs'>, bounds: Ca
   }
 
   return {
-    async run(queries, one) {
-      const found = inOneTurn(queries, one);
-      if (found !== null) return found;
-      const long = lastLong.then(() => inTurns(queries, one));
-      lastLong = long.catch(() => {});
-      return long;
+    async run(tenant, queries, one) {
+      return inOneTurn(queries, one) ?? long(tenant, () => inTurns(queries, one));
     },
     close() {
       closed = true;

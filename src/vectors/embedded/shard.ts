@@ -28,7 +28,7 @@ import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
 import { cidMax } from './point-row.ts';
 import { openPointTable } from './point-table.ts';
-import { createQueryBatches } from './query-batches.ts';
+import type { QueryBatches } from './query-batches.ts';
 import { readScroll } from './scroll-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
@@ -46,6 +46,8 @@ export interface ShardOptions {
   clock: Pick<Clock, 'monotonicMs'>;
   tell(message: string): void;
   bounds: CallBounds;
+  /** Of all shards of the thread. */
+  batches: QueryBatches;
 }
 
 /**
@@ -54,14 +56,13 @@ export interface ShardOptions {
  */
 export type Shard = ReturnType<typeof openShard>;
 
-export function openShard({ file, budget, random, clock, tell, bounds }: ShardOptions) {
+export function openShard({ file, budget, random, clock, tell, bounds, batches }: ShardOptions) {
   const collections = openCollectionTable(file);
   collections.check();
   const points = openPointTable(file);
   const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
   const damage: Damage = createDamage(tell);
   const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
-  const batches = createQueryBatches(clock, bounds);
   let closing = false;
   setImmediate(purgeSome);
 
@@ -161,7 +162,7 @@ export function openShard({ file, budget, random, clock, tell, bounds }: ShardOp
       }),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
-      batches.run(queries, (query, budget) =>
+      batches.run(tenant, queries, (query, budget) =>
         reading(tenant, name, (open) => searchPoints(points, open, query, { random, budget })),
       ),
 
@@ -233,7 +234,6 @@ export function openShard({ file, budget, random, clock, tell, bounds }: ShardOp
     /** What waits is committed first. */
     close(): void {
       closing = true;
-      batches.close();
       group.flush();
       opened.closeAll();
       file.close();
