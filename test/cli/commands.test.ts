@@ -8,6 +8,7 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { findEspeak } from '../../src/inference/engines/espeak.ts';
 import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../start-process.ts';
 
 // They mostly wait for child processes.
@@ -69,7 +70,8 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const written = readFileSync(file, 'utf8');
     const check = await runCommand(['check'], { cwd });
     assert.equal(check.code, 0, check.stderr);
-    assert.equal(check.stdout, 'OK: culvert.yaml (0 providers, 2 models, 0 keys)\n');
+    // How many the simulator stands in for hangs on what is installed here.
+    assert.match(check.stdout, /^OK: culvert\.yaml \(0 providers, \d models, 0 keys\)\n$/);
     writeFileSync(file, `${written}\n# mine\n`);
     const again = await runCommand(['init'], { cwd });
     assert.equal(again.code, 1);
@@ -208,7 +210,9 @@ describe('commands, run as programs', { concurrency: true }, () => {
       const { stdout } = await runCommand(['models', ...args], { cwd });
       return (JSON.parse(stdout) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
-    assert.deepEqual(await ids(), ['one', 'two', 'culvert-lexical-1024']);
+    const listed = await ids();
+    assert.deepEqual(listed.slice(0, 3), ['one', 'two', 'culvert-lexical-1024']);
+    assert.equal(listed.includes('espeak-ng'), findEspeak() !== null);
     assert.deepEqual(await ids('--key', 'dev/n'), ['two']);
   });
 
