@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { FailureError } from '../../kernel/failure.ts';
+import { shardOf } from './shard-of.ts';
 import { alice, bob, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 const fails = (kind: string, words?: RegExp) => (error: unknown) => {
@@ -141,4 +143,18 @@ test('calls that wait together share one commit, and a bad one spoils no other',
   assert.equal(store.commits() - before, 1);
   assert.deepEqual(ends.map(({ status }) => status).indexOf('rejected'), 7);
   assert.equal(await store.count('alice', 'docs', null), 19);
+});
+
+test('a file of another layout is refused with what to do, to callers and in the log', async (t) => {
+  const made = temporaryStore(t);
+  await made.store.create(alice, spec('docs'));
+  await made.store.close();
+  const file = new DatabaseSync(join(made.dataDir, 'vectors', `shard-${shardOf('alice')}.db`));
+  file.exec('UPDATE shard SET count = 16');
+  file.close();
+  const store = await made.reopen();
+  const words = /is shard \d of 16, not \d of 8; put the files back as they were/;
+  await assert.rejects(store.list('alice'), fails('overloaded', words));
+  assert.equal(made.told.length, 1);
+  assert.match(made.told[0]!, words);
 });

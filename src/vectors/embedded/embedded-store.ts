@@ -80,7 +80,9 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       // What passes by itself, a full disk or a lock, is tried again at the next call.
       if (storageTrouble(error) === 'damaged' || error instanceof FailureError) refused.set(number, failure);
       if (!told.has(number)) {
-        tell(`vectors: shard-${number}.db cannot be opened: ${error instanceof Error ? error.message : error}`);
+        const reason =
+          error instanceof FailureError ? messageOf(error) : error instanceof Error ? error.message : error;
+        tell(`vectors: shard-${number}.db cannot be opened: ${reason}`);
       }
       told.add(number);
       throw failure;
