@@ -9,8 +9,11 @@ import { countTokens, firstTokens } from './tokens.ts';
 export interface Answer {
   /** Grows by one with every answer; dialects make their ids of it. */
   serial: number;
-  /** Where the request came to, such as `http://127.0.0.1:4199`; what an answer links to stands there. */
-  origin: string;
+  /**
+   * Where the request came to, such as `http://127.0.0.1:4199`; what an answer links to stands there. Null where links
+   * would lead past the gateway, to a port that its callers may not reach.
+   */
+  origin: string | null;
   model: string;
   createdS: number;
   choices: readonly Choice[];
@@ -48,7 +51,7 @@ export interface Voice {
 
 export interface AnswerStamp {
   serial: number;
-  origin: string;
+  origin: string | null;
   createdS: number;
 }
 

@@ -129,7 +129,7 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
   }
   const prompt = speech.read(asked.body, endpoint.pathModel);
   if ('refused' in prompt) return refusal(asked, 400, prompt.refused, prompt.param);
-  const origin = `http://${asked.headers.host ?? 'localhost'}`;
+  const origin = context.voice.purpose === 'zero-key' ? null : `http://${asked.headers.host ?? 'localhost'}`;
   const stamp = { origin, serial: asked.serial, createdS: Math.floor(asked.wallMs / 1_000) };
   const answer = composeAnswer(prompt, spec, context.voice, stamp);
   const status = spec.status ?? 200;

@@ -90,7 +90,7 @@ export function simulatedPicture(width: number, height: number, number: number):
 function jsonOf(answer: Answer, prompt: Prompt, spec: FaultSpec): JsonObject {
   const { width, height, count, form } = drawnIn(prompt);
   const data: JsonValue[] =
-    form === 'base64'
+    form === 'base64' || answer.origin === null
       ? picturesOf(prompt, spec).map((picture) => ({ b64_json: picture.toString('base64') }))
       : Array.from({ length: spec.pictures ?? count }, (_, at) => ({ url: linkTo(answer, prompt, at + 1, spec) }));
   const { inputTokens, createdS } = answer;
