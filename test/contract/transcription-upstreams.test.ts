@@ -5,6 +5,7 @@ import { events, json, startTranscriber, wavOf } from '../scripted-transcriber.t
 import { transcribeWorld } from './transcribe-world.ts';
 
 const env = { PATH: process.env.PATH };
+const noEspeak = spawnSync('espeak-ng', ['--version']).status === 0 ? false : 'espeak-ng is not installed';
 const noFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0 ? false : 'ffmpeg is not installed';
 
 /** Alias `t` over a target of this type, at the first server. */
@@ -216,4 +217,30 @@ test('events of another kind than a transcript’s are passed over, an error amo
   assert.match(text, /Hel/);
   assert.match(text, /error/);
   assert.doesNotMatch(text, /transcript\.text\.done/);
+});
+
+test('what espeak-ng says, as mp3, is sent on as it is, and its length is in the books', {
+  skip: noEspeak || noFfmpeg,
+}, async (t) => {
+  const { gateway, ask, first } = await transcribeWorld(t, {}, env);
+  const input = 'A culvert is a pipe under a road, which lets water through.';
+  const spoken = await gateway.fetch('/v1/audio/speech', { json: { model: 'espeak-ng', voice: 'alloy', input } });
+  const file = Buffer.from(await spoken.arrayBuffer());
+  assert.equal(spoken.status, 200);
+  const response = await ask({ model: 't' }, { file, fileName: 'speech.bin' });
+  assert.equal(response.status, 200);
+  assert.deepEqual([first.forms.at(-1)?.file?.name, first.forms.at(-1)?.file?.bytes], ['audio.mp3', file]);
+  const pcm = await gateway.fetch('/v1/audio/speech', {
+    json: { model: 'espeak-ng', voice: 'alloy', input, response_format: 'pcm' },
+  });
+  const seconds = (await pcm.arrayBuffer()).byteLength / 2 / 24_000;
+  // Measured while it is written down, and here written down at once.
+  const id = response.headers.get('x-culvert-request-id');
+  let found = await gateway.fetch(`/v1/requests/${id}`);
+  for (let looks = 0; found.status === 404 && looks < 1_000; looks++) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    found = await gateway.fetch(`/v1/requests/${id}`);
+  }
+  const { usage } = (await found.json()) as { usage: { audio_ms: number } };
+  assert.ok(Math.abs(usage.audio_ms / 1_000 / seconds - 1) < 0.05, `${usage.audio_ms} ms of ${seconds} s`);
 });
