@@ -13,10 +13,10 @@ function batches() {
   return {
     order,
     close: runner.close,
-    run: (name: string, queries: readonly number[]) =>
-      runner.run(name, queries, (ms) => {
+    run: (tenant: string, queries: readonly number[], label = tenant) =>
+      runner.run(tenant, queries, (ms) => {
         clock.advance(ms);
-        order.push(name);
+        order.push(label);
         return ms;
       }),
   };
@@ -40,11 +40,13 @@ test('between the queries of a long batch others get their turns, however many b
 });
 
 test('a tenant with many long batches does not make those of another wait for all of them', async () => {
-  const { run } = batches();
+  const { run, order } = batches();
   let done = 0;
-  const greedy = Array.from({ length: 5 }, () => run('greedy', new Array(50).fill(30)).then(() => done++));
+  const greedy = [1, 2, 3].map((n) => run('greedy', new Array(50).fill(30), `greedy ${n}`).then(() => done++));
   await run('modest', [30, 30]);
   assert.equal(done, 0);
+  // Its first turn was all that the others have had.
+  for (const label of ['greedy 2', 'greedy 3']) assert.equal(order.filter((one) => one === label).length, 1);
   await Promise.all(greedy);
 });
 
