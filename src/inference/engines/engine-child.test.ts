@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { createEngineChild, type EngineChildOptions, queuedOrdersMax } from './engine-child.ts';
@@ -165,4 +167,13 @@ test('closing ends it, and fails what it was asked', async (t) => {
   await assert.rejects(order, failing(/closed/));
   assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   await assert.rejects(child.ask({ say: 1 }), failing(/closed/));
+});
+
+test('the process of an engine ends when its gateway does, even by kill -9', async () => {
+  const host = fork(new URL('./child/engine-host.mjs', import.meta.url), { stdio: 'ignore' });
+  await once(host, 'spawn');
+  // What the death of the other side looks like from there.
+  host.disconnect();
+  const [code] = await once(host, 'exit');
+  assert.equal(code, 0);
 });
