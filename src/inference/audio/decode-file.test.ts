@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { missingTool, pitchHzOf, probeBytes, tonePcm } from '../../../test/sound.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { AudioFault } from './audio-fault.ts';
+import { decodeArguments, durationArguments } from './ffmpeg-arguments.ts';
 import { createTranscoder, type TranscoderOptions } from './transcode.ts';
 import { wavHeader } from './wav.ts';
 
@@ -71,6 +72,9 @@ test('a name that looks like an option or an address is a name', { skip }, async
   const tone = recorded('tone.flac');
   for (const name of ['-i', 'http:x', 'a%03d.flac', 'concat:a|b'])
     assert.equal((await decode(write(name, readFileSync(tone)))).length, toneMs * 16, name);
+  // Wherever it lies: also where the path itself begins so.
+  for (const args of [decodeArguments('-i', 16_000, 1), durationArguments('http://x')])
+    assert.match(args[args.indexOf('-i') + 1] ?? '', /^file:/);
 });
 
 test('of a film only the sound is decoded', { skip }, async (t) => {
@@ -85,6 +89,8 @@ test('a playlist cannot make us read another file', { skip }, async (t) => {
   const lists = [
     `#EXTM3U\n#EXTINF:10,\nfile://${other}\n#EXT-X-ENDLIST\n`,
     `ffconcat version 1.0\nfile '${other}'\n`,
+    // A name without a path is what ffmpeg itself would take for safe.
+    'ffconcat version 1.0\nfile secret.mp3\n',
     `<?xml version="1.0"?><MPD><Period><AdaptationSet><BaseURL>file://${other}</BaseURL></AdaptationSet></Period></MPD>`,
   ];
   for (const list of lists) {

@@ -18,13 +18,14 @@ export interface FfmpegProcess {
   /** Resolved once it is gone and all that it wrote was read; never rejected. */
   readonly ended: Promise<Ending>;
   readonly hasEnded: () => boolean;
+  /** From here on it has the processor only when nobody else wants it. */
+  giveWay(): void;
   kill(): void;
 }
 
 export type Spawn = typeof nodeSpawn;
 
 const complaintBytesMax = 4096;
-/** Converting gives way to serving. */
 const niceness = 10;
 
 export function startFfmpeg(
@@ -54,18 +55,20 @@ export function startFfmpeg(
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-complaintBytesMax);
   });
-  if (child.pid !== undefined)
-    try {
-      setPriority(child.pid, niceness);
-    } catch {
-      // It is gone already, or we may not: it runs as it is.
-    }
   return {
     stdin: child.stdin ?? null,
     // Out of file descriptors there is none.
     stdout: child.stdout ?? Readable.from([]),
     ended,
     hasEnded: () => hasEnded,
+    giveWay() {
+      if (child.pid === undefined || hasEnded) return;
+      try {
+        setPriority(child.pid, niceness);
+      } catch {
+        // It is gone already, or we may not: it runs as it is.
+      }
+    },
     // SIGKILL: it also ends a stopped process, and there is nothing to save.
     kill: () => child.kill('SIGKILL'),
   };

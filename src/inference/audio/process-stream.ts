@@ -65,7 +65,10 @@ export function processStream(
     leased?.setBusy(isStarting || owes() ? 'busy' : 'idle');
   };
   const started = () => {
+    if (!isStarting) return;
     isStarting = false;
+    // Somebody waits for the first bytes; the rest gives way to serving.
+    leased?.process.giveWay();
     leased?.setBusy(owes() ? 'busy' : 'idle');
   };
   const whenThere = (act: (process: FfmpegProcess) => void) => {
@@ -117,6 +120,7 @@ export function processStream(
     (given) => {
       leased = given;
       const { process, release } = given;
+      if (options.input === 'none') process.giveWay();
       setTimeout(started, startingMs).unref();
       if (stream.destroyed) process.kill();
       process.stdout.pause();

@@ -56,6 +56,21 @@ test('what is no sound is not taken for it', () => {
   for (const other of others) assert.equal(sniffAudio(Buffer.from(other, 'latin1')), null, JSON.stringify(other));
 });
 
+test('one frame of mp3 or aac could be chance: the next must be where it says', () => {
+  for (const [frame, length, container] of [
+    ['\xff\xfb\x90\x00', 417, 'mp3'],
+    ['\xff\xf1\x50\x80\x10\x1f\xfc', 128, 'aac'],
+  ] as const) {
+    const bytes = Buffer.alloc(2_000, 0x55);
+    bytes.write(frame, 0, 'latin1');
+    assert.equal(sniffAudio(bytes), null);
+    bytes.write(frame, length, 'latin1');
+    assert.equal(sniffAudio(bytes)?.container, container);
+    // A file of one frame has no next.
+    assert.equal(sniffAudio(bytes.subarray(0, length))?.container, container);
+  }
+});
+
 test('a wav file with no more than its header is still a wav file', () => {
   assert.equal(sniffAudio(wavHeader({ rateHz: 8_000, channels: 2 }, 0))?.container, 'wav');
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn as nodeSpawn } from 'node:child_process';
 import { once } from 'node:events';
+import { getPriority } from 'node:os';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
@@ -65,11 +66,13 @@ for (const from of speechFormats.filter((format) => format !== 'pcm'))
   });
 
 test('the first bytes of mp3 are there before the last of the sound is given', { skip }, async (t) => {
-  const { transcoder } = startTranscoder(t);
+  const { transcoder, children } = startTranscoder(t);
   const stream = transcoder.transcode({ from: { format: 'pcm' }, to: { format: 'mp3' } });
   stream.write(tonePcm(1_000));
   const [first] = (await once(stream, 'data')) as [Buffer];
   assert.ok(first.length > 0);
+  // From then on it gives way to serving.
+  assert.ok(getPriority(children[0]?.pid) >= 10);
   stream.end(tonePcm(1_000));
   await once(stream, 'end');
 });
