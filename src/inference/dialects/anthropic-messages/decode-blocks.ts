@@ -13,20 +13,22 @@ export function decodeContent(content: string | readonly CallerBlock[], losses: 
 }
 
 const common = ['type', 'cache_control'] as const;
-const knownMembers: Readonly<Record<string, ReadonlySet<string>>> = {
-  text: new Set([...common, 'text']),
-  image: new Set([...common, 'source']),
-  document: new Set([...common, 'source', 'title', 'context']),
-  search_result: new Set([...common, 'source', 'title', 'content']),
-  thinking: new Set([...common, 'thinking', 'signature']),
-  redacted_thinking: new Set([...common, 'data']),
-  tool_use: new Set([...common, 'id', 'name', 'input']),
-  tool_result: new Set([...common, 'tool_use_id', 'content', 'is_error']),
-  tool_reference: new Set([...common, 'tool_name']),
-};
+const knownMembers = new Map<string, ReadonlySet<string>>(
+  Object.entries({
+    text: new Set([...common, 'text']),
+    image: new Set([...common, 'source']),
+    document: new Set([...common, 'source', 'title', 'context']),
+    search_result: new Set([...common, 'source', 'title', 'content']),
+    thinking: new Set([...common, 'thinking', 'signature']),
+    redacted_thinking: new Set([...common, 'data']),
+    tool_use: new Set([...common, 'id', 'name', 'input']),
+    tool_result: new Set([...common, 'tool_use_id', 'content', 'is_error']),
+    tool_reference: new Set([...common, 'tool_name']),
+  }),
+);
 
 function decodeBlock(block: CallerBlock, losses: Losses): NeutralPart[] {
-  const known = knownMembers[block.type];
+  const known = knownMembers.get(block.type);
   if (known === undefined) return [{ type: 'vendor', vendor, block }];
   losses.addUnknown(block, known, `messages.${block.type}`);
   const cache = cacheOf(block);

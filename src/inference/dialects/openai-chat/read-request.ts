@@ -37,7 +37,11 @@ function conversationStart({ messages }: ChatRequest): string {
   let start = '';
   for (const { role, content } of messages) {
     if (typeof content === 'string') start += content.slice(0, startCharsMax);
-    else for (const part of content ?? []) start += part.text?.slice(0, startCharsMax) ?? '';
+    else
+      for (const part of content ?? []) {
+        // Parts that are no text may have any member of this name.
+        if (typeof part.text === 'string') start += part.text.slice(0, startCharsMax);
+      }
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);

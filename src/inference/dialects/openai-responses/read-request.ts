@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
 import { callersWord } from './callers-word.ts';
@@ -52,8 +52,18 @@ function conversationStart({ instructions, input, previous_response_id: previous
   if (typeof input === 'string') return (start + input.slice(0, startCharsMax)).slice(0, startCharsMax);
   for (const { role, content } of input ?? []) {
     if (typeof content === 'string') start += content.slice(0, startCharsMax);
-    else for (const part of content ?? []) start += part.text?.slice(0, startCharsMax) ?? '';
+    else if (Array.isArray(content)) start += textIn(content);
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+/** Items and parts of types that nobody here knows may hold anything. */
+function textIn(content: readonly unknown[]): string {
+  let text = '';
+  for (const part of content) {
+    if (isObject(part) && typeof part.text === 'string') text += part.text.slice(0, startCharsMax);
+    if (text.length >= startCharsMax) break;
+  }
+  return text;
 }

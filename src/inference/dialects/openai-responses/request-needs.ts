@@ -1,3 +1,4 @@
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import { asksLogprobs } from './decode-request.ts';
@@ -31,14 +32,20 @@ function look(
   media: { vision: boolean; audioIn: boolean; bytes: number },
 ): void {
   if (!Array.isArray(content)) return;
-  for (const part of content as readonly ContentPart[]) {
+  // Items of types that nobody here knows may hold anything.
+  for (const part of content as readonly unknown[]) {
+    if (!isObject(part)) continue;
     if (part.type === 'input_image') {
       media.vision = true;
-      media.bytes += part.image_url?.length ?? 0;
-    } else if (part.type === 'input_file') media.bytes += part.file_data?.length ?? 0;
+      media.bytes += lengthOf(part.image_url);
+    } else if (part.type === 'input_file') media.bytes += lengthOf(part.file_data);
     else if (part.type === 'input_audio') {
       media.audioIn = true;
-      media.bytes += part.input_audio?.data.length ?? 0;
+      media.bytes += isObject(part.input_audio) ? lengthOf(part.input_audio.data) : 0;
     }
   }
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return typeof value === 'string' ? value.length : 0;
 }
