@@ -171,3 +171,14 @@ test('an engine makes no more than a slow reader takes', async () => {
   assert.equal(await ended, null);
   assert.equal(caller.heard.length, 3);
 });
+
+test('sound without an end is cut off', async () => {
+  const large = Buffer.alloc(64 * 1024 * 1024);
+  const { caller, ended } = speak({
+    async *speak() {
+      for (;;) yield large;
+    },
+  });
+  assert.equal((await ended)?.class, 'malformed');
+  assert.deepEqual([caller.heard.length, caller.ended], [8, false]);
+});

@@ -29,6 +29,9 @@ export interface SpeechRun {
   form: 'streamed' | 'whole';
 }
 
+/** Of one answer: hours of speech. What goes on beyond it never ends. */
+const soundBytesMax = 512 * 1024 * 1024;
+
 type AttemptServices = Pick<Services, 'clock' | 'transport' | 'transcoder'>;
 
 /** One try at one target. Until the first sound has gone out another one may follow. */
@@ -62,6 +65,7 @@ class Trial {
   #ran = false;
   #status: number | null = null;
   #bytes = 0;
+  #bytesOut = 0;
   #firstMs: number | null = null;
 
   constructor(services: AttemptServices, job: Job, run: SpeechRun, attempt: RouteAttempt, route: Route) {
@@ -255,6 +259,11 @@ class Trial {
   #out(sound: Buffer): boolean {
     if (this.#fault !== null) return true;
     this.#served();
+    this.#bytesOut += sound.length;
+    if (this.#bytesOut > soundBytesMax) {
+      this.#stop(fault('malformed', 'sent over 512 MB of sound'));
+      return true;
+    }
     try {
       return this.#outlet.write(sound);
     } catch (error) {
