@@ -150,7 +150,9 @@ test('a slow reader holds ffmpeg back, and what waits stays bounded', { skip }, 
   const mp3 = await convert(transcoder.transcode({ from: { format: 'pcm' }, to: { format: 'mp3' } }), tonePcm(120_000));
   stream.end(mp3);
   await once(stream, 'readable');
-  // 120 s of pcm are 5.8 MB; only what is read moves on.
+  // Turns enough for all of it to come, if it came unasked: 120 s of pcm are 5.8 MB.
+  const aMoment = performance.now() + 300;
+  while (performance.now() < aMoment && stream.readableLength <= 512 * 1024) await new Promise(setImmediate);
   let bytes = 0;
   for await (const chunk of stream) {
     bytes += (chunk as Buffer).length;
