@@ -36,8 +36,8 @@ test('check --live tells each credential of each provider apart: ok, bad credent
   assert.deepEqual(
     live.map(({ credential, verdict, models }) => [credential, verdict, models]),
     [
-      ['good#0', 'ok', 4],
-      ['half#0', 'ok', 4],
+      ['good#0', 'ok', 7],
+      ['half#0', 'ok', 7],
       ['half#1', 'bad credential', 0],
       ['gone#0', 'unreachable', 0],
     ],

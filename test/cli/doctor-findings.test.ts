@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { toolFindings } from '../../src/cli/doctor/capabilities.ts';
 import { folderFinding, freeDiskFinding, newestFileMs, secretFileFinding } from '../../src/cli/doctor/folder.ts';
 import { clockFinding, nodeFinding, skewFinding } from '../../src/cli/doctor/machine.ts';
 import { portFinding, serverFinding } from '../../src/cli/doctor/serving.ts';
@@ -102,4 +103,12 @@ test('a port that another program has is a problem, the own server’s is not', 
   assert.equal((await portFinding('127.0.0.1', free, null)).state, 'ok');
   assert.equal((await serverFinding(null)).state, 'ok');
   assert.match((await serverFinding(`http://127.0.0.1:${free}`)).message, /does not answer/);
+});
+
+test('a machine without ffmpeg is told what that costs, and how to get it', (t) => {
+  const folder = temporaryFolder(t);
+  assert.match(toolFindings(folder)[0]!.message, /^not installed: mp3/);
+  assert.match(toolFindings(folder)[0]!.fix!, /apt install ffmpeg/);
+  writeFileSync(join(folder, 'ffmpeg'), '', { mode: 0o755 });
+  assert.equal(toolFindings(folder)[0]!.state, 'ok');
 });

@@ -28,6 +28,14 @@ describe('what looks after an installation, run as programs', { concurrency: tru
     assert.deepEqual([code, ok], [0, true], JSON.stringify(findings));
     assert.match(find('data folder').message, /made at the first start/);
     assert.equal(find('providers').state, 'warning');
+    for (const [name, fix] of [
+      ['transcription', /culvert add transcription/],
+      ['images', /sd-server/],
+    ] as const) {
+      assert.match(find(name).message, /^simulated: /);
+      assert.match(find(name).fix!, fix);
+    }
+    assert.match(find('speech').message, /^(simulated|local): /);
     assert.ok(findings.every(({ state, fix }) => (state === 'ok') === (fix === null)));
     assert.deepEqual(readdirSync(cwd), ['culvert.yaml']);
   });

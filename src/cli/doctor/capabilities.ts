@@ -7,7 +7,7 @@ import { type Finding, ok, warning } from './finding.ts';
 export function capabilityFindings(snapshot: Snapshot): Finding[] {
   return capabilitiesOf(snapshot).map(({ name, state, by, fix }): Finding => {
     const message = `${state}: ${by}`;
-    if (state === 'real' || state === 'local') return { ...ok(name, message), fix };
+    if (state === 'real' || state === 'local') return ok(name, fix === null ? message : `${message}, ${fix}`);
     return warning(name, message, fix ?? 'culvert check --live says what is wrong.');
   });
 }
