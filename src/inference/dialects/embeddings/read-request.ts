@@ -102,7 +102,8 @@ function wrongToken(tokens: readonly JsonValue[], path: string): Complaint | nul
 }
 
 function empty(path: string): Failure {
-  return invalid(path, `'${path}' is empty: there is nothing to embed. Leave it out or send some text.`);
+  const fix = path === 'input' ? 'Send some text.' : 'Leave it out or send some text.';
+  return invalid(path, `'${path}' is empty: there is nothing to embed. ${fix}`);
 }
 
 function refuse(failure: Failure): { ok: false; failure: Failure } {
