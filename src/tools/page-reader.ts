@@ -1,0 +1,19 @@
+import type { Failure } from '../kernel/failure.ts';
+import type { ScrapedPage, ScrapeOptions } from './scrape/scraped-page.ts';
+
+/** Reads pages of the web: fetch through the guard, extraction in killable threads, cache. Never rejects. */
+export interface PageReader {
+  /** A page that answers 404 is a page; what cannot be fetched is a Failure (400 `url_blocked`, 408, 502). */
+  read(order: PageOrder): Promise<ScrapedPage | Failure>;
+  close(): Promise<void>;
+}
+
+export interface PageOrder {
+  /** Whose cache and corpus it is. */
+  tenant: string;
+  url: string;
+  options: ScrapeOptions;
+  /** For crawls: the host's pace is kept by the crawl itself. Scrapes wait for their turn at the host. */
+  paced: boolean;
+  signal: AbortSignal;
+}
