@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { renameSync, symlinkSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { findEspeak } from '../../src/inference/engines/espeak.ts';
 import { extrasFolderAt, tellProgress } from '../../src/inference/engines/extras/extras-folder.ts';
 import { runtimeInstalled } from '../../src/inference/engines/extras/install-runtime.ts';
@@ -8,7 +8,7 @@ import { testRuntime } from '../onnx/tiny-models.ts';
 import { writeTinyWhisper } from '../onnx/tiny-whisper.ts';
 import { startGateway } from '../start-gateway.ts';
 
-const gateway = await startGateway({ after }, {}, { env: { PATH: process.env.PATH } });
+const gateway = await startGateway({ after: after as TestContext['after'] }, {}, { env: { PATH: process.env.PATH } });
 const folder = extrasFolderAt(gateway.dataDir);
 
 const needsEspeak = { skip: findEspeak() === null ? 'espeak-ng is not installed (npm run setup:test-tools)' : false };
