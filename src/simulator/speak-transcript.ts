@@ -140,10 +140,12 @@ function* deltas(answer: Answer, prompt: Prompt, spec: FaultSpec): Generator<Ste
   yield frame({ type: 'transcript.text.done', text, ...usage });
 }
 
-const names = new Intl.DisplayNames('en', { type: 'language' });
+let names: Intl.DisplayNames | null = null;
 
 function languageName(code: string): string {
   try {
+    // Made at need: it costs a start more than the rest of this file.
+    names ??= new Intl.DisplayNames('en', { type: 'language' });
     return (names.of(code) ?? code).toLowerCase();
   } catch {
     return code;

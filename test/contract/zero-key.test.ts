@@ -144,3 +144,18 @@ test('design §13: without any key every kind of model is listed, none costs any
   const usage = (await (await gateway.fetch('/v1/usage')).json()) as { windows: Record<string, unknown> };
   for (const window of Object.values(usage.windows)) assert.equal(isObject(window) ? window.used : window, 0);
 });
+
+const withoutEspeak = missingTool('espeak-ng', 'ffmpeg', 'ffprobe');
+test('design §13: where espeak-ng is installed it speaks, and nothing is simulated', {
+  skip: withoutEspeak,
+}, async (t) => {
+  const here = await startGateway(t, {}, { env: { PATH: process.env.PATH } });
+  const json = { model: 'tts-1', voice: 'alloy', input, response_format: 'wav' };
+  const response = await here.fetch('/v1/audio/speech', { json });
+  assert.equal(response.status, 200, await response.clone().text());
+  assert.equal(response.headers.get('x-culvert-simulated'), null);
+  assert.equal(response.headers.get('x-culvert-model'), 'espeak-ng');
+  const probed = probeBytes(Buffer.from(await response.arrayBuffer()));
+  assert.deepEqual([probed.codec, probed.rateHz], ['pcm_s16le', 24_000]);
+  assert.ok(probed.durationMs > 1_000);
+});
