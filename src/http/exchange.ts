@@ -4,6 +4,7 @@ import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
+import type { ToolName } from '../tools/tool-call.ts';
 import type { VectorVerb } from '../vectors/verbs.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
@@ -53,6 +54,7 @@ export interface Route {
     | 'transcription'
     | 'translation'
     | VectorVerb
+    | ToolName
     | 'admin'
     | 'unread'
     | 'none';

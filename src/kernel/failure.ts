@@ -30,11 +30,39 @@ export type Failure =
       code?: string;
     }
   | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
+  | PageRefused
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
   | { kind: 'quota-unavailable'; message: string }
   | { kind: 'overloaded'; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
+
+/** A page that a web tool was sent to and cannot give. */
+export interface PageRefused {
+  kind: 'page-refused';
+  code: PageRefusal;
+  /** Names no address that a name resolved to. */
+  message: string;
+  param: string | null;
+}
+
+/** Beside its HTTP status, what callers can tell apart; written as `error.reason`. */
+export type PageRefusal =
+  | 'url_blocked'
+  | 'page_timeout'
+  | 'page_unreachable'
+  | 'page_too_large'
+  | 'page_broken'
+  | 'page_redirects';
+
+const pageRefusalStatus = {
+  url_blocked: 400,
+  page_timeout: 408,
+  page_unreachable: 502,
+  page_too_large: 502,
+  page_broken: 502,
+  page_redirects: 502,
+} as const satisfies Record<PageRefusal, number>;
 
 /** One of the plan's limits is reached. Amounts are what the caller reads: units, calls, tokens or USD, decimals. */
 export interface QuotaExceeded {
@@ -59,7 +87,7 @@ export interface FailedAttempt {
 
 export type FailureKind = Failure['kind'];
 
-/** HTTP status by kind. `upstream-refused` carries its own. */
+/** HTTP status by kind. `upstream-refused` carries its own, `page-refused` has a table. */
 const failureStatus = {
   'invalid-request': 400,
   unauthenticated: 401,
@@ -78,6 +106,7 @@ const failureStatus = {
   'quota-exceeded': 429,
   'upstream-refused': 400,
   'upstreams-failed': 502,
+  'page-refused': 502,
   'no-target': 503,
   'quota-unavailable': 503,
   overloaded: 503,
@@ -115,6 +144,7 @@ export interface FailureFacts {
 
 /** HTTP status of the answer; `upstream-refused` passes the upstream's on. */
 export function statusOf(failure: Failure): number {
+  if (failure.kind === 'page-refused') return pageRefusalStatus[failure.code];
   return failure.kind === 'upstream-refused' ? failure.status : failureStatus[failure.kind];
 }
 

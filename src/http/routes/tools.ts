@@ -1,0 +1,124 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Caller } from '../../inference/pipeline/caller.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
+import type { Admitted } from '../../metering/admission.ts';
+import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
+import { ToolFields } from '../../tools/tool-fields.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { readJsonBody } from '../read-body.ts';
+import { ResponseCaller } from '../write-stream.ts';
+import { firecrawlErrors, toolErrors } from './tool-errors.ts';
+
+export interface ToolParts {
+  meter: ToolMeter<MeteredToolCall>;
+  clock: Clock;
+}
+
+/** A call of a tool as the meter knows it. */
+export interface MeteredToolCall {
+  requestId: string;
+  clientRequestId: string | null;
+  principal: Principal;
+  admitted: Admitted;
+  caller: Caller;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/** Whose call it is, for what keeps and finds pages. */
+export type ToolCaller = Pick<MeteredToolCall, 'requestId' | 'principal' | 'startedMs'>;
+
+export interface Tool {
+  name: ToolName;
+  summary: string;
+  /** Checks the body: a wrong field throws a FailureError. */
+  prepare(fields: ToolFields, caller: ToolCaller): ToolJob;
+}
+
+/** A request names one address and a few wishes. */
+const toolBodyBytesMax = 1024 * 1024;
+
+const unexpected: ToolEnd = { status: 500, failure: { kind: 'internal' }, aborted: false };
+const left: ToolEnd = { status: 499, failure: null, aborted: true };
+
+/** `POST /v1/tools/<name>`, and `/v1/tools/v2/<name>` for Firecrawl's SDK: one handler, two shapes of errors. */
+export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
+  const shared = {
+    method: 'POST',
+    auth: 'key',
+    quota: 'one',
+    validator: tool.name,
+    summary: tool.summary,
+    handle: (exchange: Exchange) => answerToolCall(parts, tool, exchange),
+  } as const;
+  return [
+    { ...shared, path: `/v1/tools/${tool.name}`, dialect: toolErrors },
+    { ...shared, path: `/v1/tools/v2/${tool.name}`, dialect: firecrawlErrors },
+  ];
+}
+
+/** The way of a tools call: body → checked → held → done → answered → settled. */
+async function answerToolCall({ meter, clock }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
+  const caller = new ResponseCaller(exchange, clock);
+  const principal = exchange.principal!;
+  const admitted = exchange.admitted!;
+  const raw = await readJsonBody(exchange, toolBodyBytesMax);
+  if (raw === null) return;
+  if (!Buffer.isBuffer(raw)) return caller.refuse(raw, admitted.headers);
+  const { requestId, clientRequestId, atMs, startedMs } = exchange;
+  const prepared = prepare(tool, raw, { requestId, principal, startedMs });
+  if ('kind' in prepared) return caller.refuse(prepared, admitted.headers);
+  const { job, fields } = prepared;
+  const hold = await meter.hold(
+    { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs },
+    job.charge,
+  );
+  if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
+  let end = unexpected;
+  try {
+    end = await runJob(caller, job, hold, fields.unknownWarning());
+  } finally {
+    hold.settle(end);
+  }
+}
+
+function prepare(tool: Tool, raw: Buffer, caller: ToolCaller): { job: ToolJob; fields: ToolFields } | Failure {
+  let body: JsonValue;
+  try {
+    body = JSON.parse(raw.toString('utf8')) as JsonValue;
+  } catch {
+    return invalid(null, 'The request body is not valid JSON.');
+  }
+  if (!isObject(body)) return invalid(null, 'The request body must be a JSON object.');
+  const fields = new ToolFields(body);
+  try {
+    return { job: tool.prepare(fields, caller), fields };
+  } catch (error) {
+    if (error instanceof FailureError) return error.failure;
+    throw error;
+  }
+}
+
+async function runJob(caller: Caller, job: ToolJob, hold: ToolHold, unknown: string | null): Promise<ToolEnd> {
+  const leaving = new AbortController();
+  caller.onGone(() => leaving.abort());
+  if (caller.gone) return left;
+  const answer = await job.run(leaving.signal);
+  if (caller.gone) return left;
+  if (answer.kind !== 'answer') {
+    caller.refuse(answer, withoutCost(hold.headers));
+    return { status: statusOf(answer), failure: answer, aborted: false };
+  }
+  const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
+  const body = { success: true, ...answer.body, ...(warning === '' ? {} : { warning }) };
+  caller.answer(200, hold.headers, Buffer.from(JSON.stringify(body)));
+  return { status: 200, failure: null, aborted: false };
+}
+
+/** A refused call costs nothing, and says so. */
+function withoutCost(headers: readonly string[]): string[] {
+  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? '0' : value));
+}

@@ -1,0 +1,81 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Claim, Reservation } from '../../metering/admission.ts';
+import { costMilliOf } from '../../metering/cost.ts';
+import { costHeaders } from './answer-headers.ts';
+import { newProgress } from './job.ts';
+import { type ModelCall, settleCall } from './model-call.ts';
+import type { Services } from './services.ts';
+
+/** One call of a web tool, its caller known and admitted. */
+export type ToolMeterCall = Pick<
+  ModelCall,
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'atMs' | 'startedMs'
+>;
+
+/** The tool, and how many pages it may scrape beside. */
+export interface ToolCallCharge {
+  tool: 'search' | 'scrape' | 'map';
+  pagesMax: number;
+}
+
+/** What a tools call holds; must be settled, once. */
+export interface ToolCallHold {
+  kind: 'held';
+  /** Answer headers: limits, cost. Flat name, value… */
+  readonly headers: readonly string[];
+  /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing. */
+  settle(end: { status: number; failure: Failure | null; aborted: boolean }): void;
+}
+
+/** What calls of the web tools cost: the port that `src/tools/tool-call.ts` describes. */
+export interface ToolCallMeter {
+  hold(call: ToolMeterCall, charge: ToolCallCharge): Promise<ToolCallHold | Failure>;
+}
+
+export function createToolMeter(services: Services): ToolCallMeter {
+  return {
+    async hold(call, charge) {
+      const claim = claimFor(services, call, charge);
+      const reserved = await services.admission.reserve(claim);
+      return reserved.kind === 'reserved' ? holdOf(services, call, claim, reserved) : reserved;
+    },
+  };
+}
+
+function claimFor(services: Services, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
+  const { costs } = services.snapshot().config;
+  const { requestId, principal, admitted, atMs } = call;
+  return {
+    requestId,
+    principal,
+    admitted,
+    endpoint: tool,
+    alias: '',
+    tier: null,
+    costMilli: costMilliOf(costs, tool) + costMilliOf(costs, 'scrape', 1, pagesMax),
+    inputTokensEstimate: 0,
+    atMs,
+  };
+}
+
+function holdOf(services: Services, call: ToolMeterCall, claim: Claim, reserved: Reservation): ToolCallHold {
+  return {
+    kind: 'held',
+    headers: costHeaders(reserved),
+    settle({ status, failure, aborted }) {
+      const done = failure === null && !aborted && status < 400;
+      const progress = newProgress();
+      progress.delivered = done ? 'whole' : 'nothing';
+      progress.status = status;
+      progress.class = failure?.kind ?? 'ok';
+      if (done) progress.usage = { inputTokens: 0, outputTokens: 0 };
+      settleCall(services, call, claim, reserved, {
+        alias: '',
+        user: null,
+        stream: false,
+        progress,
+        caller: { gone: aborted, committed: done },
+      });
+    },
+  };
+}

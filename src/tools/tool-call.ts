@@ -1,0 +1,47 @@
+import type { Failure } from '../kernel/failure.ts';
+import type { JsonObject } from '../kernel/json.ts';
+
+/** The web tools that answer in one call. */
+export type ToolName = 'search' | 'scrape' | 'map';
+
+/** What a call of a tool is charged, held at once before anything is fetched. */
+export interface ToolCharge {
+  tool: ToolName;
+  /** Pages that it may read beside: each at the cost of a scrape. */
+  pagesMax: number;
+}
+
+/** A call whose body was found right. */
+export interface ToolJob {
+  charge: ToolCharge;
+  /** Never rejects but for a fault of ours. `signal`: nobody waits for the answer any more. */
+  run(signal: AbortSignal): Promise<ToolAnswer | Failure>;
+}
+
+export interface ToolAnswer {
+  kind: 'answer';
+  /** Beside `success` and `warning`, which the route writes. */
+  body: JsonObject;
+  /** In words, for `warning`. */
+  warnings: readonly string[];
+}
+
+/** Given by the composition: holds the cost of a call. Rejects for a fault of ours alone. */
+export interface ToolMeter<Call> {
+  hold(call: Call, charge: ToolCharge): Promise<ToolHold | Failure>;
+}
+
+/** Must be settled, once. */
+export interface ToolHold {
+  kind: 'held';
+  /** Answer headers: limits, cost. Flat name, value… */
+  readonly headers: readonly string[];
+  /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing. */
+  settle(end: ToolEnd): void;
+}
+
+export interface ToolEnd {
+  status: number;
+  failure: Failure | null;
+  aborted: boolean;
+}

@@ -1,0 +1,100 @@
+import { FailureError, invalid } from '../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+
+/** What SDKs say of themselves in every call: neither used nor worth a warning. */
+const saidBySdks = ['origin', 'integration'];
+const listedUnknownMax = 20;
+
+/**
+ * The members of a tools request, read one by one. A wrong one throws a FailureError (400 that names it); `null` counts
+ * as absent. What nobody has asked for when all is read is unknown: ignored, and listed in the answer's `warning`.
+ */
+export class ToolFields {
+  readonly #object: JsonObject;
+  readonly #at: string;
+  readonly #known = new Set<string>(saidBySdks);
+  readonly #inner: ToolFields[] = [];
+
+  /** `at`: path of the object in the request, '' for the whole. */
+  constructor(object: JsonObject, at = '') {
+    this.#object = object;
+    this.#at = at;
+  }
+
+  /** The member's path, for messages. */
+  pathOf(name: string): string {
+    return this.#at === '' ? name : `${this.#at}.${name}`;
+  }
+
+  /** The member as it stands; undefined when absent. */
+  value(name: string): JsonValue | undefined {
+    this.#known.add(name);
+    return Object.hasOwn(this.#object, name) ? (this.#object[name] ?? undefined) : undefined;
+  }
+
+  text(name: string, chars: { min: number; max: number }): string | null {
+    const value = this.value(name);
+    if (value === undefined) return null;
+    if (typeof value === 'string' && value.length >= chars.min && value.length <= chars.max) return value;
+    return this.refuse(name, `a string of ${chars.min} to ${chars.max} characters`);
+  }
+
+  whole(name: string, bounds: { min: number; max: number; default: number }): number {
+    const value = this.value(name);
+    if (value === undefined) return bounds.default;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= bounds.min && value <= bounds.max)
+      return value;
+    return this.refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
+  }
+
+  truth(name: string, absent: boolean): boolean {
+    const value = this.value(name);
+    if (value === undefined) return absent;
+    return typeof value === 'boolean' ? value : this.refuse(name, 'true or false');
+  }
+
+  oneOf<T extends string>(name: string, words: readonly T[]): T | null {
+    const value = this.value(name);
+    if (value === undefined) return null;
+    const word = words.find((one) => one === value);
+    return word ?? this.refuse(name, `one of ${words.join(', ')}`);
+  }
+
+  texts(name: string, bounds: { itemsMax: number; charsMax: number }): readonly string[] | null {
+    const value = this.value(name);
+    if (value === undefined) return null;
+    const fit = (item: JsonValue) => typeof item === 'string' && item !== '' && item.length <= bounds.charsMax;
+    if (Array.isArray(value) && value.length <= bounds.itemsMax && value.every(fit)) return value as string[];
+    return this.refuse(name, `an array of at most ${bounds.itemsMax} strings of 1 to ${bounds.charsMax} characters`);
+  }
+
+  /** An object of its own members; what of them is unknown is listed with ours. */
+  object(name: string): ToolFields | null {
+    const value = this.value(name);
+    if (value === undefined) return null;
+    if (!isObject(value)) return this.refuse(name, 'an object');
+    const inner = new ToolFields(value, this.pathOf(name));
+    this.#inner.push(inner);
+    return inner;
+  }
+
+  refuse(name: string, expected: string): never {
+    const path = this.pathOf(name);
+    throw new FailureError(invalid(path, `'${path}' must be ${expected}.`));
+  }
+
+  /** Paths that nobody asked for. */
+  unknown(): string[] {
+    const own = Object.keys(this.#object).filter((name) => !this.#known.has(name));
+    return [...own.map((name) => this.pathOf(name)), ...this.#inner.flatMap((inner) => inner.unknown())];
+  }
+
+  /** For `warning`; null when everything was known. */
+  unknownWarning(): string | null {
+    const unknown = this.unknown();
+    if (unknown.length === 0) return null;
+    const shown = unknown.slice(0, listedUnknownMax).map((name) => name.slice(0, 100));
+    const more = unknown.length > shown.length ? ` and ${unknown.length - shown.length} more` : '';
+    return `Ignored, because unknown here: ${shown.join(', ')}${more}.`;
+  }
+}
