@@ -6,18 +6,35 @@ import { acceptedEncodings, unpacked } from './unpack.ts';
 
 export interface GuardedFetchOptions {
   guard: FetchGuard;
-  /** Of the body, unpacked. */
-  bytesMax: number;
+  /** Of the body, unpacked; may depend on what the answer says it is (its content type, '' when it does not). */
+  bytesMax: number | ((contentType: string) => number);
+  /** What happens above `bytesMax`: `too-large`, or what came until then. Default: refuse. */
+  whenTooLarge?: 'refuse' | 'cut';
   /** For everything: names, connections, redirects, the body. */
   timeoutMs: number;
   /** The `accept` header. */
   accept: string;
+  /** Default: `culvert`. */
+  userAgent?: string;
+  /** Further headers, lower-case; those that carry credentials go to the first origin alone. */
+  headers?: Readonly<Record<string, string>>;
   /** Gives up at any moment. */
   signal?: AbortSignal;
 }
 
 export type Fetched =
-  | { ok: true; status: number; url: string; contentType: string; body: Buffer }
+  | {
+      ok: true;
+      status: number;
+      url: string;
+      contentType: string;
+      body: Buffer;
+      /** The body is the beginning of a larger one. */
+      cut: boolean;
+      /** For the next time: `if-none-match`, `if-modified-since`. */
+      etag: string | null;
+      lastModified: string | null;
+    }
   | { ok: false; reason: FetchRefusal; message: string };
 
 /** `blocked` is the guard's; the rest is the place's own doing. Messages name no address. */
@@ -26,6 +43,8 @@ export type FetchRefusal = 'blocked' | 'unreachable' | 'timeout' | 'too-large' |
 const redirectsMax = 5;
 const headerBytesMax = 16 * 1024;
 const urlCharsMax = 8_192;
+/** Never shown to a place that a redirect leads to. */
+const credentialHeaders = new Set(['authorization', 'cookie', 'referer']);
 
 /**
  * GET of a URL that a caller gave: the one way to such places (design §17). Each hop is checked and connected to the
@@ -65,17 +84,20 @@ function ended(signal: AbortSignal): Fetched {
 
 async function follow(text: string, options: GuardedFetchOptions, signal: AbortSignal): Promise<Fetched> {
   let url = parsed(text, undefined);
+  const { origin } = url;
   for (let redirects = 0; ; redirects++) {
     const verdict = await beforeEnd(options.guard.check(url), signal);
     if (!verdict.ok) {
       throw new Refused(verdict.reason === 'blocked' ? 'blocked' : 'unreachable', verdict.message);
     }
-    const response = await answerFrom(url, verdict.addresses, options, signal);
+    const headers = headersFor(url.origin === origin ? 'first' : 'another', options);
+    const response = await answerFrom(url, verdict.addresses, headers, options.guard, signal);
     const status = response.statusCode ?? 0;
     const { location } = response.headers;
     if (!redirectStatuses.has(status) || location === undefined) {
-      const body = await bodyOf(response, options.bytesMax, signal);
-      return { ok: true, status, url: url.href, contentType: response.headers['content-type'] ?? '', body };
+      const { 'content-type': contentType = '', etag = null, 'last-modified': lastModified = null } = response.headers;
+      const { body, cut } = await bodyOf(response, options, signal);
+      return { ok: true, status, url: url.href, contentType, body, cut, etag, lastModified };
     }
     response.destroy();
     if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
@@ -101,11 +123,20 @@ function beforeEnd<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
+function headersFor(
+  origin: 'first' | 'another',
+  { accept, userAgent = 'culvert', headers = {} }: GuardedFetchOptions,
+): Record<string, string> {
+  const further = Object.entries(headers).filter(([name]) => origin === 'first' || !credentialHeaders.has(name));
+  return { 'user-agent': userAgent, accept, ...Object.fromEntries(further), 'accept-encoding': acceptedEncodings };
+}
+
 /** Resolves with the response's head; its body has not been read. */
 function answerFrom(
   url: URL,
   addresses: readonly Address[],
-  { guard, accept }: GuardedFetchOptions,
+  headers: Record<string, string>,
+  guard: FetchGuard,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {
   const options: RequestOptions = {
@@ -117,7 +148,7 @@ function answerFrom(
     agent: false,
     signal,
     maxHeaderSize: headerBytesMax,
-    headers: { 'user-agent': 'culvert', accept, 'accept-encoding': acceptedEncodings, host: url.host },
+    headers: { ...headers, host: url.host },
     // Node asks this for names only; literals were checked as they are and are connected to as they are.
     lookup: (_hostname, { all }, callback) => {
       const [first] = addresses;
@@ -139,20 +170,31 @@ function answerFrom(
   });
 }
 
-async function bodyOf(response: IncomingMessage, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
+async function bodyOf(
+  response: IncomingMessage,
+  { bytesMax: bound, whenTooLarge = 'refuse' }: GuardedFetchOptions,
+  signal: AbortSignal,
+): Promise<{ body: Buffer; cut: boolean }> {
+  const bytesMax = typeof bound === 'number' ? bound : bound(response.headers['content-type'] ?? '');
   const tooLarge = () => new Refused('too-large', `it is larger than ${bytesMax} bytes`);
   const stream = unpacked(response, response.headers['content-encoding']);
+  const refuses = whenTooLarge === 'refuse';
   try {
     if (stream === null) throw new Refused('broken', 'it comes in a packing that was not asked for');
-    if (stream === response && Number(response.headers['content-length']) > bytesMax) throw tooLarge();
+    const promisedBytes = Number(response.headers['content-length']);
+    if (refuses && stream === response && promisedBytes > bytesMax) throw tooLarge();
     const chunks: Buffer[] = [];
     let bytes = 0;
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > bytesMax) throw tooLarge();
-      chunks.push(chunk);
+      if (bytes <= bytesMax) chunks.push(chunk);
+      else if (refuses) throw tooLarge();
+      else {
+        chunks.push(chunk.subarray(0, chunk.length - (bytes - bytesMax)));
+        return { body: Buffer.concat(chunks, bytesMax), cut: true };
+      }
     }
-    return Buffer.concat(chunks, bytes);
+    return { body: Buffer.concat(chunks, bytes), cut: false };
   } catch (error) {
     if (error instanceof Refused || signal.aborted) throw error;
     throw new Refused('broken', 'its answer broke off or cannot be unpacked');
