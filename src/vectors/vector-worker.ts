@@ -14,7 +14,12 @@ const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
 
 const store = await openStore();
-port.on('message', (message: ToWorker) => void receive(message));
+/** Messages whose answers are not sent yet. */
+const receiving = new Set<Promise<void>>();
+port.on('message', (message: ToWorker) => {
+  const received = receive(message).finally(() => receiving.delete(received));
+  receiving.add(received);
+});
 const tenants = driver.kind === 'embedded' ? await store.tenants() : [];
 send({ kind: 'ready', collections: tenants.map(({ account, collections }) => ({ account, collections })) });
 
@@ -87,9 +92,13 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
       const method = store[message.method] as (...args: unknown[]) => Promise<unknown>;
       return { result: await method.apply(store, message.args), transfer: [] };
     }
-    case 'close':
+    case 'close': {
+      // The thread is ended at this answer: those of what came before it must have been sent.
+      const before = [...receiving];
       await store.close();
+      await Promise.all(before);
       return { result: null, transfer: [] };
+    }
   }
 }
 

@@ -16,17 +16,36 @@ const dying = new URL(
   `)}`,
 );
 
+/** A thread that answers when it is to close, and nothing else. */
+const silent = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ kind, id }) => {
+      if (kind === 'close') parentPort.postMessage({ kind: 'done', id, result: null });
+    });
+    parentPort.postMessage({ kind: 'ready', collections: [] });
+  `)}`,
+);
+
+const workerData = {
+  driver: { kind: 'embedded', dataDir: '', shards: [], memoryBytes: 0 },
+  limits: { collectionsPerAccount: 1, pointsPerCall: 1 },
+} as const;
+
+test('nobody waits for ever for what a thread had not answered when it was closed', async () => {
+  const data = () => ({ workerData, transfer: [] });
+  const thread = createWorkerThread({ data, onMessage() {}, onDeath() {}, clock: fakeClock(), entry: silent });
+  const asked = thread.ask({ kind: 'store', method: 'tenants', args: [] });
+  const refused = assert.rejects(asked, FailureError);
+  await thread.close();
+  await refused;
+});
+
 test('a thread that dies fails its own calls as retryable, and is started again, once a second at most', async (t) => {
   const clock = fakeClock();
   const deaths: string[] = [];
   const thread = createWorkerThread({
-    data: () => ({
-      workerData: {
-        driver: { kind: 'embedded', dataDir: '', shards: [], memoryBytes: 0 },
-        limits: { collectionsPerAccount: 1, pointsPerCall: 1 },
-      },
-      transfer: [],
-    }),
+    data: () => ({ workerData, transfer: [] }),
     onMessage() {},
     onDeath: (reason) => deaths.push(reason),
     clock,

@@ -84,15 +84,18 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
       ready = null;
       const known = deathReason === reason;
       deathReason = reason;
-      const failure = died();
-      isDead(failure);
-      for (const { reject } of waiting.values()) reject(failure);
-      waiting.clear();
+      isDead(died());
+      failWaiting();
       if (!known) options.onDeath(reason);
     });
     started.unref();
     worker = started;
     return started;
+  }
+
+  function failWaiting(): void {
+    for (const { reject } of waiting.values()) reject(died());
+    waiting.clear();
   }
 
   function answered(message: Extract<FromWorker, { kind: 'done' | 'failed' }>): void {
@@ -128,6 +131,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
       await Promise.race([this.ask({ kind: 'close' }).catch(() => {}), late]);
       worker = null;
       await closing.terminate();
+      failWaiting();
     },
   };
 
