@@ -1,5 +1,6 @@
 import type { Migration } from '../migration.ts';
 import { booksMigration } from './books-id.ts';
+import { crawlMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
@@ -12,4 +13,5 @@ export const migrations: readonly Migration[] = [
   leaseMigration,
   booksMigration,
   vectorMigration,
+  crawlMigration,
 ];

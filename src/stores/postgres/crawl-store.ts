@@ -1,0 +1,321 @@
+import type {
+  CrawlEnd,
+  CrawlError,
+  CrawlStore,
+  FinishedPage,
+  FoundUrls,
+  Lease,
+  NewHook,
+  TakenPage,
+} from '../../tools/crawl/crawl-store.ts';
+import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from '../crawl-rows.ts';
+import type { Database, Run } from './database.ts';
+import { unavailable } from './unavailable.ts';
+
+export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit<CrawlStore, 'close'> {
+  const changing = <T>(work: (run: Run) => Promise<T>) => unavailable(rest.transaction('write', work));
+  const asking = <R>(text: string, values: readonly unknown[]) => unavailable(rest.run<R>(text, values));
+  /** Work under a lease: `lost` without it. Its crawl is locked until the end. */
+  const holding = <T>(lease: Lease, lost: T, work: (run: Run, crawl: HeldColumns) => Promise<T>) =>
+    changing(async (run) => {
+      const { rows } = await run<HeldColumns>(held, [lease.id, lease.worker]);
+      return rows[0] === undefined ? lost : work(run, rows[0]);
+    });
+
+  return {
+    create: (crawl, seed, { runningMax, keptMax }) =>
+      changing(async (run) => {
+        await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [tenantLock, crawl.tenant]);
+        const { rows } = await run<{ count: number }>(running, [crawl.tenant]);
+        if (rows[0]!.count >= runningMax) return 'full';
+        await run(removeOldest, [crawl.tenant, keptMax - 1]);
+        const { id, tenant, account, keyId, url, options, createdMs } = crawl;
+        const text = JSON.stringify(options);
+        await run(insertCrawl, [id, tenant, account, keyId, url, text, options.limit, createdMs]);
+        await add(run, id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
+        return 'created';
+      }),
+    find: (tenant, id) => unavailable(find(rest.run, tenant, id)),
+    async list(tenant, which, before, limit) {
+      const { rows } = await asking<CrawlColumns>(
+        `SELECT * FROM culvert.crawl WHERE tenant = $1 AND ($2::text IS NULL OR id < $2)
+           ${which === 'running' ? `AND status = 'scraping'` : ''} ORDER BY id DESC LIMIT $3`,
+        [tenant, before, limit],
+      );
+      return rows.map(crawlOf);
+    },
+    cancel: (tenant, id, end) =>
+      changing(async (run) => {
+        const { rows } = await run(
+          `SELECT FROM culvert.crawl WHERE tenant = $1 AND id = $2 AND status = 'scraping' FOR UPDATE`,
+          [tenant, id],
+        );
+        if (rows.length > 0) await endCrawl(run, id, end);
+        return find(run, tenant, id);
+      }),
+
+    lease: (worker, nowMs, untilMs, limit) =>
+      changing(async (run) => {
+        const { rows } = await run<CrawlColumns>(leaseFree, [worker, nowMs, untilMs, limit]);
+        const crawls = rows.map(crawlOf).sort((a, b) => (a.id < b.id ? -1 : 1));
+        await run(`UPDATE culvert.crawl_page SET state = 'waiting' WHERE crawl = ANY ($1) AND state = 'fetching'`, [
+          crawls.map(({ id }) => id),
+        ]);
+        return crawls;
+      }),
+    async renew({ id, worker }, untilMs) {
+      const { changes } = await asking(
+        `UPDATE culvert.crawl SET lease_until_ms = $3 WHERE id = $1 AND worker = $2 AND status = 'scraping'`,
+        [id, worker, untilMs],
+      );
+      return changes === 1;
+    },
+    async release(worker) {
+      const which = worker === null ? `status = 'scraping' AND $1::text IS NULL` : 'worker = $1';
+      await asking(`UPDATE culvert.crawl SET worker = NULL, lease_until_ms = 0 WHERE ${which}`, [worker]);
+    },
+    take: (lease, count) =>
+      holding(lease, null, async (run, crawl) => {
+        const { rows } = await run<{ seq: number; url: string; depth: number; charged: number }>(
+          `SELECT seq, url, depth, charged FROM culvert.crawl_page WHERE crawl = $1 AND state = 'waiting'
+           ORDER BY seq LIMIT $2`,
+          [lease.id, count],
+        );
+        let { charged } = crawl;
+        const pages: TakenPage[] = [];
+        for (const { seq, url, depth, charged: paid } of rows) {
+          if (paid === 0 && charged >= crawl.page_limit) continue;
+          if (paid === 0) charged += 1;
+          pages.push({ seq, url, depth, paid: paid === 1 });
+        }
+        await run(`UPDATE culvert.crawl_page SET state = 'fetching', charged = 1 WHERE crawl = $1 AND seq = ANY ($2)`, [
+          lease.id,
+          pages.map(({ seq }) => seq),
+        ]);
+        await run('UPDATE culvert.crawl SET charged = $2 WHERE id = $1', [lease.id, charged]);
+        const { rows: left } = await run<{ count: number }>(
+          `SELECT count(*)::integer AS count FROM culvert.crawl_page WHERE crawl = $1 AND state = 'waiting'`,
+          [lease.id],
+        );
+        return { pages, waiting: left[0]!.count, limitReached: charged >= crawl.page_limit };
+      }),
+    async putBack(lease, seq, { charged }) {
+      await holding(lease, undefined, async (run) => {
+        const { changes } = await run(
+          `UPDATE culvert.crawl_page SET state = 'waiting', charged = $3
+           WHERE crawl = $1 AND seq = $2 AND state = 'fetching'`,
+          [lease.id, seq, charged ? 1 : 0],
+        );
+        if (changes === 1 && !charged)
+          await run('UPDATE culvert.crawl SET charged = charged - 1 WHERE id = $1', [lease.id]);
+      });
+    },
+    finish: (lease, page, found, hooks) =>
+      holding(lease, false, async (run, crawl) => {
+        await finishPage(run, lease.id, crawl.ends, page, found, hooks);
+        return true;
+      }),
+    seed: (lease, found) =>
+      holding(lease, false, async (run) => {
+        await add(run, lease.id, found);
+        await run('UPDATE culvert.crawl SET seeded = 1 WHERE id = $1', [lease.id]);
+        return true;
+      }),
+    end: (lease, end, hooks) =>
+      holding(lease, false, async (run) => {
+        await endCrawl(run, lease.id, end);
+        await queue(run, lease.id, hooks);
+        return true;
+      }),
+
+    async results(id, after, limit, charsMax) {
+      // The database adds up, so that what is too much is not even sent.
+      const { rows } = await asking<{ ended: number; page: string }>(
+        `SELECT ended, page FROM (
+           SELECT ended, page, sum(length(page)) OVER (ORDER BY ended) AS chars, row_number() OVER (ORDER BY ended) AS at
+           FROM (SELECT ended, page FROM culvert.crawl_page WHERE crawl = $1 AND ended > $2 AND state = 'done'
+                 ORDER BY ended LIMIT $3) AS next
+         ) AS summed WHERE chars <= $4 OR at = 1 ORDER BY ended`,
+        [id, after, limit, charsMax],
+      );
+      return rows.map(({ ended, page }) => ({ at: ended, page: JSON.parse(page) }));
+    },
+    async errors(id, limit) {
+      const { rows } = await asking<Omit<CrawlError, 'atMs'> & { ended_ms: number }>(
+        `SELECT seq, url, code, error, ended_ms FROM culvert.crawl_page
+         WHERE crawl = $1 AND ended IS NOT NULL AND state = 'failed' ORDER BY ended LIMIT $2`,
+        [id, limit],
+      );
+      return rows.map(({ ended_ms, ...row }) => ({ ...row, atMs: ended_ms }));
+    },
+
+    async dueHooks(nowMs, untilMs, limit) {
+      const { rows } = await asking<HookColumns>(leaseHooks, [nowMs, untilMs, limit]);
+      const hooks = rows.map(hookOf);
+      return hooks.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
+    },
+    async hookDone(id) {
+      await asking('DELETE FROM culvert.crawl_hook WHERE id = $1', [id]);
+    },
+    async hookLater(id, tries, nextMs) {
+      await asking('UPDATE culvert.crawl_hook SET tries = $2, next_ms = $3 WHERE id = $1', [id, tries, nextMs]);
+    },
+    async prune(nowMs) {
+      const { changes } = await asking(
+        `DELETE FROM culvert.crawl WHERE id IN
+           (SELECT id FROM culvert.crawl WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT 4)`,
+        [nowMs],
+      );
+      return changes;
+    },
+  };
+}
+
+interface HeldColumns {
+  page_limit: number;
+  charged: number;
+  ends: number;
+}
+
+/** First half of an advisory lock: crawls of one tenant are made one after another. */
+const tenantLock = 0x63_76_77;
+
+async function find(run: Run, tenant: string, id: string) {
+  const { rows } = await run<CrawlColumns>('SELECT * FROM culvert.crawl WHERE tenant = $1 AND id = $2', [tenant, id]);
+  return rows[0] === undefined ? null : crawlOf(rows[0]);
+}
+
+/** Rows that are known, too many, or too many of one shape are left out. */
+async function add(run: Run, id: string, { urls, rowsMax, shapeMax }: FoundUrls): Promise<void> {
+  if (urls.length === 0) return;
+  const column = <K extends keyof (typeof urls)[number]>(name: K) => urls.map((url) => url[name]);
+  await run(addPages, [
+    id,
+    column('key').map(withoutNul),
+    column('url').map(withoutNul),
+    column('depth'),
+    column('shape').map((shape) => (shape === null ? null : withoutNul(shape))),
+    rowsMax,
+    shapeMax,
+  ]);
+}
+
+function withoutNul(text: string): string {
+  return text.replaceAll('\0', '\ufffd');
+}
+
+async function queue(run: Run, crawl: string, hooks: readonly NewHook[]): Promise<void> {
+  for (const { id, body, createdMs } of hooks)
+    await run('INSERT INTO culvert.crawl_hook VALUES ($1, $2, $3, $4, 0, $4)', [id, crawl, body, createdMs]);
+}
+
+async function endCrawl(run: Run, id: string, { status, error, atMs, expiresMs }: CrawlEnd): Promise<void> {
+  await run(
+    `UPDATE culvert.crawl SET status = $2, error = $3, ended_ms = $4, expires_ms = $5, waiting = 0, worker = NULL
+     WHERE id = $1`,
+    [id, status, error, atMs, expiresMs],
+  );
+  await run(`DELETE FROM culvert.crawl_page WHERE crawl = $1 AND state IN ('waiting', 'fetching')`, [id]);
+}
+
+async function finishPage(
+  run: Run,
+  id: string,
+  ends: number,
+  page: FinishedPage,
+  found: FoundUrls,
+  hooks: readonly NewHook[],
+): Promise<void> {
+  if (page.state === 'failed') {
+    const { seq, atMs, code, error, free } = page;
+    await run(failPage, [id, seq, ends + 1, atMs, code, error, free ? 0 : 1]);
+    return void (await run(countEnd, [id, 1, 0, 1, free ? 1 : 0]));
+  }
+  const { rows: same } = await run('SELECT FROM culvert.crawl_page WHERE crawl = $1 AND content_hash = $2 LIMIT 1', [
+    id,
+    page.contentHash,
+  ]);
+  if (same.length > 0) {
+    await run(`UPDATE culvert.crawl_page SET state = 'duplicate', ended_ms = $3 WHERE crawl = $1 AND seq = $2`, [
+      id,
+      page.seq,
+      page.atMs,
+    ]);
+    return void (await run(countEnd, [id, 0, 0, 0, 0]));
+  }
+  await run(
+    `UPDATE culvert.crawl_page SET state = 'done', ended = $3, ended_ms = $4, content_hash = $5, page = $6
+     WHERE crawl = $1 AND seq = $2`,
+    [id, page.seq, ends + 1, page.atMs, page.contentHash, JSON.stringify(page.page)],
+  );
+  await run(countEnd, [id, 1, 1, 0, 0]);
+  if (page.aliasKey !== null) {
+    const { changes } = await run(
+      `UPDATE culvert.crawl_page SET state = 'alias' WHERE crawl = $1 AND key_hash = sha256(convert_to($2, 'UTF8'))
+         AND seq <> $3 AND state = 'waiting'`,
+      [id, page.aliasKey, page.seq],
+    );
+    if (changes === 1) await run(countEnd, [id, 0, 0, 0, 0]);
+    else await run(addAlias, [id, page.aliasKey]);
+  }
+  await add(run, id, found);
+  await queue(run, id, hooks);
+}
+
+const held = `SELECT page_limit, charged, ends FROM culvert.crawl
+  WHERE id = $1 AND worker = $2 AND status = 'scraping' FOR UPDATE`;
+const running = `SELECT count(*)::integer AS count FROM culvert.crawl WHERE tenant = $1 AND status = 'scraping'`;
+const removeOldest = `
+  DELETE FROM culvert.crawl WHERE id IN (
+    SELECT id FROM culvert.crawl WHERE tenant = $1 AND status <> 'scraping' ORDER BY id DESC OFFSET $2)`;
+const insertCrawl = `
+  INSERT INTO culvert.crawl (id, tenant, account, key_id, url, options, status, page_limit, rows, ends, done, failed,
+    waiting, charged, seeded, lease_until_ms, created_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, 'scraping', $7, 0, 0, 0, 0, 0, 0, 0, 0, $8)`;
+/** Replicas that ask at one moment get different ones. */
+const leaseFree = `
+  UPDATE culvert.crawl SET worker = $1, lease_until_ms = $3 WHERE id IN (
+    SELECT id FROM culvert.crawl WHERE status = 'scraping' AND lease_until_ms <= $2 ORDER BY id LIMIT $4
+    FOR UPDATE SKIP LOCKED
+  ) RETURNING *`;
+const failPage = `
+  UPDATE culvert.crawl_page SET state = 'failed', ended = $3, ended_ms = $4, code = $5, error = $6, charged = $7
+  WHERE crawl = $1 AND seq = $2`;
+const countEnd = `
+  UPDATE culvert.crawl SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
+    charged = charged - $5 WHERE id = $1`;
+/** One statement for all: what is new, in order, as many of a shape and in all as there is room for. */
+const addPages = `
+  WITH given AS (
+    SELECT sha256(convert_to(key, 'UTF8')) AS key_hash, url, depth, sha256(convert_to(shape, 'UTF8')) AS shape_hash, at
+    FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[]) WITH ORDINALITY AS g (key, url, depth, shape, at)
+  ), fresh AS (
+    SELECT DISTINCT ON (key_hash) * FROM given
+    WHERE NOT EXISTS (SELECT FROM culvert.crawl_page p WHERE p.crawl = $1 AND p.key_hash = given.key_hash)
+    ORDER BY key_hash, at
+  ), fitting AS (
+    SELECT *, row_number() OVER (ORDER BY at) AS nth FROM (
+      SELECT *, row_number() OVER (PARTITION BY shape_hash ORDER BY at) AS of_shape FROM fresh
+    ) AS shaped
+    WHERE shape_hash IS NULL OR of_shape + (
+      SELECT count(*) FROM culvert.crawl_page p WHERE p.crawl = $1 AND p.shape_hash = shaped.shape_hash) <= $7
+  ), added AS (
+    INSERT INTO culvert.crawl_page (crawl, seq, key_hash, url, depth, shape_hash, state, charged)
+    SELECT $1, c.rows + nth, key_hash, fitting.url, depth, shape_hash, 'waiting', 0
+    FROM fitting, culvert.crawl c WHERE c.id = $1 AND c.rows + nth <= $6
+    RETURNING 1
+  )
+  UPDATE culvert.crawl SET rows = rows + (SELECT count(*) FROM added)::integer,
+    waiting = waiting + (SELECT count(*) FROM added)::integer WHERE id = $1`;
+const addAlias = `
+  WITH added AS (
+    INSERT INTO culvert.crawl_page (crawl, seq, key_hash, url, depth, state, charged)
+    SELECT $1, c.rows + 1, sha256(convert_to($2, 'UTF8')), '', 0, 'alias', 0 FROM culvert.crawl c WHERE c.id = $1
+    ON CONFLICT DO NOTHING RETURNING 1
+  )
+  UPDATE culvert.crawl SET rows = rows + (SELECT count(*) FROM added)::integer WHERE id = $1`;
+const leaseHooks = `
+  UPDATE culvert.crawl_hook h SET next_ms = $2 FROM culvert.crawl c
+  WHERE c.id = h.crawl AND h.id IN (
+    SELECT id FROM culvert.crawl_hook WHERE next_ms <= $1 ORDER BY created_ms, id LIMIT $3 FOR UPDATE SKIP LOCKED
+  ) RETURNING h.id, h.crawl, h.body, h.created_ms, h.tries, c.options`;

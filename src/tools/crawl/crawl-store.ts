@@ -1,0 +1,181 @@
+import type { ScrapedPage } from '../scrape/scraped-page.ts';
+import type { CrawlOptions } from './crawl-options.ts';
+
+/**
+ * The port of crawls: jobs, their pages, what their webhooks are told. A crawl is worked at by one process at a time,
+ * which has leased it; whoever lost the lease writes nothing any more. Drivers: stores/sqlite (crawl.db),
+ * stores/postgres. What cannot be written now rejects with a FailureError.
+ */
+export interface CrawlStore {
+  /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `keptMax`. */
+  create(crawl: NewCrawl, seed: FoundUrl, bounds: CrawlBounds): Promise<'created' | 'full'>;
+  find(tenant: string, id: string): Promise<Crawl | null>;
+  /** Newest first; `before`: id of the last of the page before. */
+  list(tenant: string, which: 'all' | 'running', before: string | null, limit: number): Promise<readonly Crawl[]>;
+  /** Ends a crawl that runs; an ended one stays as it is. Null when there is none. */
+  cancel(tenant: string, id: string, end: CrawlEnd): Promise<Crawl | null>;
+
+  /**
+   * Running crawls that nobody works at, oldest first, leased to `worker` until then. Pages that were under way wait
+   * again, and stay charged.
+   */
+  lease(worker: string, nowMs: number, untilMs: number, limit: number): Promise<readonly Crawl[]>;
+  /** False: it has ended, or is another's. */
+  renew(lease: Lease, untilMs: number): Promise<boolean>;
+  /** Gives up what this worker holds; null: whatever anybody holds, for who knows that all others are dead. */
+  release(worker: string | null): Promise<void>;
+  /**
+   * The next pages, in the order in which they were found, charged from here on, until `limit` of the crawl have been
+   * charged. Null: the lease is lost.
+   */
+  take(lease: Lease, count: number): Promise<TakenPages | null>;
+  /** Undoes `take`; `charged` false where nothing was paid. */
+  putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
+  /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
+  finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
+  /** URLs from elsewhere than a page: sitemaps. They have been looked for from here on. */
+  seed(lease: Lease, found: FoundUrls): Promise<boolean>;
+  end(lease: Lease, end: CrawlEnd, hooks: readonly NewHook[]): Promise<boolean>;
+
+  /** Pages in the order in which they were done, from behind `after` (0: the first); at most `charsMax`, but one. */
+  results(id: string, after: number, limit: number, charsMax: number): Promise<readonly CrawlResult[]>;
+  /** In the same order. */
+  errors(id: string, limit: number): Promise<readonly CrawlError[]>;
+
+  /** Hooks whose next try is due, leased until `untilMs`; oldest first. */
+  dueHooks(nowMs: number, untilMs: number, limit: number): Promise<readonly Hook[]>;
+  hookDone(id: string): Promise<void>;
+  hookLater(id: string, tries: number, nextMs: number): Promise<void>;
+
+  /** Removes some crawls whose time is over, with their pages: asked again until none is left (0). */
+  prune(nowMs: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/** `failed`: stopped before its end, with a reason; what was read is kept. */
+export const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
+export type CrawlStatus = (typeof crawlStatuses)[number];
+
+export interface NewCrawl {
+  /** Sorts by time. */
+  id: string;
+  tenant: string;
+  account: string;
+  /** Whose quota pays. */
+  keyId: string;
+  url: string;
+  options: CrawlOptions;
+  createdMs: number;
+}
+
+export interface Crawl extends NewCrawl {
+  status: CrawlStatus;
+  /** Why it failed; null otherwise. */
+  error: string | null;
+  /** Pages that are kept, that failed, that wait or are under way, that were charged. */
+  done: number;
+  failed: number;
+  waiting: number;
+  charged: number;
+  /** Whether sitemaps have been looked for. */
+  seeded: boolean;
+  endedMs: number | null;
+  /** When it is removed; null while it runs. */
+  expiresMs: number | null;
+}
+
+export interface CrawlBounds {
+  runningMax: number;
+  keptMax: number;
+}
+
+export interface Lease {
+  id: string;
+  worker: string;
+}
+
+export interface CrawlEnd {
+  status: Exclude<CrawlStatus, 'scraping'>;
+  error: string | null;
+  atMs: number;
+  expiresMs: number;
+}
+
+export interface TakenPages {
+  pages: readonly TakenPage[];
+  /** Pages of the crawl that wait still. */
+  waiting: number;
+  /** Whether as many were charged as its limit allows. */
+  limitReached: boolean;
+}
+
+export interface TakenPage {
+  seq: number;
+  url: string;
+  depth: number;
+  /** Paid before, by a try that died: not to be paid again. */
+  paid: boolean;
+}
+
+/** A URL that may become a page. One whose `key` the crawl knows already is left out. */
+export interface FoundUrl {
+  key: string;
+  url: string;
+  depth: number;
+  /** Set for URLs of a kind that may go on for ever; no more than `shapeMax` of one shape are kept. */
+  shape: string | null;
+}
+
+export interface FoundUrls {
+  urls: readonly FoundUrl[];
+  /** Rows that the crawl may have in all. */
+  rowsMax: number;
+  shapeMax: number;
+}
+
+export type FinishedPage = { seq: number; atMs: number } & (
+  | {
+      state: 'done';
+      page: ScrapedPage;
+      /** Of its words: a page that was there is a duplicate, and is not kept. */
+      contentHash: string;
+      /** Where redirects led to: not fetched again. Null when that is itself. */
+      aliasKey: string | null;
+    }
+  /** `free`: nothing was fetched, or nothing came of it; it does not count towards the crawl's limit. */
+  | { state: 'failed'; code: string; error: string; free: boolean }
+);
+
+export interface CrawlResult {
+  /** Place in the order of ends; the cursor behind it. */
+  at: number;
+  page: ScrapedPage;
+}
+
+export interface CrawlError {
+  seq: number;
+  url: string;
+  code: string;
+  error: string;
+  atMs: number;
+}
+
+export interface NewHook {
+  /** `msg_…`: the webhook-id, the same at every try. */
+  id: string;
+  /** JSON text, as it is signed and posted. */
+  body: string;
+  createdMs: number;
+}
+
+export interface Hook extends NewHook {
+  crawl: string;
+  /** Of the crawl's options; null when it is gone. */
+  webhook: CrawlOptions['webhook'];
+  tries: number;
+}
+
+/** Why a page is no result though it could be read. */
+export const duplicateCode = 'DUPLICATE';
+/** Left out because robots.txt says so. */
+export const robotsCode = 'ROBOTS';

@@ -1,0 +1,42 @@
+/** Longer ones are made by programs that add to them at every step. */
+const urlCharsMax = 2_000;
+const segmentsMax = 20;
+/** `/a/b/a/b/a/b`: relative links that are taken wrongly grow like this. */
+const repeatsMax = 2;
+const parametersMax = 12;
+/** From so many parameters on a page is one of countless views of a list. */
+const facetsMin = 3;
+
+/** Whether a URL looks like a place from which links go on for ever. `url`: canonical. */
+export function isTrap(url: URL): boolean {
+  if (url.href.length > urlCharsMax || url.search.split('&').length > parametersMax) return true;
+  const segments = url.pathname.split('/').filter((segment) => segment !== '');
+  return segments.length > segmentsMax || repeats(segments);
+}
+
+/**
+ * What URLs of one endless kind have in common: pages of a calendar differ in digits alone, filters of a list in the
+ * values of parameters. Null for a URL of no such kind.
+ */
+export function shapeOf(url: URL): string | null {
+  const names = [...url.searchParams.keys()];
+  if (dated.test(url.pathname + url.search)) return `${url.host}${(url.pathname + url.search).replace(/\d+/g, '#')}`;
+  if (names.length >= facetsMin) return `${url.host}${url.pathname}?${[...new Set(names)].sort().join('&')}`;
+  return null;
+}
+
+/** A year and a month, in a path or among parameters. */
+const dated =
+  /(?:19|20|21)\d\d(?:[-/_.]\d{1,2}\b|\d{2}\b|[^?]*?[?&=](?:month|mon|m|week|day)=\d)|(?:year|yr|y|date)=\d/i;
+
+/** Whether some run of segments stands there more than `repeatsMax` times, one right after the other. */
+function repeats(segments: readonly string[]): boolean {
+  for (let size = 1; size * (repeatsMax + 1) <= segments.length; size++) {
+    let same = 0;
+    for (let at = size; at < segments.length; at++) {
+      same = segments[at] === segments[at - size] ? same + 1 : 0;
+      if (same >= size * repeatsMax) return true;
+    }
+  }
+  return false;
+}
