@@ -34,7 +34,7 @@ export const rooms: readonly Room[] = [
     ],
   },
   { path: 'src/vectors', mayImport: ['src/net'] },
-  { path: 'src/tools', mayImport: ['src/net', 'src/inference/routing'] },
+  { path: 'src/tools', mayImport: ['src/net', 'src/inference/routing', 'src/inference/transport'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   {
     path: 'src/stores',

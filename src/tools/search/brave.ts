@@ -1,0 +1,67 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { below, pageFor, type SearchEngine, type TimeRange, withDomains } from './engine.ts';
+
+/** Its own bounds. */
+const queryCharsMax = 400;
+const queryWordsMax = 50;
+const countMax = 20;
+const pagesMax = 10;
+
+const freshness: Record<TimeRange, string> = { day: 'pd', week: 'pw', month: 'pm', year: 'py' };
+
+/** Brave Search. Its `offset` counts pages. */
+export const brave: SearchEngine = {
+  defaultBaseUrl: 'https://api.search.brave.com',
+  encode(query, { baseUrl, apiKey }) {
+    const words = withDomains(query);
+    if (words.length > queryCharsMax || words.split(/\s+/).length > queryWordsMax) {
+      return { cannot: `its queries hold at most ${queryCharsMax} characters and ${queryWordsMax} words` };
+    }
+    const { page, skip } = pageFor(query.offset, countMax);
+    if (page >= pagesMax) return { cannot: `it goes no further than ${pagesMax} pages` };
+    const url = below(baseUrl, `/res/v1/${query.source}/search`);
+    url.searchParams.set('q', words);
+    // Pages are of the size that is asked for: one size for all but the first, or the second would repeat it.
+    url.searchParams.set('count', String(page === 0 ? Math.min(countMax, skip + query.limit) : countMax));
+    if (page > 0) url.searchParams.set('offset', String(page));
+    if (query.country !== null) url.searchParams.set('country', query.country);
+    if (query.lang !== null) url.searchParams.set('search_lang', query.lang);
+    if (query.timeRange !== null) url.searchParams.set('freshness', freshness[query.timeRange]);
+    if (query.source === 'web') {
+      url.searchParams.set('result_filter', 'web');
+      url.searchParams.set('text_decorations', 'false');
+    }
+    return {
+      method: 'GET',
+      url,
+      headers: { accept: 'application/json', 'x-subscription-token': apiKey },
+      body: null,
+      skip,
+    };
+  },
+  decode(body, { source }) {
+    if (!isObject(body)) return null;
+    if (source === 'news') return Array.isArray(body.results) ? { hits: hitsOf(body.results) } : null;
+    // Without a single hit `web` is left out.
+    if (body.web === undefined) return body.type === 'search' ? { hits: [] } : null;
+    return isObject(body.web) && Array.isArray(body.web.results) ? { hits: hitsOf(body.web.results) } : null;
+  },
+  faultOf(status, message) {
+    // A token that it does not know is 422 as well as what it cannot read.
+    if (status === 422 && /SUBSCRIPTION_TOKEN_INVALID|subscription token/i.test(message)) {
+      return { class: 'bad_credential', message: 'it does not know the API key' };
+    }
+    return status === 429 && /QUOTA/i.test(message)
+      ? { class: 'quota_exhausted', message: 'its quota is used up' }
+      : null;
+  },
+};
+
+function hitsOf(results: readonly unknown[]) {
+  return results.filter(isObject).map((hit: JsonObject) => ({
+    url: hit.url,
+    title: hit.title,
+    description: hit.description,
+    publishedDate: hit.page_age,
+  }));
+}

@@ -1,0 +1,31 @@
+import type { FoundPage } from '../page-store.ts';
+import type { RawHit, SearchQuery, TimeRange } from './engine.ts';
+
+/** What `search` needs of the pages that a tenant scraped or crawled: a part of the page store. */
+export interface Corpus {
+  search(tenant: string, query: string, limit: number, offset: number): Promise<readonly FoundPage[]>;
+  holdsPages(tenant: string): Promise<boolean>;
+}
+
+export const emptyCorpus =
+  'No search engine is configured, and this key has scraped or crawled no page that could be searched. Configure one under tools.search.providers, such as { type: searxng, base_url: http://127.0.0.1:8888 }, or scrape some pages first.';
+
+export const corpusWarning = 'Found among the pages that this key scraped or crawled, not on the web.';
+
+/** Pages looked at, at most, before domains and times leave some out. */
+const lookedAtMax = 200;
+
+const dayMs = 86_400_000;
+const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
+
+/** The tenant's own pages that hold the words; null when there is none at all, whatever the words. */
+export async function askCorpus(corpus: Corpus, tenant: string, query: SearchQuery): Promise<RawHit[] | null> {
+  const filtered = query.timeRange !== null || query.includeDomains.length + query.excludeDomains.length > 0;
+  const wanted = query.offset + query.limit;
+  const pages = await corpus.search(tenant, query.query, filtered ? lookedAtMax : wanted, 0);
+  if (pages.length === 0 && !(await corpus.holdsPages(tenant))) return null;
+  const sinceMs = query.timeRange === null ? 0 : query.nowMs - days[query.timeRange] * dayMs;
+  return pages
+    .filter(({ fetchedMs }) => fetchedMs >= sinceMs)
+    .map(({ url, title, snippet, score }) => ({ url, title, description: snippet, score }));
+}

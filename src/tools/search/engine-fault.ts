@@ -1,0 +1,55 @@
+import { type Fault, type FaultClass, fault } from '../../inference/neutral/outcome.ts';
+import { retryAfterMs } from '../../inference/routing/retry-after.ts';
+import { isObject } from '../../kernel/json.ts';
+import type { EngineAnswer } from './ask-engine.ts';
+import type { SearchEngine } from './engine.ts';
+
+/** Of an error's body, how much is looked through for its message. */
+const errorBytesMax = 64 * 1024;
+
+/** What an answer that is no success means. `clean`: takes secrets and addresses out of the engine's own words. */
+export function faultOfAnswer(
+  engine: SearchEngine,
+  answer: Extract<EngineAnswer, { kind: 'answer' }>,
+  wallMs: number,
+  clean: (message: string) => string,
+): Fault {
+  const { status, headers, body } = answer;
+  const said = messageIn(body.subarray(0, errorBytesMax).toString('utf8'));
+  const own = engine.faultOf?.(status, said) ?? null;
+  const words = clean(said);
+  const message = own?.message ?? (words === '' ? `answered ${status}` : `answered ${status}: ${words}`);
+  return {
+    ...fault(own?.class ?? classOfStatus(status), message, status),
+    retryAfterMs: status === 429 || status === 503 ? retryAfterMs(headers, wallMs) : null,
+  };
+}
+
+function classOfStatus(status: number): FaultClass {
+  if (status === 401 || status === 403) return 'bad_credential';
+  if (status === 402) return 'quota_exhausted';
+  if (status === 429) return 'rate_limited';
+  if (status === 404 || status === 410) return 'model_unavailable';
+  if (status === 451) return 'region_blocked';
+  if (status === 408 || status >= 500) return 'transient';
+  // Redirects too: an engine that has moved is one whose base_url is wrong.
+  return status >= 400 ? 'caller_fault' : 'malformed';
+}
+
+/** The words of an error body, in the shapes that engines have; '' for pages and what has none. */
+function messageIn(text: string): string {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return text.length <= 200 && !text.includes('<') ? text.trim() : '';
+  }
+  if (!isObject(body)) return '';
+  const { error, detail, message } = body;
+  const found = [error, detail, message].flatMap((one) => {
+    if (typeof one === 'string') return [one];
+    if (!isObject(one)) return [];
+    return [one.code, one.error, one.detail, one.message].filter((word) => typeof word === 'string');
+  });
+  return found.join(': ');
+}

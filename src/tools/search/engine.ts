@@ -1,0 +1,92 @@
+import type { Fault } from '../../inference/neutral/outcome.ts';
+
+export const searchSources = ['web', 'news'] as const;
+export type SearchSource = (typeof searchSources)[number];
+export const timeRanges = ['day', 'week', 'month', 'year'] as const;
+export type TimeRange = (typeof timeRanges)[number];
+
+/** One question to an engine, checked. */
+export interface SearchQuery {
+  query: string;
+  source: SearchSource;
+  limit: number;
+  /** Results to leave out from the beginning. */
+  offset: number;
+  /** ISO 3166-1, two letters, upper case; null = no wish. */
+  country: string | null;
+  /** ISO 639-1, two letters, lower case; null = no wish. */
+  lang: string | null;
+  timeRange: TimeRange | null;
+  /** Host names in lower case. */
+  includeDomains: readonly string[];
+  excludeDomains: readonly string[];
+  /** Wall-clock ms, for engines that want a date. */
+  nowMs: number;
+}
+
+/** What an engine found, as it says it. */
+export interface RawHit {
+  url: unknown;
+  title: unknown;
+  description: unknown;
+  score?: unknown;
+  publishedDate?: unknown;
+}
+
+/** Where an engine is and what opens it; from the configuration. */
+export interface EngineSettings {
+  baseUrl: string;
+  apiKey: string;
+}
+
+export interface EngineRequest {
+  method: 'GET' | 'POST';
+  url: URL;
+  /** Lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: string | null;
+  /** Hits that come before the wanted ones, because the engine knows whole pages alone. */
+  skip: number;
+}
+
+/** This engine cannot be asked this; in words. The others are. */
+export interface CannotAsk {
+  cannot: string;
+}
+
+/** The hits of a good answer, null when it is not one, or the fault that it tells with status 200. */
+export type Decoded = { hits: readonly RawHit[]; warning?: string } | null;
+
+/** One search service: pure, no socket and no clock. */
+export interface SearchEngine {
+  /** Undefined: the operator says where it is. */
+  defaultBaseUrl?: string;
+  encode(query: SearchQuery, settings: EngineSettings): EngineRequest | CannotAsk;
+  decode(body: unknown, query: SearchQuery): Decoded;
+  /** What its own words for a status mean; null: as everywhere. */
+  faultOf?(status: number, message: string): Pick<Fault, 'class' | 'message'> | null;
+}
+
+/** `site:` words for engines that know no list of domains; '' when there is no wish. */
+export function domainWords({ includeDomains, excludeDomains }: SearchQuery): string {
+  const wanted = includeDomains.map((domain) => `site:${domain}`).join(' OR ');
+  const unwanted = excludeDomains.map((domain) => `-site:${domain}`).join(' ');
+  return [includeDomains.length > 1 ? `(${wanted})` : wanted, unwanted].filter((words) => words !== '').join(' ');
+}
+
+/** The query with its `site:` words. */
+export function withDomains(query: SearchQuery): string {
+  const words = domainWords(query);
+  return words === '' ? query.query : `${query.query} ${words}`;
+}
+
+/** `path` below the base address, whatever that ends with. */
+export function below(baseUrl: string, path: string): URL {
+  return new URL(baseUrl.replace(/\/+$/, '') + path);
+}
+
+/** The first place of a page of `size` that holds the first wanted hit, and how many of its hits come before. */
+export function pageFor(offset: number, size: number): { page: number; skip: number } {
+  const page = Math.floor(offset / size);
+  return { page, skip: offset - page * size };
+}

@@ -1,0 +1,53 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { below, type SearchEngine, type TimeRange } from './engine.ts';
+
+const resultsMax = 100;
+
+const dayMs = 86_400_000;
+const days: Record<TimeRange, number> = { day: 1, week: 7, month: 31, year: 366 };
+
+/** Exa: search by meaning. It has no pages: what comes before is asked for too, and left out. */
+export const exa: SearchEngine = {
+  defaultBaseUrl: 'https://api.exa.ai',
+  encode(query, { baseUrl, apiKey }) {
+    const count = query.offset + query.limit;
+    if (count > resultsMax) return { cannot: `it gives no more than ${resultsMax} results` };
+    const { source, country, timeRange, includeDomains, excludeDomains, nowMs } = query;
+    const body = {
+      query: query.query,
+      numResults: count,
+      contents: { highlights: true },
+      ...(source === 'news' ? { category: 'news' } : {}),
+      ...(country === null ? {} : { userLocation: country }),
+      ...(timeRange === null ? {} : { startPublishedDate: new Date(nowMs - days[timeRange] * dayMs).toISOString() }),
+      ...(includeDomains.length === 0 ? {} : { includeDomains }),
+      ...(excludeDomains.length === 0 ? {} : { excludeDomains }),
+    };
+    return {
+      method: 'POST',
+      url: below(baseUrl, '/search'),
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      skip: query.offset,
+    };
+  },
+  decode(body) {
+    if (!isObject(body) || !Array.isArray(body.results)) return null;
+    return {
+      hits: body.results.filter(isObject).map((hit) => ({
+        url: hit.url,
+        title: hit.title,
+        description: descriptionOf(hit),
+        score: hit.score,
+        publishedDate: hit.publishedDate,
+      })),
+    };
+  },
+};
+
+function descriptionOf({ highlights, summary, text }: JsonObject): unknown {
+  if (Array.isArray(highlights) && highlights.length > 0) {
+    return highlights.filter((one) => typeof one === 'string').join(' … ');
+  }
+  return summary ?? text;
+}

@@ -1,0 +1,92 @@
+import { canonicalUrl, isOfDomain, samePageKey } from '../canonical-url.ts';
+import type { RawHit, SearchQuery } from './engine.ts';
+
+/** One result as callers get it. */
+export interface SearchHit {
+  url: string;
+  title: string;
+  description: string;
+  /** 1 for the first of this answer. */
+  position: number;
+  /** As the engine rates it; of no use beside another engine's. */
+  score?: number;
+  /** ISO 8601. */
+  publishedDate?: string;
+}
+
+const hitUrlCharsMax = 2_048;
+const titleCharsMax = 300;
+const descriptionCharsMax = 2_000;
+
+/**
+ * The hits of one engine as our own: what is no web page left out, one a page (the first, with what later ones know
+ * more), only of the wished domains (engines take that as advice), texts bounded and free of markup.
+ */
+export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: number): SearchHit[] {
+  const byPage = new Map<string, Omit<SearchHit, 'position'>>();
+  for (const one of raw) {
+    const canonical = typeof one.url === 'string' && one.url.length <= hitUrlCharsMax ? canonicalUrl(one.url) : null;
+    if (canonical === null || !isWanted(canonical, query)) continue;
+    const key = samePageKey(canonical);
+    const known = byPage.get(key);
+    if (known === undefined) {
+      byPage.set(key, hitOf(one));
+    } else {
+      const again = hitOf(one);
+      byPage.set(key, { ...again, ...known, description: known.description || again.description });
+    }
+  }
+  return [...byPage.values()].slice(skip, skip + query.limit).map((hit, at) => ({ ...hit, position: at + 1 }));
+}
+
+function isWanted(url: string, { includeDomains, excludeDomains }: SearchQuery): boolean {
+  if (excludeDomains.some((domain) => isOfDomain(url, domain))) return false;
+  return includeDomains.length === 0 || includeDomains.some((domain) => isOfDomain(url, domain));
+}
+
+function hitOf({ url, title, description, score, publishedDate }: RawHit): Omit<SearchHit, 'position'> {
+  const href = new URL(String(url).trim()).href;
+  const date = dateOf(publishedDate);
+  return {
+    url: href,
+    title: plainText(title, titleCharsMax) || href,
+    description: plainText(description, descriptionCharsMax),
+    ...(typeof score === 'number' && Number.isFinite(score) ? { score } : {}),
+    ...(date === null ? {} : { publishedDate: date }),
+  };
+}
+
+/** Engines mark the words that were found, and write `&amp;` where no HTML was asked for. */
+function plainText(value: unknown, charsMax: number): string {
+  if (typeof value !== 'string') return '';
+  const text = value
+    .slice(0, charsMax * 4)
+    .replace(/<\/?(?:strong|b|em|i|mark|br|span|p)(?:\s[^<>]{0,200})?\/?>/gi, '')
+    .replace(/&(?:amp|lt|gt|quot|nbsp|#39|#x27|#x2f|apos);/gi, (entity) => entities[entity.toLowerCase()] ?? entity)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax - 1)}…`.toWellFormed();
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&nbsp;': ' ',
+  '&#39;': "'",
+  '&#x27;': "'",
+  '&#x2f;': '/',
+  '&apos;': "'",
+};
+
+/** `2 days ago` is not a date, and Date.parse would make one of it. */
+const dateLike = /^(?:\d{4}-\d\d-\d\d|[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4}|[A-Z][a-z]{2,8} \d{1,2}, \d{4}$)/;
+
+function dateOf(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > 40 || !dateLike.test(value)) return null;
+  // Without a zone it is meant as UTC, wherever this server stands.
+  const zoned = /^\d{4}-\d\d-\d\dT[\d:.]+$/.test(value) || /^[A-Z][a-z]{2,8} \d/.test(value) ? `${value}Z` : value;
+  const ms = Date.parse(zoned);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}

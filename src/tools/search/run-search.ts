@@ -1,0 +1,195 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Fault, fault } from '../../inference/neutral/outcome.ts';
+import type { RequestNeeds } from '../../inference/neutral/request.ts';
+import { createRoute } from '../../inference/routing/create-route.ts';
+import type { Health } from '../../inference/routing/health.ts';
+import type { RetryBudget } from '../../inference/routing/retry-budget.ts';
+import type { Route, RouteStep } from '../../inference/routing/route.ts';
+import type { Transport } from '../../inference/transport/upstream-call.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
+import type { Random } from '../../kernel/random.ts';
+import { askEngine } from './ask-engine.ts';
+import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts';
+import type { SearchQuery } from './engine.ts';
+import { faultOfAnswer } from './engine-fault.ts';
+import type { ConfiguredEngine } from './engine-targets.ts';
+import { mergeHits, type SearchHit } from './merge-hits.ts';
+
+export interface SearchRunParts {
+  transport: Transport;
+  clock: Clock;
+  random: Random;
+  /** Of engines alone; lives through changes of the configuration. */
+  health: Health;
+  retryBudget: RetryBudget;
+  corpus: Corpus;
+  /** Takes what is known to be secret, and what looks so, out of an engine's words. */
+  scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
+}
+
+/** One question on its way: whose it is, until when (monotonic ms), and whether anybody still waits. */
+export interface SearchRun {
+  tenant: string;
+  query: SearchQuery;
+  deadlineMs: number;
+  signal: AbortSignal;
+}
+
+export interface FoundHits {
+  kind: 'found';
+  hits: readonly SearchHit[];
+  provider: string;
+  warnings: readonly string[];
+}
+
+const attemptsMax = 4;
+
+const noNeeds: RequestNeeds = {
+  vision: false,
+  audioIn: false,
+  tools: false,
+  logprobs: false,
+  jsonSchema: false,
+  reasoning: false,
+  n: 1,
+  stream: false,
+  inputTokensEstimate: 0,
+  maxOutputTokens: null,
+};
+
+/** Asks one engine after the other, as the router says, until one answers. Never rejects. */
+export async function runSearch(
+  parts: SearchRunParts,
+  engines: readonly ConfiguredEngine[],
+  run: SearchRun,
+): Promise<FoundHits | Failure> {
+  const tried: Tried[] = [];
+  for (let left = engines; ; ) {
+    const end = await follow(parts, left, run, tried);
+    if (end !== 'refused') return end;
+    // An engine that cannot be asked this says nothing of the others: they get a route of their own.
+    left = engines.filter((engine) => !tried.some((one) => one.engine === engine));
+    if (left.length === 0) return failureOf(tried, null);
+  }
+}
+
+interface Tried {
+  engine: ConfiguredEngine;
+  fault: Fault;
+}
+
+async function follow(
+  parts: SearchRunParts,
+  engines: readonly ConfiguredEngine[],
+  run: SearchRun,
+  tried: Tried[],
+): Promise<FoundHits | Failure | 'refused'> {
+  const { clock } = parts;
+  const route = routeOver(parts, engines);
+  for (;;) {
+    const nowMs = clock.monotonicMs();
+    if (run.signal.aborted || nowMs >= run.deadlineMs) return failureOf(tried, null);
+    const step = route.next(nowMs);
+    if (step.kind === 'exhausted') return step.reason === 'caller-fault' ? 'refused' : failureOf(tried, step);
+    const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
+    const rested = delayMs === 0 || (await rest(delayMs, run, nowMs));
+    if (step.kind === 'wait') {
+      if (!rested) return failureOf(tried, null);
+      continue;
+    }
+    const { attempt } = step;
+    const engine = engines.find(({ target }) => target === attempt.target)!;
+    const found = rested ? await ask(parts, engine, run) : fault('cancelled', 'there was no time left');
+    const endMs = clock.monotonicMs();
+    if (found.class === 'ok') {
+      route.firstToken(attempt, endMs);
+      route.ended(attempt, { class: 'ok', retryAfterMs: null }, endMs);
+      return { kind: 'found', hits: found.hits, provider: engine.name, warnings: found.warnings };
+    }
+    route.ended(attempt, { class: found.class, retryAfterMs: found.retryAfterMs ?? null, status: found.status }, endMs);
+    tried.push({ engine, fault: found });
+  }
+}
+
+function routeOver(
+  { health, retryBudget, random, clock }: SearchRunParts,
+  engines: readonly ConfiguredEngine[],
+): Route {
+  const targets = engines.map(({ target }) => ({ target, rank: 0 }));
+  const query = { alias: 'search', targets, needs: noNeeds, affinity: null, attemptsMax } as const;
+  return createRoute(
+    { ...query, fallback: 'allowed', callerDialect: 'openai-chat' },
+    { health, retryBudget, random, nowMs: clock.monotonicMs() },
+  );
+}
+
+/** False when there is no time for it, or nobody who waits. */
+async function rest(ms: number, { deadlineMs, signal }: SearchRun, nowMs: number): Promise<boolean> {
+  if (nowMs + ms >= deadlineMs) return false;
+  return pause(ms, true, { signal }).catch(() => false);
+}
+
+type Asked = { class: 'ok'; hits: readonly SearchHit[]; warnings: readonly string[] } | Fault;
+
+async function ask(parts: SearchRunParts, engine: ConfiguredEngine, run: SearchRun): Promise<Asked> {
+  const { driver, settings, target } = engine;
+  if (driver === null) return askOwnPages(parts, run);
+  const { query } = run;
+  const request = driver.encode(query, settings);
+  if ('cannot' in request) return fault('caller_fault', request.cannot, 400);
+  const timeoutMs = Math.min(target.timeouts.totalMs, run.deadlineMs - parts.clock.monotonicMs());
+  const answer = await askEngine(parts.transport, request, timeoutMs, run.signal);
+  if (answer.kind === 'failed') return fault(answer.class, answer.message);
+  if (answer.status !== 200) {
+    const known = {
+      secrets: [settings.apiKey].filter((key) => key !== ''),
+      hosts: [request.url.host, request.url.hostname],
+    };
+    return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
+  }
+  const decoded = driver.decode(parsed(answer.body), query);
+  if (decoded === null) return fault('malformed', 'its answer is not what its API promises', 200);
+  const warnings = decoded.warning === undefined ? [] : [decoded.warning];
+  return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
+}
+
+async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<Asked> {
+  if (query.source !== 'web') return fault('caller_fault', 'it holds no news', 400);
+  try {
+    const raw = await askCorpus(corpus, tenant, query);
+    // 404: of this tenant alone, so nothing that health should learn.
+    if (raw === null) return fault('caller_fault', emptyCorpus, 404);
+    return { class: 'ok', hits: mergeHits(raw, query, query.offset), warnings: [corpusWarning] };
+  } catch {
+    return fault('transient', 'the kept pages cannot be read just now');
+  }
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+function failureOf(tried: readonly Tried[], step: Extract<RouteStep, { kind: 'exhausted' }> | null): Failure {
+  const cooling = tried.every(({ fault: one }) => one.class === 'rate_limited');
+  if (cooling && step !== null && step.soonestMs !== null) {
+    const message = 'Every search engine is failing or rate-limited just now.';
+    return { kind: 'no-target', model: 'search', retryAfterMs: step.soonestMs, message };
+  }
+  const attempts: FailedAttempt[] = tried.map(({ engine, fault: { message } }) => ({
+    provider: engine.name,
+    reason: message,
+  }));
+  const [first] = tried;
+  if (first !== undefined && tried.every(({ fault: one }) => one.class === 'caller_fault')) {
+    if (tried.every(({ fault: one }) => one.message === emptyCorpus))
+      return { kind: 'overloaded', message: emptyCorpus };
+    const message = attempts.map(({ reason }) => reason).join('; ');
+    return { kind: 'upstream-refused', status: 400, message, provider: first.engine.name, param: null };
+  }
+  return { kind: 'upstreams-failed', model: 'search', attempts };
+}

@@ -1,0 +1,94 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { factsOf } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { PageReader } from '../page-reader.ts';
+import type { ScrapedPage, ScrapeOptions } from '../scrape/scraped-page.ts';
+import type { SearchHit } from './merge-hits.ts';
+
+/** Pages of one search that are read at once. */
+const atOnceMax = 4;
+/** Of all pages of one answer together; what comes beyond is left out, and said. */
+const contentCharsMax = 16_000_000;
+
+/** Whose pages, how, and until when. */
+export interface HitsToScrape {
+  tenant: string;
+  options: ScrapeOptions;
+  /** Ms that are left at the moment. */
+  leftMs(): number;
+  signal: AbortSignal;
+}
+
+/** What a page adds to its hit; of one that could not be read `metadata.error` says why. */
+export interface ScrapedHits {
+  /** In the order of the hits. */
+  pages: readonly JsonObject[];
+  warnings: readonly string[];
+}
+
+/** Reads the pages of hits. Never rejects: a page that fails is one hit without its content. */
+export async function scrapeHits(
+  reader: Pick<PageReader, 'read'>,
+  hits: readonly Pick<SearchHit, 'url'>[],
+  order: HitsToScrape,
+): Promise<ScrapedHits> {
+  const pages = new Array<JsonObject>(hits.length);
+  let next = 0;
+  let chars = 0;
+  let leftOut = 0;
+
+  async function work(): Promise<void> {
+    while (next < hits.length) {
+      const at = next++;
+      const page = await readHit(reader, hits[at]!.url, order);
+      chars += charsOf(page);
+      if (chars > contentCharsMax) {
+        leftOut++;
+        chars -= charsOf(page);
+        pages[at] = {
+          metadata: { ...metadataOf(page), error: 'left out: the pages of this answer are too large together' },
+        };
+      } else pages[at] = page;
+    }
+  }
+
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, hits.length) }, work));
+  const failed = pages.filter(({ metadata }) => metadata !== undefined && 'error' in (metadata as JsonObject)).length;
+  const warnings =
+    failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given: see their metadata.error.`];
+  return { pages, warnings: leftOut === 0 ? warnings : [...warnings, 'Ask for fewer formats or a smaller limit.'] };
+}
+
+async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: HitsToScrape): Promise<JsonObject> {
+  const leftMs = order.leftMs();
+  if (leftMs <= 0 || order.signal.aborted) return failed(url, 'there was no time left for it');
+  const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
+  const page = await reader.read({ tenant: order.tenant, url, options, paced: false, signal: order.signal });
+  return 'kind' in page ? failed(url, wordsOf(page)) : contentOf(page);
+}
+
+function contentOf({ metadata, warnings, ...content }: ScrapedPage): JsonObject {
+  const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
+  return { ...content, metadata: { ...metadata }, ...warning } as unknown as JsonObject;
+}
+
+function failed(url: string, error: string): JsonObject {
+  return { metadata: { sourceURL: url, url, error } };
+}
+
+/** Limits and times are not among the failures of a page. */
+function wordsOf(failure: Failure): string {
+  return factsOf(failure, 0).message;
+}
+
+function metadataOf({ metadata }: JsonObject): JsonObject {
+  return (metadata ?? {}) as JsonObject;
+}
+
+function charsOf({ markdown, html, rawHtml, text, screenshot, links }: JsonObject): number {
+  const texts = [markdown, html, rawHtml, text, screenshot].reduce<number>(
+    (sum, one) => sum + (typeof one === 'string' ? one.length : 0),
+    0,
+  );
+  return texts + (Array.isArray(links) ? links.reduce<number>((sum, link) => sum + String(link).length, 0) : 0);
+}

@@ -1,0 +1,44 @@
+import type { FoundHits } from './run-search.ts';
+
+const keptForMs = 10 * 60_000;
+/** Questions remembered; at the bound the oldest go. */
+const entriesMax = 2_000;
+/** Of all answers together, about. */
+const charsMax = 8_000_000;
+
+/** Answers of engines, so that a question that is asked again within ten minutes costs the operator nothing. */
+export interface SearchCache {
+  get(key: string): FoundHits | null;
+  put(key: string, found: FoundHits): void;
+}
+
+/** `nowMs`: monotonic. Keys must hold the tenant: one tenant's questions are nobody else's to know of. */
+export function createSearchCache(nowMs: () => number): SearchCache {
+  const kept = new Map<string, { found: FoundHits; untilMs: number; chars: number }>();
+  let chars = 0;
+
+  function forget(key: string): void {
+    chars -= kept.get(key)?.chars ?? 0;
+    kept.delete(key);
+  }
+
+  return {
+    get(key) {
+      const entry = kept.get(key);
+      if (entry === undefined) return null;
+      if (entry.untilMs > nowMs()) return entry.found;
+      forget(key);
+      return null;
+    },
+    put(key, found) {
+      const size = key.length + JSON.stringify(found).length;
+      forget(key);
+      kept.set(key, { found, untilMs: nowMs() + keptForMs, chars: size });
+      chars += size;
+      for (const oldest of kept.keys()) {
+        if (kept.size <= entriesMax && chars <= charsMax) break;
+        forget(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,161 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { PageReader } from '../page-reader.ts';
+import type { ScrapeOptions } from '../scrape/scraped-page.ts';
+import type { ToolAnswer, ToolJob } from '../tool-call.ts';
+import type { ToolFields } from '../tool-fields.ts';
+import type { SearchQuery, SearchSource } from './engine.ts';
+import { type ConfiguredEngine, configuredEngines, corpusName, type SearchProviderConfig } from './engine-targets.ts';
+import type { SearchHit } from './merge-hits.ts';
+import { readSearch, type SearchWish } from './read-search.ts';
+import { type FoundHits, runSearch, type SearchRunParts } from './run-search.ts';
+import { scrapeHits } from './scrape-hits.ts';
+import { createSearchCache, type SearchCache } from './search-cache.ts';
+
+export interface SearchToolParts extends SearchRunParts {
+  /** `tools.search.providers` in force. */
+  providers(): readonly SearchProviderConfig[];
+  /** Units: what of `costs` a search and a page are. */
+  costs(): { search: number; scrape: number };
+  reader: Pick<PageReader, 'read'>;
+  /** The scraper's own reader of options; throws a FailureError. */
+  readScrapeOptions(fields: ToolFields): ScrapeOptions;
+}
+
+/** Who asks, and since when (monotonic ms). */
+export interface SearchCaller {
+  tenant: string;
+  startedMs: number;
+}
+
+/** `search`, for REST and for whatever else calls tools. */
+export interface SearchTool {
+  /** Checks what is asked; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
+  prepare(fields: ToolFields, caller: SearchCaller): ToolJob;
+}
+
+export function createSearchTool(parts: SearchToolParts): SearchTool {
+  const cache = createSearchCache(() => parts.clock.monotonicMs());
+  /** Made anew with each configuration: health finds its lanes by the target. */
+  let known: { of: readonly SearchProviderConfig[]; made: ReturnType<typeof configuredEngines> } | null = null;
+  function enginesNow() {
+    const providers = parts.providers();
+    if (known?.of !== providers) known = { of: providers, made: configuredEngines(providers) };
+    return known.made;
+  }
+
+  return {
+    prepare(fields, caller) {
+      const { engines, corpus } = enginesNow();
+      const names = [...new Set([...engines.map(({ name }) => name), corpusName])];
+      const wish = readSearch(fields, names);
+      const scrape = wish.scrape === null ? null : parts.readScrapeOptions(wish.scrape);
+      const named =
+        wish.provider === null
+          ? engines
+          : [...engines, corpus].filter(({ name }) => name === wish.provider).slice(0, 1);
+      const pagesMax = scrape === null ? 0 : wish.limit * wish.sources.length;
+      return {
+        charge: { tool: 'search', pagesMax },
+        run: (signal) => run(parts, cache, named, { wish, scrape, caller, signal, pagesMax }),
+      };
+    },
+  };
+}
+
+interface Asked {
+  wish: SearchWish;
+  scrape: ScrapeOptions | null;
+  caller: SearchCaller;
+  signal: AbortSignal;
+  pagesMax: number;
+}
+
+async function run(
+  parts: SearchToolParts,
+  cache: SearchCache,
+  engines: readonly ConfiguredEngine[],
+  asked: Asked,
+): Promise<ToolAnswer | Failure> {
+  const { wish, scrape, caller, signal, pagesMax } = asked;
+  const deadlineMs = caller.startedMs + wish.timeoutMs;
+  const found = await Promise.all(
+    wish.sources.map((source) =>
+      findOne(parts, cache, engines, queryOf(wish, source, parts), { caller, deadlineMs, signal }),
+    ),
+  );
+  const lists: { source: SearchSource; found: FoundHits; cached: boolean }[] = [];
+  for (const [at, one] of found.entries()) {
+    if ('kind' in one) return one;
+    lists.push({ source: wish.sources[at]!, ...one });
+  }
+  const warnings = new Set(lists.flatMap((list) => list.found.warnings));
+  const hits = lists.flatMap((list) => list.found.hits);
+  let pages: readonly JsonObject[] = [];
+  if (scrape !== null) {
+    const leftMs = () => deadlineMs - parts.clock.monotonicMs();
+    const scraped = await scrapeHits(parts.reader, hits, { tenant: caller.tenant, options: scrape, leftMs, signal });
+    pages = scraped.pages;
+    for (const warning of scraped.warnings) warnings.add(warning);
+  }
+  const results = hits.map((hit, at) => ({ ...hit, ...pages[at] }));
+  const { search, scrape: page } = parts.costs();
+  return { kind: 'answer', body: bodyOf(lists, results, search + page * pagesMax), warnings: [...warnings] };
+}
+
+function bodyOf(
+  lists: readonly { source: SearchSource; found: FoundHits; cached: boolean }[],
+  results: readonly (SearchHit & JsonObject)[],
+  creditsUsed: number,
+): JsonObject {
+  const data: JsonObject = {};
+  let from = 0;
+  for (const { source, found } of lists) {
+    data[source] = results.slice(from, from + found.hits.length);
+    from += found.hits.length;
+  }
+  return {
+    data,
+    // For clients of Tavily's and Exa's shape: one list, and the words under `content`.
+    results: results.map((result) => ({ ...result, content: result.markdown ?? result.description })),
+    provider: [...new Set(lists.map(({ found }) => found.provider))].join(', '),
+    cached: lists.every(({ cached }) => cached),
+    creditsUsed,
+  };
+}
+
+function queryOf(wish: SearchWish, source: SearchSource, { clock }: SearchToolParts): SearchQuery {
+  const { query, limit, offset, country, lang, timeRange, includeDomains, excludeDomains } = wish;
+  return {
+    query,
+    source,
+    limit,
+    offset,
+    country,
+    lang,
+    timeRange,
+    includeDomains,
+    excludeDomains,
+    nowMs: clock.wallMs(),
+  };
+}
+
+async function findOne(
+  parts: SearchToolParts,
+  cache: SearchCache,
+  engines: readonly ConfiguredEngine[],
+  query: SearchQuery,
+  { caller, deadlineMs, signal }: { caller: SearchCaller; deadlineMs: number; signal: AbortSignal },
+): Promise<{ found: FoundHits; cached: boolean } | Failure> {
+  const { nowMs: _, ...question } = query;
+  const asked = engines.map(({ target }) => target.healthId);
+  const key = JSON.stringify([caller.tenant, asked, question]);
+  const kept = cache.get(key);
+  if (kept !== null) return { found: kept, cached: true };
+  const found = await runSearch(parts, engines, { tenant: caller.tenant, query, deadlineMs, signal });
+  if (found.kind !== 'found') return found;
+  // Empty answers may be an engine's bad moment, and the caller's own pages grow with every scrape.
+  const own = engines.some(({ name, driver }) => name === found.provider && driver === null);
+  if (found.hits.length > 0 && !own) cache.put(key, found);
+  return { found, cached: false };
+}

@@ -1,0 +1,54 @@
+import { isObject } from '../../kernel/json.ts';
+import { below, pageFor, type SearchEngine, withDomains } from './engine.ts';
+
+/** What a page of its answers holds at least, from any engine behind it. */
+const pageHits = 10;
+
+/** SearXNG, and searx before it: an engine of engines that one runs oneself. Needs `json` in its `search.formats`. */
+export const searxng: SearchEngine = {
+  encode(query, { baseUrl, apiKey }) {
+    const url = below(baseUrl, '/search');
+    const { page, skip } = pageFor(query.offset, pageHits);
+    const { lang, country, timeRange } = query;
+    url.searchParams.set('q', withDomains(query));
+    url.searchParams.set('format', 'json');
+    url.searchParams.set('categories', query.source === 'news' ? 'news' : 'general');
+    if (page > 0) url.searchParams.set('pageno', String(page + 1));
+    if (lang !== null) url.searchParams.set('language', country === null ? lang : `${lang}-${country}`);
+    if (timeRange !== null) url.searchParams.set('time_range', timeRange);
+    const key: Record<string, string> = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
+    return { method: 'GET', url, headers: { accept: 'application/json', ...key }, body: null, skip };
+  },
+  decode(body) {
+    if (!isObject(body) || !Array.isArray(body.results)) return null;
+    const hits = body.results.filter(isObject).map((hit) => ({
+      url: hit.url,
+      title: hit.title,
+      description: hit.content,
+      score: hit.score,
+      publishedDate: hit.publishedDate,
+    }));
+    const silent = unresponsive(body.unresponsive_engines);
+    return hits.length === 0 && silent !== '' ? { hits, warning: `No answer from: ${silent}.` } : { hits };
+  },
+  faultOf(status) {
+    if (status !== 403) return null;
+    return {
+      // Not a refused credential, which would be left alone for minutes: the operator mends it now, and tries.
+      class: 'transient',
+      message: 'it refuses JSON: search.formats in its settings.yml lacks json (add it beside html and restart)',
+    };
+  },
+};
+
+const unresponsiveMax = 10;
+
+/** `[["google", "timeout"], …]` in words. */
+function unresponsive(value: unknown): string {
+  if (!Array.isArray(value)) return '';
+  return value
+    .slice(0, unresponsiveMax)
+    .map((pair) => (Array.isArray(pair) ? pair.map(String).join(' ').slice(0, 80) : ''))
+    .filter((words) => words !== '')
+    .join(', ');
+}

@@ -1,0 +1,51 @@
+import { isObject } from '../../kernel/json.ts';
+import { below, pageFor, type SearchEngine, type TimeRange, withDomains } from './engine.ts';
+
+const pageHits = 20;
+
+const within: Record<TimeRange, string> = { day: 'qdr:d', week: 'qdr:w', month: 'qdr:m', year: 'qdr:y' };
+
+/** Serper: Google's results. */
+export const serper: SearchEngine = {
+  defaultBaseUrl: 'https://google.serper.dev',
+  encode(query, { baseUrl, apiKey }) {
+    const { source, offset, limit, country, lang, timeRange } = query;
+    const { page, skip } = pageFor(offset, pageHits);
+    const body = {
+      q: withDomains(query),
+      // Pages are of the size that is asked for: one size for all of them, or the second would repeat the first.
+      num: page === 0 ? Math.min(pageHits, skip + limit) : pageHits,
+      ...(page === 0 ? {} : { page: page + 1 }),
+      ...(country === null ? {} : { gl: country.toLowerCase() }),
+      ...(lang === null ? {} : { hl: lang }),
+      ...(timeRange === null ? {} : { tbs: within[timeRange] }),
+    };
+    return {
+      method: 'POST',
+      url: below(baseUrl, source === 'news' ? '/news' : '/search'),
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      skip,
+    };
+  },
+  decode(body, { source }) {
+    if (!isObject(body)) return null;
+    const results = source === 'news' ? body.news : body.organic;
+    // Without a hit the list is left out; `searchParameters` is there always.
+    if (results === undefined) return isObject(body.searchParameters) ? { hits: [] } : null;
+    if (!Array.isArray(results)) return null;
+    return {
+      hits: results.filter(isObject).map((hit) => ({
+        url: hit.link,
+        title: hit.title,
+        description: hit.snippet,
+        publishedDate: hit.date,
+      })),
+    };
+  },
+  faultOf(status, message) {
+    return status === 400 && /credits/i.test(message)
+      ? { class: 'quota_exhausted', message: 'its credits are used up' }
+      : null;
+  },
+};

@@ -1,0 +1,54 @@
+import { isObject } from '../../kernel/json.ts';
+import { below, type SearchEngine } from './engine.ts';
+
+const resultsMax = 20;
+
+/** Tavily. It has no pages: what comes before is asked for too, and left out. */
+export const tavily: SearchEngine = {
+  defaultBaseUrl: 'https://api.tavily.com',
+  encode(query, { baseUrl, apiKey }) {
+    const count = query.offset + query.limit;
+    if (query.offset >= resultsMax) return { cannot: `it gives no more than ${resultsMax} results` };
+    const { source, timeRange, includeDomains, excludeDomains } = query;
+    const country = source === 'web' ? countryName(query.country) : null;
+    const body = {
+      query: query.query,
+      max_results: Math.min(count, resultsMax),
+      topic: source === 'news' ? 'news' : 'general',
+      ...(timeRange === null ? {} : { time_range: timeRange }),
+      ...(country === null ? {} : { country }),
+      ...(includeDomains.length === 0 ? {} : { include_domains: includeDomains }),
+      ...(excludeDomains.length === 0 ? {} : { exclude_domains: excludeDomains }),
+    };
+    return {
+      method: 'POST',
+      url: below(baseUrl, '/search'),
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      skip: query.offset,
+    };
+  },
+  decode(body) {
+    if (!isObject(body) || !Array.isArray(body.results)) return null;
+    return {
+      hits: body.results.filter(isObject).map((hit) => ({
+        url: hit.url,
+        title: hit.title,
+        description: hit.content,
+        score: hit.score,
+        publishedDate: hit.published_date,
+      })),
+    };
+  },
+  faultOf(status) {
+    // Its own statuses for the plan's limit and that of pay-as-you-go.
+    return status === 432 || status === 433 ? { class: 'quota_exhausted', message: 'its plan is used up' } : null;
+  },
+};
+
+const names = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
+
+/** It takes names: `united states` for US; null when the code is nobody's. */
+function countryName(code: string | null): string | null {
+  return code === null ? null : (names.of(code)?.toLowerCase() ?? null);
+}
