@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { missingTool, probeBytes } from '../sound.ts';
 import { startGateway } from '../start-gateway.ts';
@@ -89,6 +92,56 @@ test('§4.5 F58: without ffmpeg a target that has the format is asked, and not o
   });
   assert.equal((await say({ model: 'mixed' })).status, 200);
   assert.deepEqual([groq.calls.length, first.calls.length], [0, 1]);
+});
+
+/** PATH of a machine whose ffmpeg dies of a signal. */
+function pathOfDyingFfmpeg(t: Parameters<typeof startGateway>[0]): string {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-dying-ffmpeg-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'ffmpeg'), '#!/bin/sh\nkill -KILL $$\n', { mode: 0o755 });
+  return folder;
+}
+
+test('§4.5 F57: when our ffmpeg dies the next target is asked, and with none left it is no fault of the request', async (t) => {
+  const groq = await startSpeaking(t);
+  groq.next(...Array<Answer>(10).fill(inWav));
+  const one = await startSpeaking(t);
+  const gateway = await startGateway(
+    t,
+    {
+      providers: {
+        groq: { type: 'groq', base_url: groq.url, api_key: 'x' },
+        one: { type: 'openai', base_url: one.url, api_key: 'x' },
+      },
+      models: {
+        alone: { type: 'speech', targets: ['groq/orpheus-v1'] },
+        both: { type: 'speech', targets: ['groq/orpheus-v1', { provider: 'one', model: 'm', priority: 2 }] },
+      },
+    },
+    { env: { PATH: pathOfDyingFfmpeg(t) } },
+  );
+  const say = (model: string) => gateway.fetch(speechPath, { json: { model, voice: 'alloy', input: 'Hello there.' } });
+  const served = await say('both');
+  assert.deepEqual([served.status, served.headers.get('x-culvert-provider')], [200, 'one']);
+  assert.equal((await say('alone')).status, 502);
+  // Nothing was said against who sent good sound.
+  assert.equal((await say('alone')).status, 502);
+});
+
+test('§4.5: a wav of one sample a second is refused, and not made into hours of sound', async (t) => {
+  const { upstream, say } = await over(t, { type: 'groq' }, 'orpheus-v1', 'missing');
+  const slow = Buffer.from(toneWav);
+  slow.writeUInt32LE(1, 24);
+  const answer: Answer = (_, response) => response.writeHead(200, { 'content-type': 'audio/wav' }).end(slow);
+  upstream.next(...Array<Answer>(6).fill(answer));
+  assert.equal((await say({ response_format: 'pcm' })).status, 502);
+});
+
+test('§4.5: a rate that Gemini cannot mean is not believed', async (t) => {
+  const { upstream, say } = await over(t, { type: 'gemini' }, 'gemini-tts', 'missing');
+  const part = { inlineData: { mimeType: 'audio/L16;codec=pcm;rate=0000', data: tone.toString('base64') } };
+  upstream.next(answerJson(200, { candidates: [{ content: { parts: [part] }, finishReason: 'STOP' }] }));
+  assert.deepEqual(await soundOf(await say({ response_format: 'pcm' })), tone);
 });
 
 test('§4.5 design §6: a pace that a service does not know is made here', { skip: noFfmpeg }, async (t) => {

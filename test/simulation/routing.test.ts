@@ -189,6 +189,7 @@ test('whatever upstreams do, every request ends, within its attempts, and nothin
     'caller_fault',
     'cancelled',
     'deadline',
+    'gateway_fault',
     'not_capable',
   ];
   forEachSeed(40, (seed) => {

@@ -43,6 +43,11 @@ test('chunks before the samples are stepped over, compressed samples are refused
   assert.equal(readWavHeader(endless), null);
 });
 
+test('a rate at which nothing is recorded is no header: a second of it would be made into hours', () => {
+  for (const rateHz of [1, 3_999, 800_000]) assert.equal(readWavHeader(wavHeader({ rateHz, channels: 1 }, 100)), null);
+  assert.notEqual(readWavHeader(wavHeader({ rateHz: 8_000, channels: 1 }, 100)), null);
+});
+
 test('any bytes whatever are read as a header or none, without throwing', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(60), (noise, at) => {

@@ -18,6 +18,11 @@ const openSize = 0xffffffff;
 export const wavHeaderBytesMax = 64 * 1024;
 const channelsMax = 32;
 const rateHzMax = 768_000;
+/**
+ * Below it nothing was ever recorded; one byte a second, brought to what is spoken here, would be 48,000 of them: a
+ * forged header would hold the whole process up.
+ */
+const rateHzMin = 4_000;
 
 /** The header of a wav file of s16le samples; `dataBytes` null: a stream, whose length nobody knows yet. */
 export function wavHeader(format: { rateHz: number; channels: number }, dataBytes: number | null): Buffer {
@@ -78,7 +83,8 @@ function readFormat(view: DataView, at: number, size: number) {
   // WAVE_FORMAT_EXTENSIBLE: the true code is the start of the sub-format's id.
   if (code === 0xfffe && size >= 26) code = view.getUint16(at + 24, true);
   const encoding = encodingOf(code, bits);
-  if (encoding === null || channels < 1 || channels > channelsMax || rateHz < 1 || rateHz > rateHzMax) return null;
+  if (encoding === null || channels < 1 || channels > channelsMax) return null;
+  if (rateHz < rateHzMin || rateHz > rateHzMax) return null;
   // A block that is not its samples' size is padded in a way that nobody uses.
   if (view.getUint16(at + 12, true) !== channels * sampleBytes[encoding]) return null;
   return { encoding, rateHz, channels };

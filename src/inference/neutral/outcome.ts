@@ -28,9 +28,11 @@ export type FaultClass =
   | 'malformed'
   | 'cancelled'
   | 'deadline'
+  /** Trouble of this machine, such as a converter that died. Neutral for health; the next target may need none of it. */
+  | 'gateway_fault'
   /**
-   * The encoder found that this target's dialect cannot say what the request asks: nothing was sent. Neutral for health,
-   * not counted as an attempt; the route goes on with targets of another dialect.
+   * Found out only now: this target cannot do what the request asks. Neutral for health, not counted as an attempt. Of
+   * an encoder that cannot say it in the target's dialect, the route goes on with targets of another dialect.
    */
   | 'not_capable';
 

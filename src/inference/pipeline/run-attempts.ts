@@ -72,7 +72,12 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     }
     route.ended(
       step.attempt,
-      { class: fault?.class ?? 'ok', retryAfterMs: fault?.retryAfterMs ?? null, status: fault?.status ?? null },
+      {
+        class: fault?.class ?? 'ok',
+        retryAfterMs: fault?.retryAfterMs ?? null,
+        status: fault?.status ?? null,
+        ...(fault?.class === 'not_capable' && { unmet: fault.message }),
+      },
       clock.monotonicMs(),
     );
     if (fault === null) return;

@@ -42,8 +42,8 @@ test('sound that cannot be read is its sender’s fault, a converter’s trouble
   for (const [reason, ended] of [
     ['unreadable', 'malformed'],
     ['too-long', 'malformed'],
-    ['crashed', 'not_capable'],
-    ['stalled', 'not_capable'],
+    ['crashed', 'gateway_fault'],
+    ['stalled', 'gateway_fault'],
   ] as const) {
     const stream = new Transform({ transform: (_chunk, _encoding, done) => done(new AudioFault(reason, 'is odd')) });
     const { way } = through(stream);

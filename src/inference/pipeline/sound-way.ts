@@ -102,8 +102,8 @@ function throughConverter(conversion: Conversion, parts: SoundWayParts): SoundWa
 function faultOfConversion(error: unknown): Fault {
   if (error instanceof AudioFault) {
     const ours = error.reason === 'crashed' || error.reason === 'stalled';
-    return fault(ours ? 'not_capable' : 'malformed', `sent sound that ${error.message}`);
+    return fault(ours ? 'gateway_fault' : 'malformed', `sent sound that ${error.message}`);
   }
-  if (error instanceof FailureError && 'message' in error.failure) return fault('not_capable', error.failure.message);
-  return fault('not_capable', 'sent sound that could not be converted');
+  if (error instanceof FailureError && 'message' in error.failure) return fault('gateway_fault', error.failure.message);
+  return fault('gateway_fault', 'sent sound that could not be converted');
 }

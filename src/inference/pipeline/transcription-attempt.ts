@@ -64,7 +64,7 @@ async function soundFor(
     const { fileBytesMax } = facts;
     if (fileBytesMax === undefined || sent.bytes <= fileBytesMax) return sent;
     const mb = Math.floor(fileBytesMax / 1024 / 1024);
-    return fault('not_capable', `takes files of at most ${mb} MB, which this one is too long for`);
+    return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
   } catch (error) {
     if (caller.gone) return fault('cancelled', 'the caller closed the connection');
     if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
@@ -77,10 +77,11 @@ async function soundFor(
 /** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
 function faultOfConversion(error: unknown): Fault {
   if (error instanceof AudioFault) {
-    if (error.reason === 'crashed' || error.reason === 'stalled') return fault('not_capable', error.message);
+    if (error.reason === 'crashed' || error.reason === 'stalled')
+      return fault('gateway_fault', `the audio ${error.message}`);
     return { ...fault('caller_fault', `the audio ${error.message}`, 400), param: 'file' };
   }
-  if (error instanceof FailureError && 'message' in error.failure) return fault('not_capable', error.failure.message);
+  if (error instanceof FailureError && 'message' in error.failure) return fault('gateway_fault', error.failure.message);
   throw error;
 }
 

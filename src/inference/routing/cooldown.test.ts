@@ -32,6 +32,7 @@ test('every class has its place: what it shuts, and what it says of the upstream
     malformed: ['failed', null],
     cancelled: ['neutral', null],
     deadline: ['neutral', null],
+    gateway_fault: ['neutral', null],
     not_capable: ['neutral', null],
   };
   for (const [outcome, [health, scope]] of Object.entries(expected)) {

@@ -137,6 +137,22 @@ test('what a dialect cannot say is no attempt, and the route goes on in another 
   });
 });
 
+test('what one target cannot do is asked of another in the same dialect', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  fails(of, 'not_capable', { unmet: 'a file of this length' });
+  assert.equal(fails(of, 'not_capable', { unmet: 'a file of this length' }).target.id, 'b/m');
+  assert.deepEqual((next(of) as { unmet?: readonly string[] }).unmet, ['a file of this length']);
+});
+
+test('trouble of this machine is an attempt, after which another target is asked', () => {
+  const { route, fails, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  fails(of, 'gateway_fault');
+  const attempt = attemptOf(next(of));
+  assert.deepEqual([attempt.target.id, attempt.number], ['b/m', 2]);
+});
+
 test('what a dialect cannot say is not waited for: the time is that of targets that can', () => {
   const { route, fails, next } = setUp();
   const of = route(queryOf([targetOf('a/m', { dialect: 'anthropic-messages' }), targetOf('b/m', { priority: 2 })]));

@@ -100,7 +100,7 @@ class LiveRoute implements Route {
       nowMs,
     );
     if (end.class === 'not_capable') {
-      this.#withdraw(live);
+      this.#withdraw(live, end.unmet ?? null);
     } else {
       live.choice.tried ??= [];
       live.choice.tried.push(live.lane);
@@ -121,11 +121,12 @@ class LiveRoute implements Route {
     return this.#choices.map((choice) => ({ target: choice.target.id, verdict: verdictOf(choice, this.#health) }));
   }
 
-  /** Found out only while encoding, nothing was sent: as if it had been filtered, with all that speak alike. */
-  #withdraw(live: LiveAttempt): void {
+  /** As if it had been filtered; what its dialect cannot say, with all that speak alike. */
+  #withdraw(live: LiveAttempt, unmet: string | null): void {
     const { callerDialect } = this.#query;
     const dialect = dialectFor(live.target, callerDialect);
-    for (const choice of this.#choices) {
+    if (unmet !== null) live.choice.cannot(unmet);
+    for (const choice of unmet === null ? this.#choices : []) {
       if (choice.unfit === null && dialectFor(choice.target, callerDialect) === dialect) {
         choice.cannot(`asked this in ${dialect}`);
       }

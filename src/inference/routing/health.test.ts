@@ -112,7 +112,14 @@ test('the first content of a probe is its success: a stream may last for minutes
   assert.equal(standing(lane), 'ready');
 });
 
-for (const neutral of ['caller_fault', 'rate_limited', 'cancelled', 'deadline', 'not_capable'] as const) {
+for (const neutral of [
+  'caller_fault',
+  'rate_limited',
+  'cancelled',
+  'deadline',
+  'gateway_fault',
+  'not_capable',
+] as const) {
   test(`${neutral} neither opens a lane nor decides a probe: the next request may probe`, () => {
     const { clock, health, run, standing } = setUp();
     const lane = laneOf(health, targetOf('a/m'));

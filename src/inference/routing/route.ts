@@ -83,6 +83,8 @@ export interface AttemptEnd {
   retryAfterMs: number | null;
   /** The upstream's HTTP status: of caller faults only a 400 gets a second opinion. Unsaid counts as 400. */
   status?: number | null;
+  /** Of `not_capable`: what this target alone cannot do, in words. Unsaid: nothing that speaks its dialect can. */
+  unmet?: string;
 }
 
 /** Why a candidate was or was not taken; words for people. */

@@ -57,10 +57,14 @@ export function readGeminiSound(event: JsonValue): GeminiSound | Fault {
   return { sound: pieces.length === 0 ? null : Buffer.concat(pieces), rateHz, finish, usage: usageOf(event) };
 }
 
+/** Outside of it no speech is recorded, and sound would be made into hours of it. */
+const ratesHz = { min: 4_000, max: 192_000 };
+
 /** `audio/L16;codec=pcm;rate=24000`; low byte first, whatever RFC 2586 says of L16. */
 function rateOf(mimeType: JsonValue | undefined): number | null {
-  const rate = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
-  return rate === undefined ? null : Number(rate);
+  const told = typeof mimeType === 'string' ? /;\s*rate=(\d{4,6})\b/i.exec(mimeType)?.[1] : undefined;
+  const rateHz = Number(told);
+  return rateHz >= ratesHz.min && rateHz <= ratesHz.max ? rateHz : null;
 }
 
 function usageOf({ usageMetadata }: JsonObject): Usage | null {
