@@ -9,20 +9,25 @@ import type { Ledger } from '../../src/metering/ledger.ts';
 import type { NoticeStore } from '../../src/metering/notice-store.ts';
 import type { ReplyStore } from '../../src/metering/reply-store.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
+import type { PageBounds } from '../../src/stores/page-rows.ts';
 import { createPostgresAccountStore } from '../../src/stores/postgres/account-store.ts';
 import { createPostgresCrawlStore } from '../../src/stores/postgres/crawl-store.ts';
 import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
+import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
+import { openSqlitePageStore } from '../../src/stores/sqlite/page-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
+import type { PageStore } from '../../src/tools/page-store.ts';
+import type { Corpus } from '../../src/tools/search/corpus.ts';
 import type { VectorRegistry } from '../../src/vectors/registry.ts';
 import { postgresMissing, type StartedPostgres, startPostgres } from '../start-postgres.ts';
 
@@ -39,6 +44,7 @@ export interface StoreUnderTest {
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
+  pages(clock: Clock, bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
   /**
    * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
    * books; nothing to do where another boot is a dead one. Suites call it after a kill and before `recover`.
@@ -77,6 +83,7 @@ const sqlite: StoreDriver = {
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
+    pages: (clock, bounds) => openSqlitePageStore(join(place, 'pages.db'), clock, bounds),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
   }),
@@ -136,6 +143,10 @@ const postgres: StoreDriver = {
       async crawls() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresCrawlStore(database), database.close);
+      },
+      async pages(clock, bounds) {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresPageStore(database, clock, bounds), database.close);
       },
       async letTheDeadBeKnown() {
         const database = await openPostgres(place);

@@ -4,6 +4,7 @@ import { crawlMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
+import { pageMigration } from './page-schema.ts';
 import { vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
@@ -14,4 +15,5 @@ export const migrations: readonly Migration[] = [
   booksMigration,
   vectorMigration,
   crawlMigration,
+  pageMigration,
 ];

@@ -1,0 +1,35 @@
+import type { Migration } from '../migration.ts';
+
+/**
+ * `pages.db`: pages that were read. A file of its own: what stands there can be read again, so that no backup needs
+ * it, and its writes would hold up those of accounts.
+ */
+export const pageMigrations: readonly Migration[] = [
+  {
+    version: 1,
+    name: 'pages',
+    sql: `
+      CREATE TABLE page (
+        id INTEGER PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        url TEXT NOT NULL,
+        variant TEXT NOT NULL,
+        fetched_ms INTEGER NOT NULL,
+        chars INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        markdown TEXT NOT NULL,
+        text TEXT NOT NULL,
+        html TEXT NOT NULL,
+        links TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        UNIQUE (tenant, url)
+      ) STRICT;
+      CREATE INDEX page_age ON page (tenant, fetched_ms, chars);
+      CREATE INDEX page_fetched ON page (fetched_ms);
+      -- owner: one word a tenant, so that the words of others are not even looked at.
+      CREATE VIRTUAL TABLE page_words USING fts5 (
+        owner, title, text, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
+      );
+    `,
+  },
+];

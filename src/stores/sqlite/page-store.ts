@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../kernel/clock.ts';
+import type { FoundPage, PageStore } from '../../tools/page-store.ts';
+import type { Corpus } from '../../tools/search/corpus.ts';
+import {
+  columnsOf,
+  keptPageOf,
+  type PageColumns,
+  pageBounds,
+  pageCharsMax,
+  searchedCharsMax,
+  snippetOf,
+  wordsOf,
+} from '../page-rows.ts';
+import { openDatabase } from './database.ts';
+import { migrate } from './migrations.ts';
+import { pageMigrations } from './page-schema.ts';
+import { transaction } from './transaction.ts';
+
+/** Longest wait of a start for another that migrates. */
+const migrationBusyTimeoutMs = 10_000;
+/** Pages removed in one transaction: the loop waits for it. */
+const prunedAtOnceMax = 500;
+
+/** Pages in `pages.db`. A power cut may lose the last ones, which can be read again. */
+export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBounds): PageStore & Corpus {
+  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
+  try {
+    migrate(database, pageMigrations);
+    database.exec('PRAGMA busy_timeout = 0');
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  const idOf = database.prepare('SELECT id FROM page WHERE tenant = ? AND url = ?');
+  const remove = database.prepare('DELETE FROM page WHERE id = ?');
+  const removeWords = database.prepare('DELETE FROM page_words WHERE rowid = ?');
+  const insert = database.prepare(
+    `INSERT INTO page (tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const insertWords = database.prepare('INSERT INTO page_words (rowid, owner, title, text) VALUES (?, ?, ?, ?)');
+  const held = database.prepare('SELECT count(*) AS pages, total(chars) AS chars FROM page WHERE tenant = ?');
+  const oldest = database.prepare('SELECT id, chars FROM page WHERE tenant = ? ORDER BY fetched_ms, id LIMIT ?');
+  const byUrl = database.prepare('SELECT * FROM page WHERE tenant = ? AND url = ? AND variant = ? AND fetched_ms >= ?');
+  const any = database.prepare('SELECT 1 FROM page WHERE tenant = ? LIMIT 1');
+  const match = database.prepare(
+    `SELECT p.url, p.title, substr(p.text, 1, ${searchedCharsMax}) AS text, p.fetched_ms,
+       -bm25(page_words, 0, 5, 1) AS score
+     FROM page_words JOIN page p ON p.id = page_words.rowid
+     WHERE page_words MATCH ? AND p.tenant = ? ORDER BY score DESC, p.id LIMIT ? OFFSET ?`,
+  );
+  const old = database.prepare('SELECT id FROM page WHERE fetched_ms < ? LIMIT ?');
+
+  function forget(id: number): void {
+    removeWords.run(id);
+    remove.run(id);
+  }
+
+  /** Within a transaction. */
+  function makeRoom(tenant: string): void {
+    for (;;) {
+      const { pages, chars } = held.get(tenant) as { pages: number; chars: number };
+      if (pages <= bounds.pagesMax && chars <= bounds.charsMax) return;
+      const surplus = Math.max(1, pages - bounds.pagesMax);
+      for (const { id } of oldest.all(tenant, surplus) as { id: number }[]) forget(id);
+    }
+  }
+
+  function matching(tenant: string, words: string, limit: number, offset: number): MatchColumns[] {
+    return match.all(`(owner : ${ownerOf(tenant)}) AND ({title text} : (${words}))`, tenant, limit, offset) as never;
+  }
+
+  return {
+    async keep(page) {
+      const columns = columnsOf(page);
+      if (columns.chars > pageCharsMax) return;
+      const { tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata } = columns;
+      await transaction(database, () => {
+        const known = idOf.get(tenant, url);
+        if (known !== undefined) forget(Number(known.id));
+        const { lastInsertRowid: id } = insert.run(
+          ...[tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata],
+        );
+        insertWords.run(id, ownerOf(tenant), title, text.slice(0, searchedCharsMax));
+        makeRoom(tenant);
+      });
+    },
+    async find(tenant, url, variant, maxAgeMs) {
+      const row = byUrl.get(tenant, url, variant, clock.wallMs() - maxAgeMs);
+      return row === undefined ? null : keptPageOf(row as unknown as PageColumns);
+    },
+    async search(tenant, query, limit, offset) {
+      const words = wordsOf(query);
+      if (words.length === 0) return [];
+      const quoted = words.map((word) => `"${word}"`);
+      const all = matching(tenant, quoted.join(' AND '), limit, offset);
+      // Pages with some of the words are better than none, but not beside those that have all.
+      const none = all.length === 0 && (offset === 0 || matching(tenant, quoted.join(' AND '), 1, 0).length === 0);
+      const rows = none ? matching(tenant, quoted.join(' OR '), limit, offset) : all;
+      return rows.map(
+        ({ url, title, text, score, fetched_ms }): FoundPage => ({
+          url,
+          title,
+          snippet: snippetOf(text, words),
+          score,
+          fetchedMs: fetched_ms,
+        }),
+      );
+    },
+    async holdsPages(tenant) {
+      return any.get(tenant) !== undefined;
+    },
+    async prune(beforeMs) {
+      let pruned = 0;
+      for (;;) {
+        const ids = await transaction(database, () => {
+          const rows = old.all(beforeMs, prunedAtOnceMax) as { id: number }[];
+          for (const { id } of rows) forget(id);
+          return rows.length;
+        });
+        pruned += ids;
+        if (ids < prunedAtOnceMax) return pruned;
+      }
+    },
+    async close() {
+      database.close();
+    },
+  };
+}
+
+interface MatchColumns {
+  url: string;
+  title: string;
+  text: string;
+  score: number;
+  fetched_ms: number;
+}
+
+/** One word that no text holds. */
+function ownerOf(tenant: string): string {
+  return `t${createHash('sha256').update(tenant).digest('hex').slice(0, 32)}`;
+}

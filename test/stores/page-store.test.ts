@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from '../../src/kernel/clock.ts';
+import type { KeptPage } from '../../src/tools/page-store.ts';
+import { drivers } from './drivers.ts';
+
+const clock = fakeClock();
+const nowMs = clock.wallMs();
+const tenant = 'acme/laptop';
+
+function page(url: string, text: string, given: Partial<KeptPage> & { title?: string } = {}): KeptPage {
+  const { title = 'A page', ...rest } = given;
+  return {
+    tenant,
+    url,
+    variant: 'main',
+    fetchedMs: nowMs,
+    markdown: `# ${title}`,
+    text,
+    html: '<p>html</p>',
+    links: ['https://a.example/next'],
+    metadata: {
+      title,
+      description: null,
+      language: 'en',
+      sourceURL: url,
+      url,
+      statusCode: 200,
+      contentType: 'text/html',
+      cacheState: 'miss',
+      renderer: 'none',
+      canonical: null,
+      published: null,
+      og: { 'og:title': title },
+    },
+    ...rest,
+  };
+}
+
+const urls = (pages: readonly { url: string }[]) => pages.map(({ url }) => url);
+
+for (const driver of drivers) {
+  const { skip } = driver;
+  const opened = async (t: { after(end: () => unknown): void }, bounds?: { pagesMax: number; charsMax: number }) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const pages = await store.pages(clock, bounds);
+    t.after(() => pages.close());
+    return pages;
+  };
+
+  test(`${driver.name}: a page is found again by tenant, URL, variant and age, whole`, { skip }, async (t) => {
+    const pages = await opened(t);
+    const kept = page('https://a.example/', 'words \u{1F43C} of a page');
+    await pages.keep(kept);
+    const { tenant: whose, url, variant } = kept;
+    assert.deepEqual(await pages.find(whose, url, variant, 0), kept);
+    assert.equal(await pages.find('acme/phone', url, variant, 0), null);
+    assert.equal(await pages.find(whose, 'https://a.example/b', variant, 0), null);
+    assert.equal(await pages.find(whose, url, 'all', 0), null);
+    await pages.keep({ ...kept, fetchedMs: nowMs - 5_000 });
+    assert.equal(await pages.find(whose, url, variant, 4_999), null);
+    assert.equal((await pages.find(whose, url, variant, 5_000))?.fetchedMs, nowMs - 5_000);
+  });
+
+  test(`${driver.name}: the newer page of a URL takes the place of the older, in searches too`, { skip }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(page('https://a.example/', 'about otters'));
+    await pages.keep(page('https://a.example/', 'about badgers', { variant: 'all' }));
+    assert.deepEqual(await pages.search(tenant, 'otters', 5, 0), []);
+    assert.deepEqual(urls(await pages.search(tenant, 'badgers', 5, 0)), ['https://a.example/']);
+  });
+
+  test(`${driver.name}: words are found in titles and texts, in any form, the best page first`, { skip }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(
+      page('https://a.example/text', `${'filler '.repeat(200)} a red panda sleeps ${'filler '.repeat(200)}`),
+    );
+    await pages.keep(page('https://a.example/title', 'They sleep in red trees.', { title: 'Pandas' }));
+    await pages.keep(page('https://a.example/other', 'A blue whale.'));
+    const found = await pages.search(tenant, 'RED pandas?', 5, 0);
+    assert.deepEqual(urls(found).sort(), ['https://a.example/text', 'https://a.example/title']);
+    const text = found.find(({ url }) => url.endsWith('/text'))!;
+    assert.match(text.snippet, /^… .*a red panda sleeps .* …$/);
+    assert.ok(text.snippet.length < 320 && text.score > 0 && text.title === 'A page' && text.fetchedMs === nowMs);
+    assert.equal(
+      (await pages.search(tenant, 'pandas', 1, 0))[0]!.url,
+      'https://a.example/title',
+      'a title weighs more',
+    );
+    assert.deepEqual(
+      urls(await pages.search(tenant, 'whale giraffe', 5, 0)),
+      ['https://a.example/other'],
+      'one of two',
+    );
+    assert.deepEqual(urls(await pages.search(tenant, 'red pandas', 1, 1)).length, 1);
+    assert.deepEqual(await pages.search(tenant, 'red pandas', 5, 2), [], 'behind the last');
+    assert.deepEqual(await pages.search(tenant, 'giraffe', 5, 0), []);
+  });
+
+  test(`${driver.name}: a tenant finds its own pages alone`, { skip }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(page('https://a.example/', 'a secret otter', { tenant: 'acme/phone' }));
+    assert.deepEqual(await pages.search(tenant, 'otter', 5, 0), []);
+    assert.deepEqual([await pages.holdsPages(tenant), await pages.holdsPages('acme/phone')], [false, true]);
+  });
+
+  test(`${driver.name}: a query is words, whatever a database would make of it`, { skip }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(page('https://a.example/', "an otter's den NEAR the river"));
+    for (const query of [
+      '',
+      '"',
+      '* OR',
+      'text:otter',
+      "'; DROP TABLE page; --",
+      'NEAR(',
+      '!!!',
+      'a'.repeat(500),
+      '&|!()',
+      '\u0000',
+    ]) {
+      assert.ok(Array.isArray(await pages.search(tenant, query, 5, 0)), query);
+    }
+    assert.equal((await pages.search(tenant, 'otter AND "den" (river*)', 5, 0)).length, 1);
+  });
+
+  test(`${driver.name}: a tenant keeps no more than its bounds, the oldest go first`, { skip }, async (t) => {
+    const pages = await opened(t, { pagesMax: 3, charsMax: 10_000 });
+    for (let at = 0; at < 5; at++) {
+      await pages.keep(page(`https://a.example/${at}`, 'an otter', { fetchedMs: nowMs - 1_000 + at }));
+    }
+    await pages.keep(page('https://a.example/0', 'an otter', { tenant: 'acme/phone', fetchedMs: nowMs - 9_000 }));
+    const kept = async () => urls(await pages.search(tenant, 'otter', 10, 0)).sort();
+    assert.deepEqual(await kept(), ['https://a.example/2', 'https://a.example/3', 'https://a.example/4']);
+    const long = `an otter ${'x'.repeat(6_000)}`;
+    await pages.keep(page('https://a.example/long', long, { fetchedMs: nowMs - 1 }));
+    await pages.keep(page('https://a.example/longer', long));
+    assert.deepEqual(await kept(), ['https://a.example/longer'], 'more characters than may be kept');
+    assert.equal((await pages.search('acme/phone', 'otter', 10, 0)).length, 1);
+  });
+
+  test(`${driver.name}: what is old is removed, words and all`, { skip }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(page('https://a.example/old', 'an otter', { fetchedMs: nowMs - 10 }));
+    await pages.keep(page('https://a.example/new', 'an otter'));
+    assert.equal(await pages.prune(nowMs), 1);
+    assert.deepEqual(urls(await pages.search(tenant, 'otter', 5, 0)), ['https://a.example/new']);
+    assert.equal(await pages.prune(nowMs), 0);
+  });
+}
