@@ -49,6 +49,7 @@ import { createSealer } from './kernel/seal.ts';
 import { openCallers } from './main-callers.ts';
 import { keepSnapshot } from './main-snapshot.ts';
 import { openStores, StartRefused } from './main-stores.ts';
+import { openTools } from './main-tools.ts';
 import { openVectors } from './main-vectors.ts';
 import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
@@ -231,6 +232,16 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const vectors = await openVectors({ config, folder, stores, clock, onTrouble }).catch(orGiveUp);
   opened.push(vectors.close);
 
+  const tools = openTools({
+    services,
+    config: () => snapshot().config,
+    resolve: addressesOf,
+    pages: null,
+    version,
+    onTrouble,
+  });
+  opened.push(tools.close);
+
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
   let admin: Promise<AdminApi> | null = null;
@@ -270,6 +281,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...geminiRoutes(services),
     ...modelRoutes(services),
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
+    ...tools.routes,
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),

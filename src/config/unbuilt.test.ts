@@ -43,7 +43,10 @@ test('stores of a later part are refused: data would be somewhere else than was 
 
 test('other keys of later parts pass with a warning that names the part', () => {
   for (const [text, line] of [
-    ['tools: { scrape: { render: never } }', 'tools: has no effect yet: it comes with part 6 (web tools)'],
+    [
+      'tools: { scrape: { render: always } }',
+      'tools.scrape.render: has no effect yet: it comes with a later part (Chromium)',
+    ],
     [
       'providers: { g: { type: gemini, api_key: x, dialects: [openai-chat] } }',
       'providers.g: is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',

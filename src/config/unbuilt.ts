@@ -43,9 +43,11 @@ export const unbuilt: readonly Unbuilt[] = [
     warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
   ),
   warn('costs.search', 'part 6 (web tools)'),
-  warn('costs.scrape', 'part 6 (web tools)'),
   warn('costs.crawl_page', 'part 6 (web tools)'),
-  warn('tools', 'part 6 (web tools)'),
+  warn('tools.search', 'part 6 (web tools)'),
+  warn('tools.crawl', 'part 6 (web tools)'),
+  warn('tools.scrape.render', 'a later part (Chromium)', (value) => value === 'always'),
+  warn('tools.scrape.chromium', 'a later part (Chromium)'),
   warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];

@@ -1,0 +1,58 @@
+import { availableParallelism } from 'node:os';
+import type { Config } from './config/schema.ts';
+import type { Route } from './http/exchange.ts';
+import { scrapeRoutes } from './http/routes/scrape.ts';
+import { createToolMeter } from './inference/pipeline/meter-tools.ts';
+import type { Services } from './inference/pipeline/services.ts';
+import type { ResolveAddresses } from './net/fetch-guard.ts';
+import { createHostTurns } from './net/host-turns.ts';
+import { createPageFetcher } from './net/page-fetch.ts';
+import { createExtractPool } from './tools/extract/extract-pool.ts';
+import type { PageReader } from './tools/page-reader.ts';
+import type { PageStore } from './tools/page-store.ts';
+import { createPageReader } from './tools/scrape/read-page.ts';
+
+export interface ToolsOptions {
+  services: Services;
+  config(): Config;
+  resolve: ResolveAddresses;
+  /** Null: no page is kept. */
+  pages: PageStore | null;
+  version: string;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+export interface Tools {
+  routes: readonly Route[];
+  reader: PageReader;
+  close(): Promise<void>;
+}
+
+const extractKillMs = 10_000;
+const extractThreadsMax = 4;
+
+/** The web tools. Their threads start at the first page. */
+export function openTools({ services, config, resolve, pages, version, onTrouble }: ToolsOptions): Tools {
+  const { clock } = services;
+  const nowMs = clock.monotonicMs;
+  const fetcher = createPageFetcher({
+    rules: () => config().fetch,
+    resolve,
+    turns: createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs }),
+    nowMs: clock.wallMs,
+    version,
+    contact: () => config().server.public_url,
+  });
+  const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
+  const reader = createPageReader({
+    fetcher,
+    pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),
+    store: pages,
+    clock,
+    bytesMax: () => config().tools.scrape.max_bytes,
+    onTrouble,
+  });
+  const parts = { meter: createToolMeter(services), clock };
+  return { routes: scrapeRoutes({ ...parts, reader }), reader, close: reader.close };
+}

@@ -1,0 +1,107 @@
+import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
+import { type Fetched, guardedFetch } from './guarded-fetch.ts';
+import { HostBusy, type HostTurns } from './host-turns.ts';
+import { createRobotsCache, type RobotsRules } from './page-robots.ts';
+
+/** Fetches pages of the web as a good guest: through the guard, by turns at each host, under our own name. */
+export interface PageFetcher {
+  /** Never rejects; an answer of any status is `ok`. `busy`: too many wait for this host. */
+  fetch(order: PageFetch): Promise<PageFetched>;
+  /** What the host's robots.txt says to us; kept for a while. Never rejects. */
+  robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
+}
+
+export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
+
+export interface PageFetch {
+  url: string;
+  accept: string;
+  /** Of `page-headers`, lower-case. */
+  headers: Readonly<Record<string, string>>;
+  /** The name of a phone's browser beside ours. */
+  mobile: boolean;
+  /** Of the decoded body: of pages, and of PDFs, which are refused above it where pages are cut. */
+  bytesMax: { page: number; pdf: number };
+  /** Waiting included. */
+  timeoutMs: number;
+  /** Least pause since the last beginning at this host; null: whoever asks keeps the pace. */
+  delayMs: number | null;
+  signal: AbortSignal;
+}
+
+export interface PageFetcherParts {
+  /** Those in force. */
+  rules(): FetchRules;
+  /** Asked anew for every hop. */
+  resolve: ResolveAddresses;
+  turns: HostTurns;
+  /** Wall-clock ms. */
+  nowMs(): number;
+  version: string;
+  /** `server.public_url`: where whoever reads their logs learns who we are. */
+  contact(): string | undefined;
+}
+
+export const pdfBytesMax = 20 * 1024 * 1024;
+
+export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
+  const userAgent = () => userAgentOf(parts.version, parts.contact());
+
+  async function fetchPage(order: PageFetch): Promise<PageFetched> {
+    const { url, accept, headers, mobile, bytesMax, timeoutMs, delayMs, signal } = order;
+    const host = URL.parse(url)?.host ?? '';
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const get = () =>
+      guardedFetch(url, {
+        guard: createFetchGuard(parts.rules(), parts.resolve),
+        bytesMax: (contentType) => (isPdf(contentType) ? bytesMax.pdf : bytesMax.page),
+        whenTooLarge: 'cut',
+        timeoutMs,
+        accept,
+        userAgent: mobile ? `${mobilePrefix} ${userAgent()}` : userAgent(),
+        headers,
+        signal: ending,
+      });
+    try {
+      const fetched = await (delayMs === null ? get() : parts.turns.take(host, delayMs, ending, get));
+      if (fetched.ok || fetched.reason !== 'aborted' || signal.aborted) return fetched;
+      return tooSlow;
+    } catch (error) {
+      if (error instanceof HostBusy) return busy;
+      if (ending.aborted) return signal.aborted ? left : tooSlow;
+      throw error;
+    }
+  }
+
+  const robots = createRobotsCache({
+    nowMs: parts.nowMs,
+    get: (url, signal) => fetchPage({ url, signal, ...robotsOrder }),
+  });
+  return { fetch: fetchPage, robots };
+}
+
+const robotsBytesMax = 500 * 1024;
+const robotsOrder = {
+  accept: 'text/plain, */*;q=0.5',
+  headers: {},
+  mobile: false,
+  bytesMax: { page: robotsBytesMax, pdf: robotsBytesMax },
+  timeoutMs: 10_000,
+  delayMs: null,
+} as const;
+
+const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
+const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
+const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
+
+/** What robots.txt calls us. */
+export const robotsName = 'Culvert';
+const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';
+
+function userAgentOf(version: string, contact: string | undefined): string {
+  return `${robotsName}/${version}${contact === undefined ? '' : ` (+${contact})`}`;
+}
+
+export function isPdf(contentType: string): boolean {
+  return contentType.trim().toLowerCase().startsWith('application/pdf');
+}

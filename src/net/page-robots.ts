@@ -1,0 +1,81 @@
+import * as robots from 'robots-parser';
+import type { PageFetched } from './page-fetch.ts';
+
+/** What a host's robots.txt says to us. */
+export interface RobotsRules {
+  allows(url: URL): boolean;
+  crawlDelayMs: number | null;
+  /** Absolute, as they stand there. */
+  sitemaps: readonly string[];
+}
+
+export interface RobotsParts {
+  /** Wall-clock ms. */
+  nowMs(): number;
+  get(url: string, signal: AbortSignal): Promise<PageFetched>;
+}
+
+// Its types speak of an ES module, which it is not.
+const robotsParser = robots.default as unknown as typeof robots.default.default;
+
+const keptMs = 24 * 3_600_000;
+/** What could not be had is asked for again sooner. */
+const keptUnreachableMs = 10 * 60_000;
+const originsMax = 1_000;
+/** Comparing a path with a rule that has a `*` costs the product of their lengths: bombs are made of these. */
+const lineCharsMax = 2_000;
+const rulesMax = 5_000;
+const starRulesMax = 300;
+const starCharsMax = 200;
+const comparedCharsMax = 2_000;
+const sitemapsMax = 100;
+const crawlDelayMaxMs = 60_000;
+
+const everything: RobotsRules = { allows: () => true, crawlDelayMs: null, sitemaps: [] };
+/** RFC 9309 §2.3.1.4: a robots.txt that cannot be reached forbids all. */
+const nothing: RobotsRules = { allows: () => false, crawlDelayMs: null, sitemaps: [] };
+
+/** robots.txt by origin, as RFC 9309 says: 4xx allows all, what cannot be reached forbids all. */
+export function createRobotsCache({
+  nowMs,
+  get,
+}: RobotsParts): (url: URL, signal: AbortSignal) => Promise<RobotsRules> {
+  const kept = new Map<string, { untilMs: number; rules: RobotsRules }>();
+  return async ({ origin }, signal) => {
+    const known = kept.get(origin);
+    if (known !== undefined && known.untilMs > nowMs()) return known.rules;
+    const fetched = await get(`${origin}/robots.txt`, signal);
+    // Whoever left says nothing of the host.
+    if (signal.aborted) return nothing;
+    const reached = fetched.ok && fetched.status < 500;
+    const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;
+    kept.delete(origin);
+    if (kept.size >= originsMax) kept.delete(kept.keys().next().value!);
+    kept.set(origin, { untilMs: nowMs() + (reached ? keptMs : keptUnreachableMs), rules });
+    return rules;
+  };
+}
+
+function rulesIn(origin: string, status: number, body: Buffer): RobotsRules {
+  if (status >= 300) return everything;
+  const parsed = robotsParser(`${origin}/robots.txt`, boundedLines(body.toString('utf8')));
+  const delayS = parsed.getCrawlDelay(ourName);
+  return {
+    allows: (url) => parsed.isAllowed((origin + url.pathname + url.search).slice(0, comparedCharsMax), ourName) ?? true,
+    crawlDelayMs: delayS === undefined || !(delayS > 0) ? null : Math.min(delayS * 1_000, crawlDelayMaxMs),
+    sitemaps: parsed.getSitemaps().slice(0, sitemapsMax),
+  };
+}
+
+const ourName = 'Culvert';
+
+function boundedLines(text: string): string {
+  let starRules = 0;
+  const lines = text.split(/\r\n|\r|\n/).filter((line) => {
+    if (line.length > lineCharsMax) return false;
+    if (!line.includes('*') || /^\s*user-agent/i.test(line)) return true;
+    starRules += 1;
+    return line.length <= starCharsMax && starRules <= starRulesMax;
+  });
+  return lines.slice(0, rulesMax).join('\n');
+}

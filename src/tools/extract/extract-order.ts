@@ -1,0 +1,58 @@
+import type { PageMetadata } from '../scrape/scraped-page.ts';
+
+/** What a page is by its type and first bytes. */
+export type PageKind = 'html' | 'pdf' | 'text' | 'json' | 'xml';
+
+/** What of a page is wanted, and how: everything that the extraction depends on beside the bytes. */
+export interface ExtractWishes {
+  onlyMainContent: boolean;
+  /** CSS selectors; null = no wish. */
+  includeTags: readonly string[] | null;
+  excludeTags: readonly string[] | null;
+  rawHtml: boolean;
+}
+
+/** One page for a thread: answered once with the same `id`. */
+export interface ExtractOrder {
+  id: number;
+  kind: PageKind;
+  body: Uint8Array<ArrayBuffer>;
+  /** Where it was found, for relative links. */
+  url: string;
+  contentType: string;
+  /** `plain`: text alone, by what needs no document; for pages that are too large or broke the other way. */
+  way: 'document' | 'plain';
+  wishes: ExtractWishes;
+}
+
+/** What a page says of itself. */
+export type PageFacts = Pick<PageMetadata, 'title' | 'description' | 'language' | 'canonical' | 'published' | 'og'>;
+
+export interface Extracted {
+  markdown: string;
+  text: string;
+  /** Cleaned of scripts, with absolute addresses. */
+  html: string;
+  rawHtml: string | null;
+  /** Absolute, each once, in order. */
+  links: readonly string[];
+  facts: PageFacts;
+  warnings: readonly string[];
+}
+
+export type ExtractReply =
+  | { id: number; extracted: Extracted }
+  /** A selector of the caller that cannot be read. */
+  | { id: number; wrong: { field: 'includeTags' | 'excludeTags'; message: string } }
+  /** The document is not fit for the way; the plain way may do. */
+  | { id: number; unfit: string }
+  | { id: number; error: string };
+
+export const noFacts: PageFacts = {
+  title: null,
+  description: null,
+  language: null,
+  canonical: null,
+  published: null,
+  og: {},
+};

@@ -1,0 +1,50 @@
+import { decodePage } from './decode-page.ts';
+import { type Extracted, type ExtractOrder, type ExtractReply, noFacts } from './extract-order.ts';
+import { plainHtml, textCharsMax } from './plain-text.ts';
+import { readJson, readText, readXml } from './read-data.ts';
+import { readHtml, WrongSelector } from './read-html.ts';
+import { readPdf } from './read-pdf.ts';
+import { scanHtml } from './scan-html.ts';
+
+/** Above it a page is given as plain text: finding its main content would take too long. */
+export const documentCharsMax = 1_500_000;
+const rawCharsMax = 10 * 1024 * 1024;
+
+/** Everything a thread does for one order. Throws for a fault of ours or of a library alone. */
+export async function extractPage(order: ExtractOrder): Promise<ExtractReply> {
+  const { id, kind, body, contentType, wishes } = order;
+  if (kind === 'pdf') return { id, extracted: { ...(await readPdf(body)), rawHtml: null } };
+  const text = decodePage(body, contentType);
+  try {
+    const read = readPage(order, text);
+    if ('unfit' in read) return { id, unfit: read.unfit };
+    const rawHtml = wishes.rawHtml ? text.slice(0, rawCharsMax) : null;
+    return { id, extracted: { ...bounded(read), rawHtml, warnings: [] } };
+  } catch (error) {
+    if (error instanceof WrongSelector) return { id, wrong: { field: error.field, message: error.message } };
+    throw error;
+  }
+}
+
+type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
+
+function readPage({ kind, url, way, wishes }: ExtractOrder, text: string): Read | { unfit: string } {
+  if (kind === 'json') return readJson(text);
+  if (kind === 'text' || kind === 'pdf') return readText(text);
+  if (way === 'plain') return plainHtml(text, url);
+  if (text.length > documentCharsMax) return { unfit: `it has more than ${documentCharsMax} characters` };
+  const scan = scanHtml(text);
+  if (!scan.fit) return { unfit: scan.why };
+  if (text.trim() === '') return { markdown: '', text: '', html: '', links: [], facts: noFacts };
+  return kind === 'xml' ? readXml(text, url) : readHtml(text, url, wishes);
+}
+
+function bounded(read: Read): Read {
+  const { markdown, text, html } = read;
+  return {
+    ...read,
+    markdown: markdown.slice(0, textCharsMax),
+    text: text.slice(0, textCharsMax),
+    html: html.slice(0, 2 * textCharsMax),
+  };
+}

@@ -1,0 +1,13 @@
+import { parentPort } from 'node:worker_threads';
+import type { ExtractOrder, ExtractReply } from './extract-order.ts';
+import { extractPage } from './extract-page.ts';
+
+const reply = (message: ExtractReply | { ready: true }) => parentPort!.postMessage(message);
+
+parentPort!.on('message', (order: ExtractOrder) => {
+  extractPage(order).then(reply, (error: unknown) => {
+    reply({ id: order.id, error: error instanceof Error ? error.message : String(error) });
+  });
+});
+// Its time counts from here: loading takes a while on a busy machine.
+reply({ ready: true });

@@ -1,0 +1,16 @@
+const blocks = new Set(
+  (
+    'address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure ' +
+    'footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu nav ol p pre search section summary ' +
+    'table tbody tfoot thead tr ul'
+  ).split(' '),
+);
+
+/** Elements that begin and end a line of their own. */
+export function isBlock(name: string): boolean {
+  return blocks.has(name);
+}
+
+/** What nobody reads: removed before anything is written. */
+export const unreadSelector =
+  'script, style, noscript, template, iframe, object, embed, svg, canvas, link, meta, title, select, button, dialog:not([open]), [hidden], [aria-hidden="true"]';

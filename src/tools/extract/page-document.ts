@@ -1,0 +1,70 @@
+import { parseHTML } from 'linkedom';
+
+/** What is used of a document: few libraries of them keep to the whole standard. */
+export interface PageNode {
+  readonly nodeType: number;
+  readonly textContent: string | null;
+  readonly childNodes: Iterable<PageNode>;
+}
+
+export interface PageElement extends PageNode {
+  readonly localName: string;
+  innerHTML: string;
+  readonly parentNode: PageNode | null;
+  readonly attributes: Iterable<{ name: string; value: string }>;
+  getAttribute(name: string): string | null;
+  setAttribute(name: string, value: string): void;
+  removeAttribute(name: string): void;
+  querySelector(selector: string): PageElement | null;
+  querySelectorAll(selector: string): Iterable<PageElement>;
+  closest(selector: string): PageElement | null;
+  matches(selector: string): boolean;
+  append(child: PageNode): void;
+  prepend(child: PageNode): void;
+  remove(): void;
+}
+
+export interface PageDocument {
+  readonly documentElement: PageElement;
+  readonly body: PageElement;
+  createElement(name: string): PageElement;
+  querySelector(selector: string): PageElement | null;
+  querySelectorAll(selector: string): Iterable<PageElement>;
+}
+
+export function isElement(node: PageNode): node is PageElement {
+  return node.nodeType === 1;
+}
+
+export function isText(node: PageNode): boolean {
+  return node.nodeType === 3;
+}
+
+/** A document that always has a body with all of the page in it. Scanned first: see scan-html. */
+export function documentOf(html: string): PageDocument {
+  const { document } = parseHTML(withBody(html)) as unknown as { document: PageDocument & Record<string, unknown> };
+  // Asked for by what finds the main content; nothing is laid out here.
+  document.styleSheets ??= [];
+  const view = document.defaultView as Record<string, unknown> | null;
+  if (view !== null && view.getComputedStyle === undefined) view.getComputedStyle = () => ({ display: '' });
+  return document;
+}
+
+/** A document of this body alone. */
+export function bodyOf(html: string): PageElement {
+  const body = /^\s*<body[\s>]/i.test(html) ? html : `<body>${html}</body>`;
+  return documentOf(`<!doctype html><html><head></head>${body}</html>`).body;
+}
+
+/** linkedom builds what is written, and forgets what stands outside of `<body>`. */
+function withBody(html: string): string {
+  if (/<body[\s>/]/i.test(html)) return html;
+  const language = /<html[^>]{0,1000}?\slang\s*=\s*["']?([\w-]{1,40})/i.exec(html)?.[1];
+  const open = `<!doctype html><html${language === undefined ? '' : ` lang="${language}"`}>`;
+  const headEnd = /<\/head\s*>/i.exec(html);
+  const head = headEnd === null ? '' : html.slice(0, headEnd.index).replace(rootTags, '');
+  const rest = html.slice(headEnd === null ? 0 : headEnd.index + headEnd[0].length).replace(rootTags, '');
+  return `${open}<head>${head}</head><body>${rest}</body></html>`;
+}
+
+const rootTags = /<!doctype[^>]{0,1000}>|<\/?(?:html|head)(?:\s[^>]{0,1000})?>/gi;

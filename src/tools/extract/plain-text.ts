@@ -1,0 +1,72 @@
+import { Parser } from 'htmlparser2';
+import { type Extracted, noFacts } from './extract-order.ts';
+
+/** Most characters of text that a page gives. */
+export const textCharsMax = 2_000_000;
+export const linksMax = 20_000;
+
+const hidden = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'select', 'head']);
+const blocks = new Set(
+  (
+    'address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header ' +
+    'hr li main nav ol p pre section table tr ul'
+  ).split(' '),
+);
+
+/** Text, title and links of a page in one pass, without building a document: linear in time and flat in memory. */
+export function plainHtml(html: string, url: string): Omit<Extracted, 'rawHtml' | 'warnings'> {
+  const parts: string[] = [];
+  const links = new Set<string>();
+  let chars = 0;
+  let hiddenDepth = 0;
+  let title: string | null = null;
+  let inTitle = false;
+  const parser = new Parser({
+    onopentag(name, attributes) {
+      if (name === 'title' && title === null) inTitle = true;
+      if (hidden.has(name)) hiddenDepth += 1;
+      if (blocks.has(name)) parts.push('\n');
+      if (name === 'a' && attributes.href !== undefined && links.size < linksMax) {
+        const link = absoluteLink(attributes.href, url);
+        if (link !== null) links.add(link);
+      }
+    },
+    onclosetag(name) {
+      if (name === 'title') inTitle = false;
+      if (hidden.has(name)) hiddenDepth -= 1;
+      if (blocks.has(name)) parts.push('\n');
+    },
+    ontext(text) {
+      if (inTitle) title = ((title ?? '') + text).slice(0, 1_000);
+      if (hiddenDepth > 0 || chars >= textCharsMax) return;
+      chars += text.length;
+      parts.push(text);
+    },
+  });
+  parser.end(html);
+  const text = tidyText(parts.join(''));
+  return { markdown: text, text, html: '', links: [...links], facts: { ...noFacts, title: tidyLine(title) } };
+}
+
+/** Runs of white space become one; of empty lines at most one stays. */
+export function tidyText(text: string): string {
+  const lines = text.slice(0, textCharsMax).split('\n');
+  const kept: string[] = [];
+  for (const line of lines) {
+    const tidy = line.replace(/[ \t\r\f\v\u00a0]+/g, ' ').trim();
+    if (tidy !== '' || (kept.length > 0 && kept[kept.length - 1] !== '')) kept.push(tidy);
+  }
+  return kept.join('\n').trim();
+}
+
+export function tidyLine(text: string | null | undefined): string | null {
+  const tidy = text?.slice(0, 5_000).replace(/\s+/g, ' ').trim() ?? '';
+  return tidy === '' ? null : tidy;
+}
+
+/** http(s) links alone; null for the rest. */
+export function absoluteLink(href: string, base: string): string | null {
+  if (href.length > 8_192) return null;
+  const url = URL.parse(href.trim(), base);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url.href : null;
+}

@@ -1,0 +1,79 @@
+import { type Extracted, noFacts } from './extract-order.ts';
+import { documentOf, type PageElement } from './page-document.ts';
+import { absoluteLink, linksMax, plainHtml, textCharsMax, tidyLine } from './plain-text.ts';
+
+type Read = Omit<Extracted, 'rawHtml' | 'warnings'>;
+
+/** Text as it stands. */
+export function readText(text: string): Read {
+  const body = text.replace(/\r\n?/g, '\n').slice(0, textCharsMax);
+  return { markdown: body, text: body, html: '', links: [], facts: noFacts };
+}
+
+/** JSON as it stands, as a block of code in markdown. */
+export function readJson(text: string): Read {
+  const body = text.trim().slice(0, textCharsMax);
+  return { markdown: `\`\`\`json\n${body}\n\`\`\``, text: body, html: '', links: [], facts: noFacts };
+}
+
+/** A feed as a list of its entries; other XML as its text. `xml` was scanned. */
+export function readXml(xml: string, url: string): Read {
+  const feed = feedOf(xml, url);
+  if (feed !== null) return feed;
+  return { ...plainHtml(xml, url), html: '' };
+}
+
+const entriesMax = 1_000;
+
+function feedOf(xml: string, url: string): Read | null {
+  if (!/<(?:rss|feed|rdf:RDF)[\s>]/.test(xml.slice(0, 5_000))) return null;
+  // Read as HTML, `<link>` would be an element without content, and CDATA a comment.
+  const html = withoutCdata(xml)
+    .replace(/<\?xml[^>]{0,200}\?>/g, '')
+    .replace(/<(\/?)link\b/g, '<$1feed-link')
+    .replace(/<(\/?)title\b/g, '<$1feed-title');
+  const document = documentOf(`<!doctype html><html><head></head><body>${html}</body></html>`);
+  const entries = [...document.querySelectorAll('item, entry')].slice(0, entriesMax);
+  const links = new Set<string>();
+  const lines = entries.map((entry) => {
+    const title = textIn(entry, 'feed-title') ?? 'Untitled';
+    const link = linkIn(entry, url);
+    if (link !== null && links.size < linksMax) links.add(link);
+    const date = textIn(entry, 'pubdate, published, updated, dc\\:date');
+    const summary = textIn(entry, 'description, summary, content');
+    const head = link === null ? title : `[${title}](${link})`;
+    const plain = summary === null ? null : tidyLine(plainHtml(summary, url).text);
+    return `- ${head}${date === null ? '' : ` (${date})`}${plain === null ? '' : `\n  ${plain.slice(0, 500)}`}`;
+  });
+  const title = textIn(document.body, 'feed-title');
+  const markdown = [...(title === null ? [] : [`# ${title}`]), lines.join('\n')].join('\n\n');
+  return { markdown, text: markdown, html: '', links: [...links], facts: { ...noFacts, title } };
+}
+
+/** By hand: as a regular expression it takes the square of a feed of openings without an end. */
+function withoutCdata(xml: string): string {
+  let text = '';
+  let at = 0;
+  for (;;) {
+    const from = xml.indexOf('<![CDATA[', at);
+    const to = from === -1 ? -1 : xml.indexOf(']]>', from);
+    if (to === -1) return text + xml.slice(at);
+    text +=
+      xml.slice(at, from) +
+      xml
+        .slice(from + 9, to)
+        .replaceAll('&', '&amp;')
+        .replaceAll('<', '&lt;');
+    at = to + 3;
+  }
+}
+
+function textIn(element: PageElement, selector: string): string | null {
+  return tidyLine(element.querySelector(selector)?.textContent);
+}
+
+function linkIn(entry: PageElement, base: string): string | null {
+  const element = entry.querySelector('feed-link[rel="alternate"], feed-link');
+  const href = element?.getAttribute('href') ?? tidyLine(element?.textContent);
+  return href == null ? null : absoluteLink(href, base);
+}

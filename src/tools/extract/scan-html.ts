@@ -1,0 +1,43 @@
+import { Parser } from 'htmlparser2';
+
+/** Beyond either bound every library of documents hangs, or overflows its stack. */
+export const depthMax = 400;
+export const nodesMax = 150_000;
+
+export type HtmlScan = { fit: true } | { fit: false; why: string };
+
+/** A first look that costs little: whether a document of this text is safe to build. */
+export function scanHtml(html: string): HtmlScan {
+  let depth = 0;
+  let nodes = 0;
+  let attributes = 0;
+  let why: string | null = null;
+  const parser = new Parser({
+    onopentag() {
+      depth += 1;
+      nodes += 1;
+      if (depth > depthMax) stop(`its elements are nested more than ${depthMax} deep`);
+      else if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
+    },
+    onattribute() {
+      attributes += 1;
+      if (attributes > nodesMax * 4) stop(`it has more than ${nodesMax * 4} attributes`);
+    },
+    onclosetag() {
+      depth -= 1;
+    },
+    ontext() {
+      nodes += 1;
+      if (nodes > nodesMax) stop(`it has more than ${nodesMax} elements and texts`);
+    },
+  });
+  const stop = (reason: string) => {
+    why ??= reason;
+    parser.pause();
+  };
+  // In pieces, so that what is found stops the rest.
+  for (let at = 0; at < html.length && why === null; at += pieceChars) parser.write(html.slice(at, at + pieceChars));
+  return why === null ? { fit: true } : { fit: false, why };
+}
+
+const pieceChars = 64 * 1024;

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { PageMetadata, ScrapedPage } from './scraped-page.ts';
+
+/** A page as callers get it: what it has not is absent, not null. OpenGraph stands beside the rest, as Firecrawl's. */
+export function shownPage({ metadata, warnings: _, ...content }: ScrapedPage): JsonObject {
+  return { ...content, links: content.links === undefined ? undefined : [...content.links], metadata: shown(metadata) };
+}
+
+const firecrawlNames: Readonly<Record<string, string>> = {
+  'og:title': 'ogTitle',
+  'og:description': 'ogDescription',
+  'og:image': 'ogImage',
+  'og:url': 'ogUrl',
+  'og:site_name': 'ogSiteName',
+  'og:locale': 'ogLocale',
+};
+
+function shown({ og, ...metadata }: PageMetadata): JsonObject {
+  const known = Object.entries(metadata).filter(([, value]) => value !== null);
+  const graph = Object.entries(og).flatMap(([name, value]) => {
+    const own = firecrawlNames[name];
+    return own === undefined
+      ? [[name, value]]
+      : [
+          [name, value],
+          [own, value],
+        ];
+  });
+  return Object.fromEntries([...known, ...graph]) as JsonObject;
+}

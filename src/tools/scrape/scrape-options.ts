@@ -1,0 +1,107 @@
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
+import {
+  isHeaderValue,
+  isPageHeader,
+  pageHeaderCharsMax,
+  pageHeaderNames,
+  pageHeadersMax,
+} from '../../net/page-headers.ts';
+import type { ToolFields } from '../tool-fields.ts';
+import { type ScrapeFormat, type ScrapeOptions, scrapeFormats } from './scraped-page.ts';
+
+export const timeoutMaxMs = 300_000;
+const timeoutDefaultMs = 30_000;
+const waitForMaxMs = 60_000;
+/** Two days, as Firecrawl's. */
+const maxAgeDefaultMs = 172_800_000;
+const maxAgeMaxMs = 365 * 86_400_000;
+const bytesMaxMax = 100 * 1024 * 1024;
+const selectors = { itemsMax: 50, charsMax: 500 };
+export const pageUrlCharsMax = 8_192;
+
+/** What may be asked of a page, and what of it was ignored (for `warning`). */
+export interface ReadOptions {
+  options: ScrapeOptions;
+  warnings: readonly string[];
+}
+
+/** The members of a scrape request, or of another's `scrapeOptions`. Throws a FailureError (400) for a wrong one. */
+export function readScrapeOptions(fields: ToolFields): ReadOptions {
+  const warnings: string[] = [];
+  const maxBytes = fields.whole('maxBytes', { min: 0, max: bytesMaxMax, default: 0 });
+  const options: ScrapeOptions = {
+    formats: formatsIn(fields),
+    onlyMainContent: fields.truth('onlyMainContent', true),
+    includeTags: nonEmpty(fields.texts('includeTags', selectors)),
+    excludeTags: nonEmpty(fields.texts('excludeTags', selectors)),
+    waitForMs: fields.whole('waitFor', { min: 0, max: waitForMaxMs, default: 0 }),
+    render: fields.oneOf('render', ['auto', 'never', 'always']) ?? 'auto',
+    headers: headersIn(fields, warnings),
+    timeoutMs: fields.whole('timeout', { min: 1, max: timeoutMaxMs, default: timeoutDefaultMs }),
+    maxAgeMs: fields.whole('maxAge', { min: 0, max: maxAgeMaxMs, default: maxAgeDefaultMs }),
+    mobile: fields.truth('mobile', false),
+    maxBytes: maxBytes === 0 ? null : maxBytes,
+  };
+  return { options, warnings };
+}
+
+/** The address of a page or site, as the caller wrote it: what it may lead to is the guard's to say. */
+export function readUrl(fields: ToolFields): string {
+  const text = fields.text('url', { min: 1, max: pageUrlCharsMax })?.trim();
+  if (text === undefined) throw new FailureError(invalid('url', "'url' is missing: the address of a page."));
+  // People leave the scheme out.
+  const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(text) ? text : `https://${text.replace(/^\/\//, '')}`;
+  if (URL.parse(url) === null) {
+    throw new FailureError(invalid('url', "'url' is no address of a page, such as https://example.org/page."));
+  }
+  return url;
+}
+
+function nonEmpty(texts: readonly string[] | null): readonly string[] | null {
+  return texts === null || texts.length === 0 ? null : texts;
+}
+
+function formatsIn(fields: ToolFields): readonly ScrapeFormat[] {
+  const value = fields.value('formats');
+  if (value === undefined) return ['markdown'];
+  const list = Array.isArray(value) ? value : [value];
+  const formats = list.map(formatOf);
+  if (list.length > 20 || formats.includes(null)) {
+    return fields.refuse('formats', `an array of ${scrapeFormats.join(', ')}`);
+  }
+  const wanted = new Set(formats as ScrapeFormat[]);
+  return wanted.size === 0 ? ['markdown'] : [...wanted];
+}
+
+/** A word, or an object whose `type` is one. */
+function formatOf(value: JsonValue): ScrapeFormat | null {
+  const word = isObject(value) ? value.type : value;
+  return scrapeFormats.find((format) => format === word) ?? null;
+}
+
+function headersIn(fields: ToolFields, warnings: string[]): Record<string, string> {
+  const value = fields.value('headers');
+  if (value === undefined) return {};
+  if (!isObject(value)) return fields.refuse('headers', 'an object of strings');
+  const entries = Object.entries(value);
+  if (entries.length > pageHeadersMax)
+    return fields.refuse('headers', `an object of at most ${pageHeadersMax} members`);
+  const headers: Record<string, string> = {};
+  const ignored: string[] = [];
+  for (const [name, text] of entries) {
+    if (typeof text !== 'string' || !isHeaderValue(text)) {
+      const shown = JSON.stringify(name.slice(0, 60)).slice(1, -1);
+      return fields.refuse(
+        'headers',
+        `an object of strings of visible characters, at most ${pageHeaderCharsMax} each, which '${shown}' is not`,
+      );
+    }
+    if (isPageHeader(name)) headers[name.toLowerCase()] = text;
+    else ignored.push(JSON.stringify(name.slice(0, 60)).slice(1, -1));
+  }
+  if (ignored.length > 0) {
+    warnings.push(`Headers that pages are not told: ${ignored.join(', ')}; only ${pageHeaderNames.join(', ')} are.`);
+  }
+  return headers;
+}
