@@ -47,7 +47,13 @@ export async function drawAt(
   if (ended === null) {
     job.progress.losses = trial.losses;
     job.progress.answeredBy = attempt;
-    await run.deliver(answerHeaders(job, attempt, trial));
+    try {
+      await run.deliver(answerHeaders(job, attempt, trial));
+    } catch (error) {
+      // Drawn and paid for, though nobody gets it.
+      trial.record();
+      throw error;
+    }
     // Whoever left meanwhile has no answer.
     if (job.caller.gone) trial.failed ??= fault('cancelled', 'the caller closed the connection');
   }

@@ -1,4 +1,4 @@
-import { type Failure, statusOf } from '../../kernel/failure.ts';
+import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Route, RouteStep } from '../routing/route.ts';
@@ -64,8 +64,9 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
         ? job.tryTarget!(step.attempt, route)
         : new Attempt(parts, job, route, step.attempt, body).run());
     } catch (error) {
-      // A fault of ours: nothing is said against the target, and the caller gets a 500.
+      // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
       route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+      if (error instanceof FailureError) return end(job, error.failure);
       job.progress.class = 'internal';
       job.progress.status = caller.committed ? 200 : 500;
       throw error;

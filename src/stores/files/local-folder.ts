@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { FailureError } from '../../kernel/failure.ts';
 import { type FileStore, isFileName } from '../../kernel/file-store.ts';
 
 /** Of all files. Above it the oldest make room: their links end before their time. */
@@ -62,7 +63,7 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       } catch (error) {
         files.delete(name);
         await rm(part, { force: true }).catch(() => undefined);
-        throw error;
+        throw isNoRoom(error) ? full() : error;
       }
     },
     async open(name) {
@@ -102,4 +103,16 @@ export function createLocalFiles(folder: string, bytesMax = folderBytesMax): Fil
       return removed;
     },
   };
+}
+
+function isNoRoom(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+function full(): FailureError {
+  return new FailureError({
+    kind: 'overloaded',
+    message:
+      "There is no room on this server to keep files right now. Ask for 'response_format' b64_json, or retry later.",
+  });
 }
