@@ -38,7 +38,7 @@ export function plainHtml(html: string, url: string): Omit<Extracted, 'rawHtml' 
     },
     ontext(text) {
       if (inTitle) title = ((title ?? '') + text).slice(0, 1_000);
-      if (hiddenDepth > 0 || chars >= textCharsMax) return;
+      if (inTitle || hiddenDepth > 0 || chars >= textCharsMax) return;
       chars += text.length;
       parts.push(text);
     },

@@ -108,11 +108,14 @@ function addressOf(url: string): string {
 
 /** What would become form where the page has text. */
 function escapeText(text: string): string {
-  return text
-    .replaceAll(lineBreak, '')
-    .replace(/[\\`*[\]]/g, '\\$&')
-    .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
-    .replace(/<(?=[A-Za-z/!])/g, '\\<');
+  return (
+    text
+      .replaceAll(lineBreak, '')
+      .replace(/[\\`*[\]]/g, '\\$&')
+      .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
+      // An entity ends a text of its own: what comes next is not seen from here.
+      .replace(/<(?=[A-Za-z/!]|$)/g, '\\<')
+  );
 }
 
 function escapeLineStart(line: string): string {

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Extracted, ExtractOrder, ExtractWishes, PageKind } from './extract-order.ts';
+import { extractPage } from './extract-page.ts';
+import { pageKindOf } from './page-kind.ts';
+import { depthMax, nodesMax } from './scan-html.ts';
+
+const all: ExtractWishes = { onlyMainContent: false, includeTags: null, excludeTags: null, rawHtml: false };
+
+interface Asked {
+  kind?: PageKind;
+  contentType?: string;
+  url?: string;
+  wishes?: Partial<ExtractWishes>;
+  way?: ExtractOrder['way'];
+}
+
+function order(page: string | Uint8Array, asked: Asked): ExtractOrder {
+  const { kind = 'html', contentType = 'text/html', url = 'https://example.org/a/b', wishes, way = 'document' } = asked;
+  const body = new Uint8Array(Buffer.from(page));
+  return { id: 1, kind, contentType, url, way, body, wishes: { ...all, ...wishes } };
+}
+
+async function read(page: string | Uint8Array, asked: Asked = {}): Promise<Extracted> {
+  const reply = await extractPage(order(page, asked));
+  assert.ok('extracted' in reply, JSON.stringify(reply).slice(0, 300));
+  return reply.extracted;
+}
+
+const markdownOf = async (page: string, asked?: Asked) => (await read(page, asked)).markdown;
+
+/** What stands in a page, and the markdown that is expected of it. */
+const written: readonly [string, string, string][] = [
+  ['headings and paragraphs', '<h1>One</h1><p>Two\n  three</p><h3>Four</h3>', '# One\n\nTwo three\n\n### Four'],
+  ['emphasis, also badly placed', '<p>a<b> bold </b>and <i>so</i><em></em></p>', 'a **bold** and *so*'],
+  ['a relative link', '<p><a href="../c?d=1#e">here</a></p>', '[here](https://example.org/c?d=1#e)'],
+  ['a link of a script', '<p><a href="javascript:alert(1)">run</a></p>', 'run'],
+  ['a link with brackets', '<a href="/x_(y)">z</a>', '[z](https://example.org/x_%28y%29)'],
+  [
+    'a picture, and one inlined',
+    '<img src="p.png" alt="A b"><img src="data:image/png;base64,AAAA">',
+    '![A b](https://example.org/a/p.png)',
+  ],
+  ['line breaks', '<p>a<br>b<br/> c</p>', 'a  \nb  \nc'],
+  ['nested lists', '<ul><li>a<ul><li>b<li>c</ul><li>d</ul>', '- a\n  - b\n  - c\n- d'],
+  ['a numbered list from three', '<ol start=3><li>a<li><p>b</p><p>c</p></ol>', '3. a\n4. b\n\n   c'],
+  ['tasks', '<ul><li><input type=checkbox checked> a<li><input type=checkbox> b</ul>', '- [x] a\n- [ ] b'],
+  ['a quotation', '<blockquote><p>a</p><p>b</p></blockquote>', '> a\n>\n> b'],
+  ['code', '<pre><code class="language-js">a = `b`;\n\n  c()</code></pre>', '```js\na = `b`;\n\n  c()\n```'],
+  ['code with fences in it', '<pre>```\nx\n```</pre>', '````\n```\nx\n```\n````'],
+  ['code among words', '<p>the <code>a`b</code> word</p>', 'the ``a`b`` word'],
+  ['a table', '<table><tr><th>a<th>b|c<tr><td>1<td>2<br>3</table>', '| a | b\\|c |\n| --- | --- |\n| 1 | 2 3 |'],
+  ['a table that is layout', '<table><tr><td><p>a</p><p>b</p></table>', 'a\n\nb'],
+  [
+    'what looks like form',
+    '<p>1. a *b* [c] &lt;d&gt; # e</p><p># f</p><p>snake_case _g_</p>',
+    '1\\. a \\*b\\* \\[c\\] \\<d> # e\n\n\\# f\n\nsnake_case \\_g\\_',
+  ],
+  ['scripts and styles', '<script>a()</script><style>b{}</style><p>c</p><noscript>d</noscript>', 'c'],
+  ['unclosed elements', '<p>a<p>b<div>c<span>d', 'a\n\nb\n\ncd'],
+  ['text without any element', 'just text &amp; more', 'just text & more'],
+  ['words in a definition list', '<dl><dt>a<dd>b</dl>', '**a**\n\nb'],
+];
+
+for (const [name, html, markdown] of written) {
+  test(`markdown of ${name}`, async () => assert.equal(await markdownOf(html), markdown));
+}
+
+test('a base element moves the links', async () => {
+  const { markdown, links } = await read('<base href="https://other.example/x/"><a href="y">z</a><a href="#top">t</a>');
+  assert.match(markdown, /\(https:\/\/other\.example\/x\/y\)/);
+  assert.deepEqual(links, ['https://other.example/x/y', 'https://other.example/x/#top']);
+});
+
+test('ten thousand links are each given once, absolute, in their order', async () => {
+  const anchors = Array.from({ length: 10_000 }, (_, at) => `<a href="/p${at % 5_000}">x</a>`);
+  const { links } = await read(anchors.join(' '));
+  assert.equal(links.length, 5_000);
+  assert.equal(links[4_999], 'https://example.org/p4999');
+});
+
+test('the charset is taken from BOM, header, the page itself, and guessed for old pages', async () => {
+  const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<p>ж</p>', 'utf16le')]);
+  assert.equal((await read(utf16, { contentType: 'text/html; charset=iso-8859-1' })).text, 'ж');
+  const cyrillic = Buffer.from([0x3c, 0x70, 0x3e, 0xe6]);
+  assert.equal((await read(cyrillic, { contentType: 'text/html; charset="windows-1251"' })).text, 'ж');
+  const declared = Buffer.concat([Buffer.from('<meta charset=windows-1251><p>'), Buffer.from([0xe6])]);
+  assert.equal((await read(declared)).text, 'ж');
+  assert.equal((await read(Buffer.from([0x3c, 0x70, 0x3e, 0xe9, 0x2e]))).text, 'é.');
+  assert.equal((await read('<p>ж', { contentType: 'text/html; charset=nonsense-9' })).text, 'ж');
+  const japanese = Buffer.concat([
+    Buffer.from('<meta http-equiv="Content-Type" content="text/html; charset=Shift_JIS"><p>'),
+    Buffer.from([0x93, 0xfa]),
+  ]);
+  assert.equal((await read(japanese)).text, '日');
+});
+
+test('metadata: title, description, language, canonical, date, OpenGraph', async () => {
+  const { facts } = await read(`<html lang="de"><head><title> A
+    title </title><meta name="description" content="What it is"><link rel="canonical" href="/canonical">
+    <meta property="article:published_time" content="2026-01-02T03:04:05+01:00"><meta property="og:image" content="https://i.example/1.png">
+    <meta property="og:title" content="Other"></head><body><svg><title>no</title></svg>x</body></html>`);
+  assert.deepEqual(facts, {
+    title: 'A title',
+    description: 'What it is',
+    language: 'de',
+    canonical: 'https://example.org/canonical',
+    published: '2026-01-02T02:04:05.000Z',
+    og: {
+      'og:image': 'https://i.example/1.png',
+      'og:title': 'Other',
+      'article:published_time': '2026-01-02T03:04:05+01:00',
+    },
+  });
+});
+
+test('includeTags gives these elements alone, excludeTags all but these', async () => {
+  const html = '<h1>a</h1><div class="x"><p>b</p><p class="y">c</p></div><footer>d</footer><p id="z">e</p>';
+  assert.equal(await markdownOf(html, { wishes: { includeTags: ['#z', '.x', '.y'] } }), 'b\n\nc\n\ne');
+  assert.equal(await markdownOf(html, { wishes: { excludeTags: ['.y', 'footer', 'h1'] } }), 'b\n\ne');
+  assert.equal(await markdownOf(html, { wishes: { includeTags: ['.x'], excludeTags: ['.y'] } }), 'b');
+});
+
+test('a selector that is none is said to be so', async () => {
+  const reply = await extractPage(order('<p>a</p>', { wishes: { excludeTags: ['p >>> ['] } }));
+  assert.ok('wrong' in reply);
+  assert.equal(reply.wrong.field, 'excludeTags');
+});
+
+test('html is given without scripts, handlers and inlined pictures', async () => {
+  const { html } = await read(
+    '<p onclick="x()" style="y">a<script>z</script><img src="data:,1"><a href="javascript:b">c</a></p>',
+  );
+  assert.equal(html, '<p>a<img><a>c</a></p>');
+});
+
+test('F59 what no library of documents survives is found before one is asked, and read as plain text', async () => {
+  const deep = `${'<div>'.repeat(100_000)}deep text`;
+  const many = '<i>x</i>'.repeat(nodesMax);
+  for (const [html, why] of [
+    [deep, new RegExp(`more than ${depthMax} deep`)],
+    [many, new RegExp(`more than ${nodesMax} elements`)],
+    [`<p>${'long '.repeat(400_000)}`, /characters/],
+  ] as const) {
+    const reply = await extractPage(order(html, {}));
+    assert.ok('unfit' in reply);
+    assert.match(reply.unfit, why);
+  }
+  assert.equal((await read(deep, { way: 'plain' })).text, 'deep text');
+});
+
+test('the plain way gives text, title and links without scripts', async () => {
+  const html = '<title>T</title><script>no</script><p>a</p><p>b <a href="/c">d</a></p>';
+  const { text, links, facts } = await read(html, { way: 'plain' });
+  assert.equal(text, 'a\n\nb d');
+  assert.deepEqual(links, ['https://example.org/c']);
+  assert.equal(facts.title, 'T');
+});
+
+test('a feed is a list of its entries, text and JSON stay what they are', async () => {
+  const rss = `<?xml version="1.0"?><rss><channel><title>Feed</title><item><title><![CDATA[A & <b>b</b>]]></title><link>https://e.example/1</link><description>&lt;p&gt;Words&lt;/p&gt;</description></item></channel></rss>`;
+  const feed = await read(rss, { kind: 'xml', contentType: 'application/rss+xml' });
+  assert.equal(feed.markdown, '# Feed\n\n- [A & <b>b</b>](https://e.example/1)\n  Words');
+  assert.deepEqual(feed.links, ['https://e.example/1']);
+  assert.equal((await read('a\r\nb <p>', { kind: 'text' })).text, 'a\nb <p>');
+  assert.equal((await read(' {"a":1}\n', { kind: 'json' })).markdown, '```json\n{"a":1}\n```');
+  const xml = await read('<?xml version="1.0"?><a><b>c</b></a>', { kind: 'xml' });
+  assert.equal(xml.text, 'c');
+});
+
+test('the text of a PDF is given', async () => {
+  const content = 'BT /F1 24 Tf 72 700 Td (Hello from a PDF) Tj ET';
+  const objects = [
+    '<</Type/Catalog/Pages 2 0 R>>',
+    '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+    '<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>',
+    `<</Length ${content.length}>>stream\n${content}\nendstream`,
+    '<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>',
+  ].map((object, at) => `${at + 1} 0 obj${object}endobj\n`);
+  const pdf = `%PDF-1.4\n${objects.join('')}trailer<</Root 1 0 R>>`;
+  assert.equal(pageKindOf('application/octet-stream', Buffer.from(pdf)), 'pdf');
+  assert.equal((await read(pdf, { kind: 'pdf' })).text, 'Hello from a PDF');
+});
+
+test('what a page is, is seen by its type and else by its bytes', () => {
+  const kindOf = (type: string, body: string | Buffer) => pageKindOf(type, Buffer.from(body));
+  assert.equal(kindOf('', ' <!DOCTYPE html>'), 'html');
+  assert.equal(kindOf('application/atom+xml', ''), 'xml');
+  assert.equal(kindOf('application/ld+json; charset=x', ''), 'json');
+  assert.equal(kindOf('', '{"a":1}'), 'json');
+  assert.equal(kindOf('text/plain', '<html>'), 'text');
+  assert.equal(kindOf('image/png', 'x'), null);
+  assert.equal(kindOf('application/octet-stream', Buffer.from([0, 1, 2])), null);
+  assert.equal(kindOf('application/zip', 'PK'), null);
+});
