@@ -236,7 +236,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     services,
     config: () => snapshot().config,
     resolve: addressesOf,
-    pages: null,
+    pages: stores.pages,
     version,
     onTrouble,
   });
@@ -330,6 +330,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     Promise.all([
       ledger.prune(nowMs - snapshot().config.storage.retention),
       stores.replies.sweep(nowMs),
+      stores.pages.prune(nowMs - snapshot().config.storage.retention),
       services.files.sweep(),
     ]).catch((error: unknown) => log.error({ error: String(error) }, 'old requests and files could not be removed'));
   };

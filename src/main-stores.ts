@@ -11,11 +11,14 @@ import { createMemoryCounters } from './metering/memory-counters.ts';
 import type { NoticeStore } from './metering/notice-store.ts';
 import type { ReplyStore } from './metering/reply-store.ts';
 import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from './metering/scope.ts';
+import { latePageStore } from './stores/late-page-store.ts';
 import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
+import type { PageStore } from './tools/page-store.ts';
+import type { Corpus } from './tools/search/corpus.ts';
 import type { VectorRegistry } from './vectors/registry.ts';
 
 /** A start that cannot go on; its message is a sentence that says what to do. */
@@ -30,6 +33,8 @@ export interface Stores {
   notices: NoticeStore;
   /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
   vectorRegistry(): Promise<VectorRegistry>;
+  /** Pages that the web tools have read; opened when the first is kept or asked for. */
+  pages: PageStore & Corpus;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by what is to blame. */
@@ -69,8 +74,14 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const replies = openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble });
   const notices = openSqliteNoticeStore(folder.culvertDb);
   let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
+  const pages = latePageStore(() =>
+    import('./stores/sqlite/page-store.ts').then(({ openSqlitePageStore }) =>
+      openSqlitePageStore(join(folder.path, 'pages.db'), clock),
+    ),
+  );
   return {
     accounts,
+    pages,
     vectorRegistry() {
       registry ??= import('./stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
         openSqliteVectorRegistry(folder.culvertDb),
@@ -88,6 +99,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await ledger.shutdown();
       await replies.close();
       await notices.close();
+      await pages.close();
       await (await registry)?.close();
       await accounts.close();
     },
@@ -164,6 +176,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 
   return {
     accounts: createPostgresAccountStore(database),
+    pages: latePageStore(async () => {
+      const { createPostgresPageStore } = await import('./stores/postgres/page-store.ts');
+      return { ...createPostgresPageStore(database, clock), close: async () => {} };
+    }),
     async vectorRegistry() {
       const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
       return createPostgresVectorRegistry(database);

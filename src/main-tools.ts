@@ -2,8 +2,12 @@ import { availableParallelism } from 'node:os';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
 import { scrapeRoutes } from './http/routes/scrape.ts';
+import { searchRoutes } from './http/routes/search.ts';
 import { createToolMeter } from './inference/pipeline/meter-tools.ts';
 import type { Services } from './inference/pipeline/services.ts';
+import { scrub } from './inference/providers/scrub.ts';
+import { createHealth } from './inference/routing/health.ts';
+import { createRetryBudget } from './inference/routing/retry-budget.ts';
 import type { ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import { createPageFetcher } from './net/page-fetch.ts';
@@ -11,13 +15,14 @@ import { createExtractPool } from './tools/extract/extract-pool.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import type { PageStore } from './tools/page-store.ts';
 import { createPageReader } from './tools/scrape/read-page.ts';
+import type { Corpus } from './tools/search/corpus.ts';
+import { createSearchTool, type SearchTool } from './tools/search/search-tool.ts';
 
 export interface ToolsOptions {
   services: Services;
   config(): Config;
   resolve: ResolveAddresses;
-  /** Null: no page is kept. */
-  pages: PageStore | null;
+  pages: PageStore & Corpus;
   version: string;
   /** For the operator's log. */
   onTrouble(message: string): void;
@@ -26,6 +31,7 @@ export interface ToolsOptions {
 export interface Tools {
   routes: readonly Route[];
   reader: PageReader;
+  search: SearchTool;
   close(): Promise<void>;
 }
 
@@ -54,5 +60,20 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     onTrouble,
   });
   const parts = { meter: createToolMeter(services), clock };
-  return { routes: scrapeRoutes({ ...parts, reader }), reader, close: reader.close };
+  const search = createSearchTool({
+    providers: () => config().tools.search.providers,
+    costs: () => config().costs,
+    reader,
+    corpus: pages,
+    transport: services.transport,
+    clock,
+    random: services.random,
+    // Of its own: a reload forgets there what is no model's.
+    health: createHealth({ clock }),
+    retryBudget: createRetryBudget(),
+    scrub,
+    onTrouble,
+  });
+  const routes = [...scrapeRoutes({ ...parts, reader }), ...searchRoutes({ ...parts, search })];
+  return { routes, reader, search, close: reader.close };
 }

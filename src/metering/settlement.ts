@@ -13,6 +13,8 @@ export interface RequestFacts
   > {
   claim: Claim;
   delivery: Delivery;
+  /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
+  doneMilli?: number;
   price: TokenPrice | null;
   /** Of the attempt that answered; null when neither the upstream nor we could count. */
   usage: MeteredUsage | null;
@@ -38,11 +40,15 @@ export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled
       // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
       if (reservation.state === 'settled') return null;
       reservation.state = 'settled';
-      const charge = chargeOf(facts.delivery, reservation.costMilli, {
-        usage: facts.usage,
-        source: facts.usageSource,
-        inputTokensEstimate: facts.claim.inputTokensEstimate,
-      });
+      const charge = chargeOf(
+        facts.delivery,
+        Math.min(reservation.costMilli, facts.doneMilli ?? reservation.costMilli),
+        {
+          usage: facts.usage,
+          source: facts.usageSource,
+          inputTokensEstimate: facts.claim.inputTokensEstimate,
+        },
+      );
       const event = usageEventOf(facts, charge, reservation.held.quotaMs);
       settled(reservation, spentOf(event), facts.claim);
       ledger.close(event);

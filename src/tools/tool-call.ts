@@ -24,6 +24,8 @@ export interface ToolAnswer {
   body: JsonObject;
   /** In words, for `warning`. */
   warnings: readonly string[];
+  /** Of the pages that were held for, how many were read and are charged; unsaid: all. */
+  pages?: number;
 }
 
 /** Given by the composition: holds the cost of a call. Rejects for a fault of ours alone. */
@@ -36,6 +38,8 @@ export interface ToolHold {
   kind: 'held';
   /** Answer headers: limits, cost. Flat name, value… */
   readonly headers: readonly string[];
+  /** Units of the tool with so many pages. */
+  costOf(pages: number): number;
   /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing. */
   settle(end: ToolEnd): void;
 }
@@ -44,4 +48,6 @@ export interface ToolEnd {
   status: number;
   failure: Failure | null;
   aborted: boolean;
+  /** As the answer's. */
+  pages?: number;
 }

@@ -109,16 +109,18 @@ async function runJob(caller: Caller, job: ToolJob, hold: ToolHold, unknown: str
   const answer = await job.run(leaving.signal);
   if (caller.gone) return left;
   if (answer.kind !== 'answer') {
-    caller.refuse(answer, withoutCost(hold.headers));
+    caller.refuse(answer, withCost(hold.headers, 0));
     return { status: statusOf(answer), failure: answer, aborted: false };
   }
   const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
   const body = { success: true, ...answer.body, ...(warning === '' ? {} : { warning }) };
-  caller.answer(200, hold.headers, Buffer.from(JSON.stringify(body)));
-  return { status: 200, failure: null, aborted: false };
+  const { pages } = answer;
+  const headers = pages === undefined ? hold.headers : withCost(hold.headers, hold.costOf(pages));
+  caller.answer(200, headers, Buffer.from(JSON.stringify(body)));
+  return { status: 200, failure: null, aborted: false, ...(pages === undefined ? {} : { pages }) };
 }
 
-/** A refused call costs nothing, and says so. */
-function withoutCost(headers: readonly string[]): string[] {
-  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? '0' : value));
+/** What was held is not what it costs: a refused call costs nothing, and says so. */
+function withCost(headers: readonly string[], units: number): string[] {
+  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
 }

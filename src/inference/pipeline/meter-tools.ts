@@ -23,8 +23,13 @@ export interface ToolCallHold {
   kind: 'held';
   /** Answer headers: limits, cost. Flat name, value… */
   readonly headers: readonly string[];
-  /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing. */
-  settle(end: { status: number; failure: Failure | null; aborted: boolean }): void;
+  /**
+   * `status`: what the caller gets. A refused, failed or abandoned call costs nothing. `pages`: of those that it might
+   * read, how many it did; unsaid, all.
+   */
+  settle(end: { status: number; failure: Failure | null; aborted: boolean; pages?: number }): void;
+  /** Units of the tool with so many pages. */
+  costOf(pages: number): number;
 }
 
 /** What calls of the web tools cost: the port that `src/tools/tool-call.ts` describes. */
@@ -35,15 +40,18 @@ export interface ToolCallMeter {
 export function createToolMeter(services: Services): ToolCallMeter {
   return {
     async hold(call, charge) {
-      const claim = claimFor(services, call, charge);
+      // Taken once: a price that changes meanwhile is the next call's.
+      const { costs } = services.snapshot().config;
+      const claim = claimFor(costs, call, charge);
       const reserved = await services.admission.reserve(claim);
-      return reserved.kind === 'reserved' ? holdOf(services, call, claim, reserved) : reserved;
+      return reserved.kind === 'reserved'
+        ? holdOf(services, call, claim, reserved, (pages) => milliOf(costs, charge.tool, pages))
+        : reserved;
     },
   };
 }
 
-function claimFor(services: Services, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
-  const { costs } = services.snapshot().config;
+function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
   const { requestId, principal, admitted, atMs } = call;
   return {
     requestId,
@@ -52,17 +60,30 @@ function claimFor(services: Services, call: ToolMeterCall, { tool, pagesMax }: T
     endpoint: tool,
     alias: '',
     tier: null,
-    costMilli: costMilliOf(costs, tool) + costMilliOf(costs, 'scrape', 1, pagesMax),
+    costMilli: milliOf(costs, tool, pagesMax),
     inputTokensEstimate: 0,
     atMs,
   };
 }
 
-function holdOf(services: Services, call: ToolMeterCall, claim: Claim, reserved: Reservation): ToolCallHold {
+function milliOf(costs: Costs, tool: ToolCallCharge['tool'], pages: number): number {
+  return costMilliOf(costs, tool) + costMilliOf(costs, 'scrape', 1, pages);
+}
+
+type Costs = Parameters<typeof costMilliOf>[0];
+
+function holdOf(
+  services: Services,
+  call: ToolMeterCall,
+  claim: Claim,
+  reserved: Reservation,
+  milliWith: (pages: number) => number,
+): ToolCallHold {
   return {
     kind: 'held',
     headers: costHeaders(reserved),
-    settle({ status, failure, aborted }) {
+    costOf: (pages) => milliWith(pages) / 1_000,
+    settle({ status, failure, aborted, pages }) {
       const done = failure === null && !aborted && status < 400;
       const progress = newProgress();
       progress.delivered = done ? 'whole' : 'nothing';
@@ -75,6 +96,7 @@ function holdOf(services: Services, call: ToolMeterCall, claim: Claim, reserved:
         stream: false,
         progress,
         caller: { gone: aborted, committed: done },
+        ...(pages === undefined ? {} : { doneMilli: milliWith(pages) }),
       });
     },
   };

@@ -127,6 +127,8 @@ export function jobOf(
 /** What settlement reads of a job. */
 export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
   caller: Pick<Caller, 'gone' | 'committed'>;
+  /** As settlement's: less than was held. */
+  doneMilli?: number;
 };
 
 /** Exactly once for every reservation, whatever way the request ended. */
@@ -144,6 +146,7 @@ export function settleCall(
     claim,
     clientRequestId: call.clientRequestId,
     delivery: deliveryOf(progress, aborted),
+    ...(job.doneMilli === undefined ? {} : { doneMilli: job.doneMilli }),
     status: aborted && !caller.committed ? 499 : progress.status,
     class: aborted ? 'aborted' : progress.class,
     stream: job.stream,

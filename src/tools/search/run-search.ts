@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Fault, fault } from '../../inference/neutral/outcome.ts';
+import { type Fault, type FaultClass, fault } from '../../inference/neutral/outcome.ts';
 import type { RequestNeeds } from '../../inference/neutral/request.ts';
 import { createRoute } from '../../inference/routing/create-route.ts';
 import type { Health } from '../../inference/routing/health.ts';
@@ -26,6 +26,8 @@ export interface SearchRunParts {
   corpus: Corpus;
   /** Takes what is known to be secret, and what looks so, out of an engine's words. */
   scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
+  /** For the operator's log: other engines hide from every caller what only he can mend. */
+  onTrouble(message: string): void;
 }
 
 /** One question on its way: whose it is, until when (monotonic ms), and whether anybody still waits. */
@@ -74,6 +76,10 @@ export async function runSearch(
   }
 }
 
+function isOperators(faultClass: FaultClass): boolean {
+  return faultClass === 'bad_credential' || faultClass === 'quota_exhausted' || faultClass === 'model_unavailable';
+}
+
 interface Tried {
   engine: ConfiguredEngine;
   fault: Fault;
@@ -109,6 +115,7 @@ async function follow(
     }
     route.ended(attempt, { class: found.class, retryAfterMs: found.retryAfterMs ?? null, status: found.status }, endMs);
     tried.push({ engine, fault: found });
+    if (isOperators(found.class)) parts.onTrouble(`search engine ${engine.name}: ${found.message}`);
   }
 }
 

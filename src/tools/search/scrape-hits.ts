@@ -2,6 +2,7 @@ import type { Failure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { PageReader } from '../page-reader.ts';
+import { shownPage } from '../scrape/scrape-answer.ts';
 import type { ScrapedPage, ScrapeOptions } from '../scrape/scraped-page.ts';
 import type { SearchHit } from './merge-hits.ts';
 
@@ -23,6 +24,8 @@ export interface HitsToScrape {
 export interface ScrapedHits {
   /** In the order of the hits. */
   pages: readonly JsonObject[];
+  /** How many could be read. */
+  read: number;
   warnings: readonly string[];
 }
 
@@ -56,7 +59,8 @@ export async function scrapeHits(
   const failed = pages.filter(({ metadata }) => metadata !== undefined && 'error' in (metadata as JsonObject)).length;
   const warnings =
     failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given: see their metadata.error.`];
-  return { pages, warnings: leftOut === 0 ? warnings : [...warnings, 'Ask for fewer formats or a smaller limit.'] };
+  if (leftOut > 0) warnings.push('Ask for fewer formats or a smaller limit.');
+  return { pages, read: hits.length - failed, warnings };
 }
 
 async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: HitsToScrape): Promise<JsonObject> {
@@ -67,9 +71,9 @@ async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: Hit
   return 'kind' in page ? failed(url, wordsOf(page)) : contentOf(page);
 }
 
-function contentOf({ metadata, warnings, ...content }: ScrapedPage): JsonObject {
-  const warning = warnings.length === 0 ? {} : { warning: warnings.join(' ') };
-  return { ...content, metadata: { ...metadata }, ...warning } as unknown as JsonObject;
+function contentOf(page: ScrapedPage): JsonObject {
+  const warning = page.warnings.length === 0 ? {} : { warning: page.warnings.join(' ') };
+  return { ...shownPage(page), ...warning };
 }
 
 function failed(url: string, error: string): JsonObject {

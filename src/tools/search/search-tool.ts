@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { PageReader } from '../page-reader.ts';
-import type { ScrapeOptions } from '../scrape/scraped-page.ts';
+import { type ReadOptions, readScrapeOptions } from '../scrape/scrape-options.ts';
 import type { ToolAnswer, ToolJob } from '../tool-call.ts';
 import type { ToolFields } from '../tool-fields.ts';
 import type { SearchQuery, SearchSource } from './engine.ts';
@@ -18,8 +18,6 @@ export interface SearchToolParts extends SearchRunParts {
   /** Units: what of `costs` a search and a page are. */
   costs(): { search: number; scrape: number };
   reader: Pick<PageReader, 'read'>;
-  /** The scraper's own reader of options; throws a FailureError. */
-  readScrapeOptions(fields: ToolFields): ScrapeOptions;
 }
 
 /** Who asks, and since when (monotonic ms). */
@@ -49,7 +47,7 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
       const { engines, corpus } = enginesNow();
       const names = [...new Set([...engines.map(({ name }) => name), corpusName])];
       const wish = readSearch(fields, names);
-      const scrape = wish.scrape === null ? null : parts.readScrapeOptions(wish.scrape);
+      const scrape = wish.scrape === null ? null : readScrapeOptions(wish.scrape);
       const named =
         wish.provider === null
           ? engines
@@ -57,7 +55,7 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
       const pagesMax = scrape === null ? 0 : wish.limit * wish.sources.length;
       return {
         charge: { tool: 'search', pagesMax },
-        run: (signal) => run(parts, cache, named, { wish, scrape, caller, signal, pagesMax }),
+        run: (signal) => run(parts, cache, named, { wish, scrape, caller, signal }),
       };
     },
   };
@@ -65,10 +63,9 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
 
 interface Asked {
   wish: SearchWish;
-  scrape: ScrapeOptions | null;
+  scrape: ReadOptions | null;
   caller: SearchCaller;
   signal: AbortSignal;
-  pagesMax: number;
 }
 
 async function run(
@@ -77,7 +74,7 @@ async function run(
   engines: readonly ConfiguredEngine[],
   asked: Asked,
 ): Promise<ToolAnswer | Failure> {
-  const { wish, scrape, caller, signal, pagesMax } = asked;
+  const { wish, scrape, caller, signal } = asked;
   const deadlineMs = caller.startedMs + wish.timeoutMs;
   const found = await Promise.all(
     wish.sources.map((source) =>
@@ -92,15 +89,22 @@ async function run(
   const warnings = new Set(lists.flatMap((list) => list.found.warnings));
   const hits = lists.flatMap((list) => list.found.hits);
   let pages: readonly JsonObject[] = [];
+  let read = 0;
   if (scrape !== null) {
     const leftMs = () => deadlineMs - parts.clock.monotonicMs();
-    const scraped = await scrapeHits(parts.reader, hits, { tenant: caller.tenant, options: scrape, leftMs, signal });
+    const scraped = await scrapeHits(parts.reader, hits, {
+      tenant: caller.tenant,
+      options: scrape.options,
+      leftMs,
+      signal,
+    });
     pages = scraped.pages;
-    for (const warning of scraped.warnings) warnings.add(warning);
+    for (const warning of [...scrape.warnings, ...scraped.warnings]) warnings.add(warning);
+    read = scraped.read;
   }
   const results = hits.map((hit, at) => ({ ...hit, ...pages[at] }));
   const { search, scrape: page } = parts.costs();
-  return { kind: 'answer', body: bodyOf(lists, results, search + page * pagesMax), warnings: [...warnings] };
+  return { kind: 'answer', body: bodyOf(lists, results, search + page * read), warnings: [...warnings], pages: read };
 }
 
 function bodyOf(

@@ -1,0 +1,13 @@
+import type { SearchTool } from '../../tools/search/search-tool.ts';
+import type { Route } from '../exchange.ts';
+import { type ToolParts, toolRoutes } from './tools.ts';
+
+/** `POST /v1/tools/search`: the web, or the caller's own pages, by words. */
+export function searchRoutes(parts: ToolParts & { search: SearchTool }): Route[] {
+  return toolRoutes(parts, {
+    name: 'search',
+    summary: 'Searches the web, or the pages that were scraped, and reads the hits if asked to',
+    prepare: (fields, { principal, startedMs }) =>
+      parts.search.prepare(fields, { tenant: principal.tenant, startedMs }),
+  });
+}
