@@ -98,15 +98,18 @@ test('F38 kill -9 before every step over PostgreSQL and Redis: charged once from
   assert.deepEqual(survived, { requests: 1, units: 1, as: ['ok upstream'] });
   const steps = deaths.map(({ step }) => step);
   t.diagnostic(steps.join(', '));
-  // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's.
-  const answered = ['write redis', 'write redis', 'write postgres', 'write upstream', 'write caller'];
-  // The watch over Redis' epoch may write between any two.
-  const own = steps.filter((step, at) => step !== 'write redis' || at < 2);
-  assert.deepEqual(own.slice(0, 5), answered);
+  // Entry and hold, the reservation, dispatch, the answer; then the counters' settlement and the ledger's. What runs in
+  // the background (the watch over Redis' epoch, heartbeats) may write to a store between any two.
+  const answered = steps.slice(0, steps.indexOf('write caller') + 1);
+  assert.deepEqual([...new Set(answered)], ['write redis', 'write postgres', 'write upstream', 'write caller']);
+  assert.deepEqual(answered.slice(0, 2), ['write redis', 'write redis']);
   for (const store of ['redis', 'postgres'])
-    assert.ok(steps.indexOf(`write ${store}`, 5) > 0, `${store} is told the end`);
-  const committing = steps.indexOf('write postgres');
-  for (const [at, { charged }] of deaths.entries()) assert.equal(charged.requests, at <= committing ? 0 : 1, steps[at]);
+    assert.ok(steps.indexOf(`write ${store}`, answered.length) > 0, `${store} is told the end`);
+  const [committing, dispatching] = [steps.indexOf('write postgres'), steps.indexOf('write upstream')];
+  for (const [at, { charged }] of deaths.entries()) {
+    if (at <= committing) assert.equal(charged.requests, 0, steps[at]);
+    if (at >= dispatching) assert.equal(charged.requests, 1, steps[at]);
+  }
 
   // What died between hold and reservation is held until somebody sweeps, 30 s later; nothing else is.
   const gateway = await startGatewayProcess(t, { ...overUpstreams('http://127.0.0.1:9'), ...config });

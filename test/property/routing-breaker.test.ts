@@ -26,6 +26,14 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 70_000 }) }) },
 );
 
+/** One such answer opens a breaker. */
+const provesAtOnce: ReadonlySet<OutcomeClass> = new Set([
+  'model_unavailable',
+  'bad_credential',
+  'quota_exhausted',
+  'region_blocked',
+]);
+
 interface Running {
   lane: Lane;
   index: number;
@@ -83,6 +91,8 @@ test('F11 whatever happens: one probe at a time, counts that come out even, noth
         running.splice(running.indexOf(some), 1);
         const afterMs = now() - some.begunMs;
         health.ended(some.lane, some, { class: how, retryAfterMs: null, afterMs, content: some.content }, now());
+        // Fresh proof opens it anew: what a probe that still runs was sent to find out is known.
+        if (provesAtOnce.has(how)) for (const one of running) if (one.index === some.index) one.as = 'request';
       }
 
       function check(): void {
