@@ -1,0 +1,19 @@
+import { readMapRequest } from '../../tools/map/map-request.ts';
+import { type MapParts, mapSite } from '../../tools/map/map-site.ts';
+import type { Route } from '../exchange.ts';
+import { type ToolParts, toolRoutes } from './tools.ts';
+
+/** `POST /v1/tools/map`: the links of a site. */
+export function mapRoutes(parts: ToolParts & MapParts): Route[] {
+  return toolRoutes(parts, {
+    name: 'map',
+    summary: 'Lists the links of a site, by its sitemaps and its first page',
+    prepare(fields, { principal }) {
+      const request = readMapRequest(fields);
+      return {
+        charge: { tool: 'map', pagesMax: 0 },
+        run: (signal) => mapSite(parts, request, principal.tenant, signal),
+      };
+    },
+  });
+}

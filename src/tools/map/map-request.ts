@@ -1,0 +1,47 @@
+import { readUrl, timeoutMaxMs } from '../scrape/scrape-options.ts';
+import type { ScrapeOptions } from '../scrape/scraped-page.ts';
+import type { ToolFields } from '../tool-fields.ts';
+
+/** What is asked of a site, checked. */
+export interface MapRequest {
+  url: string;
+  /** Links with these words come first. */
+  search: string | null;
+  sitemap: 'include' | 'skip' | 'only';
+  includeSubdomains: boolean;
+  ignoreQueryParameters: boolean;
+  limit: number;
+  timeoutMs: number;
+}
+
+const linksMax = 30_000;
+const linksDefault = 5_000;
+
+export function readMapRequest(fields: ToolFields): MapRequest {
+  return {
+    url: readUrl(fields),
+    search: fields.text('search', { min: 0, max: 500 })?.trim() || null,
+    sitemap: fields.oneOf('sitemap', ['include', 'skip', 'only']) ?? 'include',
+    includeSubdomains: fields.truth('includeSubdomains', true),
+    ignoreQueryParameters: fields.truth('ignoreQueryParameters', true),
+    limit: fields.whole('limit', { min: 1, max: linksMax, default: linksDefault }),
+    timeoutMs: fields.whole('timeout', { min: 1, max: timeoutMaxMs, default: 30_000 }),
+  };
+}
+
+/** How the first page of a site is read for its links: all of it, and not an old one. */
+export function readingForLinks(timeoutMs: number): ScrapeOptions {
+  return {
+    formats: ['links'],
+    onlyMainContent: false,
+    includeTags: null,
+    excludeTags: null,
+    waitForMs: 0,
+    render: 'auto',
+    headers: {},
+    timeoutMs,
+    maxAgeMs: 3_600_000,
+    mobile: false,
+    maxBytes: null,
+  };
+}

@@ -1,0 +1,31 @@
+import type { PageFetcher } from '../net/page-fetch.ts';
+import type { RobotsRules } from '../net/page-robots.ts';
+
+/** What is asked of a site beside its pages. Neither rejects. */
+export interface SiteFileReader {
+  robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
+  /** A file such as a sitemap; null when it cannot be had. Of larger ones the first `bytesMax`. */
+  file(url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null>;
+}
+
+const fileTimeoutMs = 20_000;
+const fileDelayMs = 0;
+
+export function createSiteFiles(fetcher: PageFetcher): SiteFileReader {
+  return {
+    robots: fetcher.robots,
+    async file(url, bytesMax, signal) {
+      const fetched = await fetcher.fetch({
+        url,
+        accept: 'application/xml, text/xml, text/plain;q=0.9, */*;q=0.5',
+        headers: {},
+        mobile: false,
+        bytesMax: { page: bytesMax, pdf: 0 },
+        timeoutMs: fileTimeoutMs,
+        delayMs: fileDelayMs,
+        signal,
+      });
+      return fetched.ok && fetched.status >= 200 && fetched.status < 300 ? new Uint8Array(fetched.body) : null;
+    },
+  };
+}
