@@ -115,10 +115,11 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         await finishPage(run, lease.id, crawl.ends, page, found, hooks);
         return true;
       }),
-    seed: (lease, found) =>
+    seed: (lease, found, hooks) =>
       holding(lease, false, async (run) => {
         await add(run, lease.id, found);
         await run('UPDATE culvert.crawl SET seeded = 1 WHERE id = $1', [lease.id]);
+        await queue(run, lease.id, hooks);
         return true;
       }),
     end: (lease, end, hooks) =>

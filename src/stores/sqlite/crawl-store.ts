@@ -144,11 +144,12 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
         queue(id, hooks);
         return true;
       }),
-    seed: (lease, foundUrls) =>
+    seed: (lease, foundUrls, hooks) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;
         add(lease.id, foundUrls);
         sql.seeded.run(lease.id);
+        queue(lease.id, hooks);
         return true;
       }),
     end: (lease, end, hooks) =>

@@ -33,8 +33,8 @@ export interface CrawlStore {
   putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
   /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
   finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
-  /** URLs from elsewhere than a page: sitemaps. They have been looked for from here on. */
-  seed(lease: Lease, found: FoundUrls): Promise<boolean>;
+  /** The crawl has begun: URLs from elsewhere than a page (sitemaps), which are not looked for again. */
+  seed(lease: Lease, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
   end(lease: Lease, end: CrawlEnd, hooks: readonly NewHook[]): Promise<boolean>;
 
   /** Pages in the order in which they were done, from behind `after` (0: the first); at most `charsMax`, but one. */
@@ -77,7 +77,7 @@ export interface Crawl extends NewCrawl {
   failed: number;
   waiting: number;
   charged: number;
-  /** Whether sitemaps have been looked for. */
+  /** Whether it has begun: sitemaps have been looked for. */
   seeded: boolean;
   endedMs: number | null;
   /** When it is removed; null while it runs. */

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { ScrapedPage } from '../scrape/scraped-page.ts';
+import type { CrawlPoint } from './crawl-ports.ts';
+
+/** About 400 tokens: what embedding models take whole, and what answers a question in a prompt. */
+const chunkChars = 1_600;
+/** Of one page: a book is cut off. */
+const chunksMax = 200;
+
+/**
+ * A page in pieces for a vector collection: cut at headings, then between paragraphs, each with the headings that it
+ * stands under. Payload: url, title, heading, chunk, text.
+ */
+export function chunksOf(url: string, { markdown, metadata }: ScrapedPage): CrawlPoint[] {
+  const sections = sectionsOf(markdown ?? '');
+  const pieces = sections.flatMap(({ heading, text }) => piecesOf(text).map((piece) => ({ heading, text: piece })));
+  return pieces.slice(0, chunksMax).map(({ heading, text }, at) => ({
+    id: uuidOf(`${url}\n${at}`),
+    text: heading === '' ? text : `${heading}\n\n${text}`,
+    payload: { url, title: metadata.title, heading, chunk: at, text },
+  }));
+}
+
+interface Section {
+  /** `Guide > Install`; '' above the first. */
+  heading: string;
+  text: string;
+}
+
+function sectionsOf(markdown: string): Section[] {
+  const sections: Section[] = [];
+  const path: string[] = [];
+  let lines: string[] = [];
+  let fenced = false;
+  const close = () => {
+    const text = lines.join('\n').trim();
+    if (text !== '') sections.push({ heading: path.filter(Boolean).join(' > '), text });
+    lines = [];
+  };
+  for (const line of markdown.split('\n')) {
+    if (/^\s{0,3}(?:```|~~~)/.test(line)) fenced = !fenced;
+    const found = fenced ? null : /^(#{1,6}) (.{1,200})/.exec(line);
+    if (found === null) {
+      lines.push(line);
+      continue;
+    }
+    close();
+    const level = found[1]!.length;
+    path.length = Math.min(path.length, level - 1);
+    path[level - 1] = found[2]!.trim();
+  }
+  close();
+  return sections;
+}
+
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  for (const paragraph of text.split(/\n{2,}/).flatMap(parts)) {
+    if (piece !== '' && piece.length + paragraph.length + 2 > chunkChars) {
+      pieces.push(piece);
+      piece = '';
+    }
+    piece = piece === '' ? paragraph : `${piece}\n\n${paragraph}`;
+  }
+  if (piece.trim() !== '') pieces.push(piece);
+  return pieces;
+}
+
+/** A paragraph that is too long alone, cut at spaces. */
+function parts(paragraph: string): string[] {
+  const found: string[] = [];
+  let rest = paragraph;
+  while (rest.length > chunkChars) {
+    const space = rest.lastIndexOf(' ', chunkChars);
+    const at = space > chunkChars / 2 ? space : chunkChars;
+    found.push(rest.slice(0, at));
+    rest = rest.slice(at).trimStart();
+  }
+  return rest === '' ? found : [...found, rest];
+}
+
+/** As RFC 9562 §5.8 leaves to us: 122 bits of a hash. */
+function uuidOf(name: string): string {
+  const hex = createHash('sha256').update(`culvert crawl ${name}`).digest('hex');
+  const variant = ((Number.parseInt(hex[16]!, 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}

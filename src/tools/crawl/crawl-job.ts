@@ -1,0 +1,178 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { HostTurns } from '../../net/host-turns.ts';
+import type { PageReader } from '../page-reader.ts';
+import { hooksOf } from './crawl-message.ts';
+import { runPage } from './crawl-page.ts';
+import type { CrawlMeter, CrawlSink, SiteFiles } from './crawl-ports.ts';
+import { createScope } from './crawl-scope.ts';
+import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, Lease, TakenPage } from './crawl-store.ts';
+import type { CrawlThread } from './crawl-thread.ts';
+import { findInSitemaps } from './find-sitemaps.ts';
+
+export interface CrawlParts {
+  store: CrawlStore;
+  reader: PageReader;
+  files: SiteFiles;
+  turns: HostTurns;
+  thread: CrawlThread;
+  meter: CrawlMeter;
+  /** Null: there is no vector store to write to. */
+  sink: CrawlSink | null;
+  clock: Clock;
+  /** Resolves after so long, or at once when the signal is aborted. */
+  pause(ms: number, signal: AbortSignal): Promise<void>;
+  /** How long results are kept. */
+  retentionMs(): number;
+  /** There is something for a webhook. */
+  hooked(): void;
+}
+
+/** One crawl in the hands of this process. */
+export interface CrawlRun extends CrawlParts {
+  crawl: Crawl;
+  lease: Lease;
+  /** Cancelled, lost to another process, or we stop: nothing is begun any more. */
+  signal: AbortSignal;
+}
+
+/** Rows that a crawl may have for each page that it may read: beyond them nothing more is noted. */
+const rowsPerPage = 20;
+const rowsMax = 100_000;
+const rowsMin = 1_000;
+/** URLs of one endless kind. */
+const shapeMax = 50;
+/** After a failure that passes. */
+const restMs = 5_000;
+
+/** Reads pages until there are no more, or the crawl is stopped. Rejects when the store fails: then it is taken up again. */
+export async function runCrawl(run: CrawlRun): Promise<void> {
+  const { store, lease, signal, crawl } = run;
+  const start = await startOf(run);
+  const frontier = createFrontier(run, start);
+  if (!crawl.seeded && !(await beginCrawl(run, frontier))) return;
+
+  const inFlight = new Set<Promise<void>>();
+  let firstDone = crawl.done + crawl.failed > 0;
+  let stop: Stop | null = null;
+  let trouble: unknown = null;
+  /** Waited for before the next page is begun. */
+  let resting: Promise<void> | null = null;
+
+  const rest = async () => {
+    await run.pause(restMs, signal);
+    resting = null;
+  };
+  const begin = (page: TakenPage) => {
+    const reading = runPage(run, frontier, page)
+      .then((outcome) => {
+        firstDone = true;
+        if (outcome.next === 'stop') stop ??= { error: outcome.error };
+        if (outcome.next === 'rest') resting ??= rest();
+      })
+      .catch((error: unknown) => {
+        trouble ??= error;
+      })
+      .finally(() => inFlight.delete(reading));
+    inFlight.add(reading);
+  };
+
+  while (!signal.aborted && stop === null && trouble === null) {
+    if (resting !== null) await resting;
+    // The first page alone: where it leads to decides what belongs to the crawl.
+    const free = (firstDone ? crawl.options.maxConcurrency : 1) - inFlight.size;
+    if (free > 0) {
+      // One that ends while we ask may add pages that the answer does not know of.
+      const idle = inFlight.size === 0;
+      const taken = await store.take(lease, free);
+      if (taken === null) break;
+      for (const page of taken.pages) begin(page);
+      if (idle && taken.pages.length === 0) stop = { error: null };
+    }
+    if (inFlight.size > 0) await Promise.race(inFlight);
+  }
+  await Promise.all(inFlight);
+  if (trouble !== null) throw trouble;
+  if (stop !== null && !signal.aborted) await end(run, stop);
+}
+
+interface Stop {
+  /** Null: there was nothing left to read. */
+  error: string | null;
+}
+
+async function end({ store, lease, crawl, clock, retentionMs, hooked }: CrawlRun, { error }: Stop): Promise<void> {
+  const atMs = clock.wallMs();
+  const ended: CrawlEnd = {
+    status: error === null ? 'completed' : 'failed',
+    error,
+    atMs,
+    expiresMs: atMs + retentionMs(),
+  };
+  const told = error === null ? ({ event: 'completed' } as const) : ({ event: 'failed', error } as const);
+  if (await store.end(lease, ended, hooksOf(crawl, told, atMs))) hooked();
+}
+
+/** Where the first page led to, if it has been read: a crawl that is taken up goes on there. */
+async function startOf({ store, crawl }: CrawlRun): Promise<string> {
+  const [first] = crawl.done > 0 ? await store.results(crawl.id, 0, 1, 1) : [];
+  return first?.at === 1 ? first.page.metadata.url : crawl.url;
+}
+
+async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
+  const { store, lease, crawl, clock, hooked } = run;
+  const listed =
+    crawl.options.sitemap === 'skip' ? [] : await findInSitemaps(crawl.url, { ...run, urlsMax: frontier.rowsMax });
+  // Patterns that take too long stop the crawl at its first page, where there is one to tell of.
+  const found = (await frontier.of(listed, 1)) ?? [];
+  const told = hooksOf(crawl, { event: 'started' }, clock.wallMs());
+  const begun = await store.seed(lease, frontier.found(found), told);
+  if (begun && told.length > 0) hooked();
+  return begun;
+}
+
+/** What of the links that were found becomes a page. */
+export interface Frontier {
+  readonly rowsMax: number;
+  /** Null: the caller's patterns take too long. */
+  of(links: readonly string[], depth: number): Promise<readonly FoundUrl[] | null>;
+  found(urls: readonly FoundUrl[]): FoundUrls;
+  /** Whether a redirect of this page stayed within the crawl. The first page may lead anywhere, and all follows it. */
+  holds(page: TakenPage, url: string): boolean;
+}
+
+/** Held against the caller's patterns at once: few enough that only a pattern can take long. */
+const matchedAtOnce = 1_000;
+
+function createFrontier({ crawl: { options }, thread }: CrawlRun, start: string): Frontier {
+  let scope = createScope(start, options);
+  const rows = Math.min(rowsMax, Math.max(rowsMin, options.limit * rowsPerPage));
+  const { includePaths: include, excludePaths: exclude } = options;
+
+  return {
+    rowsMax: rows,
+    found: (urls) => ({ urls, rowsMax: rows, shapeMax }),
+    holds(page, url) {
+      if (page.seq === 1) scope = createScope(url, options);
+      return scope.holds(url);
+    },
+    async of(links, depth) {
+      const candidates = new Map<string, FoundUrl>();
+      for (const link of links) {
+        const candidate = scope.candidate(link, depth);
+        if (candidate !== null && !candidates.has(candidate.key)) candidates.set(candidate.key, candidate);
+        if (candidates.size >= rows) break;
+      }
+      const urls = [...candidates.values()];
+      if ((include === null && exclude === null) || urls.length === 0) return urls;
+      const fitting: FoundUrl[] = [];
+      for (let at = 0; at < urls.length; at += matchedAtOnce) {
+        const some = urls.slice(at, at + matchedAtOnce);
+        const texts = some.map(({ url }) => (options.patternsOn === 'url' ? url : new URL(url).pathname));
+        const fits = await thread.ask('match', { include, exclude, texts });
+        if (fits === null) return null;
+        fitting.push(...some.filter((_, which) => fits[which]));
+      }
+      return fitting;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { createHmac } from 'node:crypto';
+import { randomBase62 } from '../../kernel/ids.ts';
+import type { JsonValue } from '../../kernel/json.ts';
+import { webhookKey } from '../../kernel/webhook-key.ts';
+import type { ScrapedPage } from '../scrape/scraped-page.ts';
+import type { CrawlEvent, CrawlWebhook } from './crawl-options.ts';
+import type { Crawl, NewHook } from './crawl-store.ts';
+
+/** A page that is longer is told without what it says: whoever hears of it can ask for it. */
+const pageCharsMax = 512 * 1024;
+
+export interface Told {
+  event: CrawlEvent;
+  page?: ScrapedPage;
+  error?: string;
+}
+
+/** What a crawl's webhook is to be told, in Firecrawl's form; empty where it does not want to hear it. */
+export function hooksOf({ id, options: { webhook } }: Crawl, { event, page, error }: Told, nowMs: number): NewHook[] {
+  if (webhook === null || !webhook.events.includes(event)) return [];
+  const whole = page === undefined ? [] : [page as unknown as JsonValue];
+  const message = (data: JsonValue[]) =>
+    JSON.stringify({
+      success: error === undefined,
+      type: `crawl.${event}`,
+      id,
+      data,
+      metadata: { ...webhook.metadata },
+      ...(error === undefined ? {} : { error }),
+    });
+  let body = message(whole);
+  if (body.length > pageCharsMax && page !== undefined)
+    body = message([{ metadata: page.metadata as unknown as JsonValue }]);
+  return [{ id: `msg_${randomBase62(24)}`, body, createdMs: nowMs }];
+}
+
+/** As Standard Webhooks signs. The caller's own headers come first: they replace none of ours. */
+export function signedHeaders(
+  { headers, secret }: CrawlWebhook,
+  { id, body }: Pick<NewHook, 'id' | 'body'>,
+  nowMs: number,
+): Record<string, string> {
+  const key = webhookKey(secret);
+  if (key === null) throw new Error('the secret of the webhook is too short to sign with');
+  const timestamp = String(Math.floor(nowMs / 1_000));
+  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return {
+    ...headers,
+    'content-type': 'application/json',
+    'webhook-id': id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': `v1,${signature}`,
+  };
+}
+
+/** For a caller who brings no secret of their own. */
+export function newWebhookSecret(): string {
+  return `whsec_${Buffer.from(randomBase62(32)).toString('base64')}`;
+}

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { type Failure, factsOf } from '../../kernel/failure.ts';
+import { HostBusy } from '../../net/host-turns.ts';
+import { canonicalUrl } from '../canonical-url.ts';
+import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
+import { chunksOf } from './chunk-page.ts';
+import type { CrawlRun, Frontier } from './crawl-job.ts';
+import { hooksOf } from './crawl-message.ts';
+import { type CrawlHold, isPassing } from './crawl-ports.ts';
+import { keyed } from './crawl-scope.ts';
+import { robotsCode, type TakenPage } from './crawl-store.ts';
+
+/** What a page's end means for the crawl. `rest`: it waits again, and so shall we. */
+export type PageOutcome = { next: 'go-on' } | { next: 'rest' } | { next: 'stop'; error: string };
+
+const goOn: PageOutcome = { next: 'go-on' };
+const rest: PageOutcome = { next: 'rest' };
+const noFrontier = { urls: [], rowsMax: 0, shapeMax: 0 };
+
+/**
+ * The way of one page: robots → its host's turn → paid → read → kept with what it links to. A page of its own never
+ * fails a crawl. Rejects when the store fails.
+ */
+export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome> {
+  const { store, lease, crawl, files, turns, signal } = run;
+  const { options } = crawl;
+  const giveBack = () => store.putBack(lease, page.seq, { charged: page.paid });
+  const url = new URL(page.url);
+  let delayMs = options.delayMs;
+  if (options.robots === 'obey') {
+    const rules = await files.robots(url, signal);
+    if (!signal.aborted && !rules.allows(url)) {
+      await fail(run, page, robotsCode, "The site's robots.txt asks for it not to be read.");
+      return goOn;
+    }
+    delayMs = Math.max(delayMs, rules.crawlDelayMs ?? 0);
+  }
+  let outcome: PageOutcome | null = null;
+  try {
+    // A store that fails must not be taken for a host that is busy: it is told apart below.
+    outcome = await turns.take(url.host, delayMs, signal, () => paidPage(run, frontier, page));
+  } catch (error) {
+    if (!(error instanceof HostBusy) && !signal.aborted) throw error;
+  }
+  if (outcome !== null) return outcome;
+  await giveBack();
+  return rest;
+}
+
+/** Null: nothing was done, and nothing paid. */
+async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Promise<PageOutcome | null> {
+  const { meter, crawl, signal, store, lease } = run;
+  if (signal.aborted) return null;
+  // Paid by whoever died over it.
+  const hold = page.paid ? free : await meter.hold(crawl);
+  if (hold.kind !== 'held') {
+    if (isPassing(hold)) return null;
+    await store.putBack(lease, page.seq, { charged: false });
+    return { next: 'stop', error: `Stopped: ${factsOf(hold, run.clock.wallMs()).message}` };
+  }
+  let end: 'got' | 'nothing' = 'nothing';
+  let failure: Failure | null = null;
+  try {
+    const read = await readPage(run, page);
+    if (signal.aborted && 'kind' in read) return null;
+    if ('kind' in read) {
+      failure = read;
+      if (isPassing(read)) return null;
+      await fail(run, page, codeOf(read), factsOf(read, run.clock.wallMs()).message);
+      return goOn;
+    }
+    const outcome = await keepPage(run, frontier, page, read);
+    end = outcome.got ? 'got' : 'nothing';
+    return outcome.next;
+  } finally {
+    hold.settle(end, failure);
+  }
+}
+
+const free: CrawlHold = { kind: 'held', settle: () => undefined };
+
+function readPage({ reader, crawl, signal }: CrawlRun, page: TakenPage): Promise<ScrapedPage | Failure> {
+  const { scrape } = crawl.options;
+  // Links make the crawl, markdown tells pages apart, whatever the caller wants to see.
+  const formats = [...new Set<ScrapeFormat>([...scrape.formats, 'links', 'markdown'])];
+  return reader.read({ tenant: crawl.tenant, url: page.url, options: { ...scrape, formats }, paced: true, signal });
+}
+
+interface Kept {
+  got: boolean;
+  next: PageOutcome;
+}
+
+async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept> {
+  const { store, lease, crawl, clock, hooked } = run;
+  const { options } = crawl;
+  if (!frontier.holds(page, read.metadata.url)) {
+    await fail(run, page, 'REDIRECTED_OUTSIDE', `It leads outside the crawl, to ${read.metadata.url}.`);
+    return { got: false, next: goOn };
+  }
+  const there = read.metadata.statusCode < 400;
+  const follow = there && options.sitemap !== 'only';
+  const found = follow ? await frontier.of(read.links ?? [], page.depth + 1) : [];
+  if (found === null) {
+    await store.putBack(lease, page.seq, { charged: page.paid });
+    return { got: false, next: { next: 'stop', error: tooSlowMessage } };
+  }
+  const warnings = [...read.warnings];
+  if (there && options.collection !== null) {
+    const refused = await putInCollection(run, page.url, read);
+    if (refused?.kind === 'quota-exceeded') {
+      await store.putBack(lease, page.seq, { charged: page.paid });
+      return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
+    }
+    if (refused !== null) warnings.push(`Not in the collection: ${factsOf(refused, clock.wallMs()).message}`);
+  }
+  const shown = { ...asAsked(read, options.scrape.formats), warnings };
+  const atMs = clock.wallMs();
+  const ended = canonicalUrl(read.metadata.url);
+  const aliasKey = ended === null ? null : keyed(ended).key;
+  const told = hooksOf(crawl, { event: 'page', page: shown }, atMs);
+  const contentHash = contentHashOf(page, read, there);
+  const finished = {
+    state: 'done',
+    seq: page.seq,
+    atMs,
+    page: shown,
+    contentHash,
+    aliasKey: aliasKey === keyed(page.url).key ? null : aliasKey,
+  } as const;
+  const kept = await store.finish(lease, finished, frontier.found(found), told);
+  if (kept && told.length > 0) hooked();
+  // Without the lease somebody else reads it again, and finds it paid.
+  return { got: true, next: goOn };
+}
+
+const tooSlowMessage =
+  'Stopped: includePaths or excludePaths take too long to be held against a URL; write them without nested repetition.';
+
+async function putInCollection({ sink, crawl }: CrawlRun, url: string, read: ScrapedPage): Promise<Failure | null> {
+  const { collection } = crawl.options;
+  if (collection === null) return null;
+  if (sink === null) return { kind: 'unsupported', message: 'There is no vector store here.' };
+  const points = chunksOf(url, read);
+  if (points.length === 0) return null;
+  const { tenant, account, keyId } = crawl;
+  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, points });
+}
+
+function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {
+  const { links, markdown, ...others } = read;
+  return {
+    ...(markdown !== undefined && formats.includes('markdown') ? { markdown } : {}),
+    ...(links !== undefined && formats.includes('links') ? { links } : {}),
+    ...others,
+  };
+}
+
+/** Words alone: pages of one text at two addresses are one. Errors and empty pages are like nothing but themselves. */
+function contentHashOf(page: TakenPage, { markdown, metadata }: ScrapedPage, there: boolean): string {
+  const words = (markdown ?? '').replace(/\s+/g, ' ').trim();
+  if (!there || words === '') return `page ${page.seq}`;
+  return createHash('sha256')
+    .update(`${metadata.title ?? ''}\n${words}`)
+    .digest('base64url');
+}
+
+async function fail({ store, lease, clock }: CrawlRun, page: TakenPage, code: string, error: string): Promise<void> {
+  const ended = { state: 'failed', seq: page.seq, atMs: clock.wallMs(), code, error, free: !page.paid } as const;
+  await store.finish(lease, ended, noFrontier, []);
+}
+
+/** In capitals, as Firecrawl's codes. */
+function codeOf(failure: Failure): string {
+  return (failure.kind === 'page-refused' ? failure.code : failure.kind.replaceAll('-', '_')).toUpperCase();
+}

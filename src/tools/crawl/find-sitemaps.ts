@@ -1,0 +1,36 @@
+import type { SiteFiles } from './crawl-ports.ts';
+import type { CrawlThread } from './crawl-thread.ts';
+
+/** Of one file, as it comes and unpacked. */
+const bytesMax = 10 * 1024 * 1024;
+const filesMax = 20;
+
+export interface SitemapParts {
+  files: SiteFiles;
+  thread: CrawlThread;
+  signal: AbortSignal;
+  /** URLs in all. */
+  urlsMax: number;
+}
+
+/** The pages that a site's sitemaps name: those of its robots.txt, else `/sitemap.xml`, and what these refer to. */
+export async function findInSitemaps(start: string, parts: SitemapParts): Promise<readonly string[]> {
+  const { files, thread, signal, urlsMax } = parts;
+  const { origin } = new URL(start);
+  const { sitemaps } = await files.robots(new URL(start), signal);
+  const waiting = sitemaps.length > 0 ? [...sitemaps] : [`${origin}/sitemap.xml`];
+  const asked = new Set<string>();
+  const pages: string[] = [];
+  while (waiting.length > 0 && asked.size < filesMax && pages.length < urlsMax && !signal.aborted) {
+    const url = URL.parse(waiting.shift()!, origin)?.href;
+    if (url === undefined || asked.has(url)) continue;
+    asked.add(url);
+    const body = await files.file(url, bytesMax, signal);
+    if (body === null) continue;
+    const found = await thread.ask('sitemap', { body, bytesMax, urlsMax: urlsMax - pages.length });
+    if (found === null) continue;
+    for (const page of found.pages) pages.push(page);
+    waiting.push(...found.sitemaps.slice(0, filesMax));
+  }
+  return pages;
+}

@@ -1,0 +1,78 @@
+import { gunzipSync } from 'node:zlib';
+import { Parser } from 'htmlparser2';
+
+/** What a sitemap names: pages, and further sitemaps. As they stand there. */
+export interface SitemapText {
+  pages: readonly string[];
+  sitemaps: readonly string[];
+}
+
+const locCharsMax = 2_048;
+const nothing: SitemapText = { pages: [], sitemaps: [] };
+
+/**
+ * The URLs of a sitemap: XML, an index of sitemaps, or one URL a line; packed or not. Broken ones give what could be
+ * read; of large ones the first `bytesMax`, unpacked, and the first `urlsMax`. Blocks: for a thread of its own.
+ */
+export function readSitemap(body: Uint8Array, bytesMax: number, urlsMax: number): SitemapText {
+  const bytes = unpacked(body, bytesMax);
+  if (bytes === null) return nothing;
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, bytesMax)).toString('utf8');
+  return text.trimStart().startsWith('<') ? inXml(text, urlsMax) : inLines(text, urlsMax);
+}
+
+/** Null for a bomb and for what is not gzip though it begins like it. */
+function unpacked(body: Uint8Array, bytesMax: number): Uint8Array | null {
+  if (body[0] !== 0x1f || body[1] !== 0x8b) return body;
+  try {
+    return gunzipSync(body, { maxOutputLength: bytesMax });
+  } catch {
+    return null;
+  }
+}
+
+function inXml(text: string, urlsMax: number): SitemapText {
+  const pages: string[] = [];
+  const sitemaps: string[] = [];
+  let within: string[] | null = null;
+  let loc: string | null = null;
+  const parser = new Parser(
+    {
+      onopentag(name) {
+        const plain = withoutPrefix(name);
+        if (plain === 'url') within = pages;
+        else if (plain === 'sitemap') within = sitemaps;
+        // `image:loc` is no page.
+        else if (name === 'loc' && within !== null) loc = '';
+      },
+      ontext(chunk) {
+        if (loc !== null && loc.length <= locCharsMax) loc += chunk;
+      },
+      onclosetag(name) {
+        if (name === 'loc' && loc !== null) {
+          const url = loc.trim();
+          if (url !== '' && url.length <= locCharsMax) within?.push(url);
+          loc = null;
+        } else if (withoutPrefix(name) === 'url' || withoutPrefix(name) === 'sitemap') within = null;
+      },
+    },
+    { xmlMode: true, decodeEntities: true },
+  );
+  for (let at = 0; at < text.length && pages.length + sitemaps.length < urlsMax; at += sliceChars)
+    parser.write(text.slice(at, at + sliceChars));
+  return { pages: pages.slice(0, urlsMax), sitemaps: sitemaps.slice(0, urlsMax) };
+}
+
+const sliceChars = 64 * 1024;
+
+function withoutPrefix(name: string): string {
+  return name.slice(name.indexOf(':') + 1);
+}
+
+function inLines(text: string, urlsMax: number): SitemapText {
+  const pages = text
+    .split(/\r?\n/, urlsMax)
+    .map((line) => line.trim())
+    .filter((line) => /^https?:\/\//.test(line) && line.length <= locCharsMax);
+  return { pages, sitemaps: [] };
+}

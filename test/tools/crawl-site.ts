@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Failure } from '../../src/kernel/failure.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { createHostTurns } from '../../src/net/host-turns.ts';
+import type { CrawlMeter } from '../../src/tools/crawl/crawl-ports.ts';
+import type { Crawl, CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
+import { createCrawlThread } from '../../src/tools/crawl/crawl-thread.ts';
+import { type CrawlsParts, createCrawls } from '../../src/tools/crawl/crawls.ts';
+import { readCrawl } from '../../src/tools/crawl/read-crawl-options.ts';
+import type { PageReader } from '../../src/tools/page-reader.ts';
+import type { ScrapedPage } from '../../src/tools/scrape/scraped-page.ts';
+import { ToolFields } from '../../src/tools/tool-fields.ts';
+
+export const owner = { tenant: 'a/dev', account: 'a', keyId: 'k' };
+export const origin = 'https://site.test';
+
+/** A site: what each path links to and says; a Failure is what reading it gives. */
+export type Site = Record<string, { links?: string[]; text?: string; status?: number; movedTo?: string } | Failure>;
+
+export function siteReader(site: Site, read: string[] = []): PageReader {
+  return {
+    async read({ url }) {
+      const path = url.startsWith(origin) ? url.slice(origin.length) : url;
+      read.push(path);
+      const page = site[path] ?? { status: 404, text: 'not found' };
+      if ('kind' in page) return page;
+      const { links = [], text = `This is ${path}`, status = 200, movedTo } = page;
+      return {
+        markdown: text,
+        links: links.map((link) => new URL(link, url).href),
+        metadata: {
+          title: null,
+          url: movedTo === undefined ? url : new URL(movedTo, url).href,
+          sourceURL: url,
+          statusCode: status,
+        },
+        warnings: [],
+      } as unknown as ScrapedPage;
+    },
+    close: async () => undefined,
+  };
+}
+
+/** Counts what is paid; refuses from the page after `allowed` on. */
+export function countingMeter(allowed = Number.POSITIVE_INFINITY) {
+  const counted = { held: 0, got: 0 };
+  const meter: CrawlMeter = {
+    async hold() {
+      if (counted.got + (counted.held - counted.got) >= allowed) return quotaExceeded;
+      counted.held += 1;
+      return {
+        kind: 'held',
+        settle(end) {
+          if (end === 'got') counted.got += 1;
+          else counted.held -= 1;
+        },
+      };
+    },
+  };
+  return { meter, counted };
+}
+
+export const quotaExceeded: Failure = {
+  kind: 'quota-exceeded',
+  limit: '5h',
+  window: '5h',
+  used: 3,
+  allowed: 3,
+  freeAtMs: null,
+  message: 'Rate limit exceeded: 5-hour window, 3 of 3 requests used.',
+};
+
+export function temporaryFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-crawl-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** `workMaxMs`: long, where what is asked is sure to end. */
+export function crawlsOver(t: TestContext, store: CrawlStore, parts: Partial<CrawlsParts>, workMaxMs = 60_000) {
+  const thread = createCrawlThread({ workMaxMs });
+  t.after(() => thread.close());
+  return createCrawls({
+    store,
+    reader: siteReader({}),
+    files: { robots: async () => ({ allows: () => true, crawlDelayMs: null, sitemaps: [] }), file: async () => null },
+    turns: createHostTurns({ atOnceMax: 10, waitingMax: 100, hostsMax: 100, nowMs: () => performance.now() }),
+    thread,
+    meter: countingMeter().meter,
+    sink: null,
+    clock: systemClock,
+    pause: async (ms, signal) => {
+      await pause(Math.min(ms, 10), undefined, { signal }).catch(() => undefined);
+    },
+    retentionMs: () => 3_600_000,
+    post: async () => 200,
+    onTrouble: () => undefined,
+    ...parts,
+  });
+}
+
+export const rules = { pagesMax: 1_000, delayMs: 0, concurrencyMax: 10 };
+
+export function optionsOf(body: JsonObject = {}) {
+  return readCrawl(new ToolFields({ url: `${origin}/`, ...body }), rules).options;
+}
+
+/** Asked until it has ended: what a caller does. */
+export async function ended(store: Pick<CrawlStore, 'find'>, id: string): Promise<Crawl> {
+  for (;;) {
+    const crawl = await store.find(owner.tenant, id);
+    if (crawl === null) throw new Error(`no crawl ${id}`);
+    if (crawl.status !== 'scraping') return crawl;
+    await pause(5);
+  }
+}

@@ -1,0 +1,354 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import type { Failure } from '../../src/kernel/failure.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
+import { duplicateCode, robotsCode } from '../../src/tools/crawl/crawl-store.ts';
+import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
+import {
+  countingMeter,
+  crawlsOver,
+  ended,
+  optionsOf,
+  origin,
+  owner,
+  type Site,
+  siteReader,
+  temporaryFolder,
+} from './crawl-site.ts';
+
+function storeIn(t: TestContext) {
+  const store = openSqliteCrawlStore(join(temporaryFolder(t), 'crawl.db'));
+  t.after(() => store.close());
+  return store;
+}
+
+/** A crawl of the site from its root to its end. */
+async function crawled(
+  t: TestContext,
+  site: Site,
+  body: JsonObject = {},
+  parts: Partial<CrawlsParts> = {},
+  workMaxMs?: number,
+) {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, { reader: siteReader(site, read), meter, ...parts }, workMaxMs);
+  await crawls.start('alone');
+  const created = await crawls.create(owner, `${origin}/`, optionsOf(body));
+  assert.ok(created !== 'full');
+  const crawl = await ended(store, created.id);
+  const results = await crawls.results(crawl.id, 0, 1_000);
+  const errors = await crawls.errors(crawl.id);
+  await crawls.stop();
+  return { crawl, read, counted, results, errors, paths: results.map(({ page }) => pathOf(page.metadata.sourceURL)) };
+}
+
+function pathOf(url: string): string {
+  return url.startsWith(origin) ? url.slice(origin.length) : url;
+}
+
+test('a crawl reads a site once, by whatever addresses its pages are linked', async (t) => {
+  const { crawl, read, counted, results } = await crawled(t, {
+    '/': {
+      links: ['/a', '/a#part', '/a?utm_source=x', '/b/', '/b', 'HTTPS://SITE.TEST:443/a', '/c?y=1&x=2', '/c?x=2&y=1'],
+    },
+    '/a': { links: ['/', '/b', 'mailto:x@y', 'https://elsewhere.test/', '/logo.png'] },
+    '/b/': { links: ['/a'] },
+    '/c?x=2&y=1': {},
+  });
+  assert.deepEqual(read.toSorted(), ['/', '/a', '/b/', '/c?x=2&y=1']);
+  assert.deepEqual([crawl.status, crawl.done, crawl.failed, crawl.waiting, crawl.charged], ['completed', 4, 0, 0, 4]);
+  assert.equal(counted.got, 4);
+  assert.deepEqual(
+    Object.keys(results[0]!.page).sort(),
+    ['markdown', 'metadata', 'warnings'],
+    'only what was asked for',
+  );
+});
+
+test('a crawl stops at its limit, and goes no deeper than it may', async (t) => {
+  const site: Site = Object.fromEntries(
+    Array.from({ length: 40 }, (_, at) => [at === 0 ? '/' : `/p${at}`, { links: [`/p${at + 1}`, `/q${at}`] }]),
+  );
+  const limited = await crawled(t, site, { limit: 5, maxDiscoveryDepth: 50 });
+  assert.deepEqual([limited.crawl.status, limited.read.length, limited.counted.got], ['completed', 5, 5]);
+  const shallow = await crawled(t, site, { maxDiscoveryDepth: 1 });
+  assert.deepEqual(shallow.read.toSorted(), ['/', '/p1', '/q0']);
+});
+
+test('only what lies below the first page is read, unless the whole domain, subdomains or others are asked for', async (t) => {
+  const links = [
+    '/docs/a',
+    '/blog',
+    'https://sub.site.test/',
+    'https://elsewhere.test/',
+    'https://www.site.test/docs/w',
+  ];
+  const site: Site = { '/docs/': { links } };
+  const of = async (body: JsonObject) => {
+    const store = storeIn(t);
+    const read: string[] = [];
+    const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
+    await crawls.start('alone');
+    const created = await crawls.create(owner, `${origin}/docs/`, optionsOf({ sitemap: 'skip', ...body }));
+    assert.ok(created !== 'full');
+    await ended(store, created.id);
+    await crawls.stop();
+    return read.toSorted();
+  };
+  const below = ['/docs/', '/docs/a', 'https://www.site.test/docs/w'];
+  assert.deepEqual(await of({}), below);
+  assert.deepEqual(await of({ crawlEntireDomain: true }), ['/blog', ...below]);
+  assert.deepEqual(await of({ allowSubdomains: true }), [...below.slice(0, 2), 'https://sub.site.test/', below[2]]);
+  assert.deepEqual(await of({ allowExternalLinks: true }), [
+    ...below.slice(0, 2),
+    'https://elsewhere.test/',
+    'https://sub.site.test/',
+    below[2],
+  ]);
+});
+
+test('paths are included and excluded by regular expression, the first page aside', async (t) => {
+  const site: Site = { '/': { links: ['/blog/1', '/blog/2', '/blog/drafts/3', '/shop'] } };
+  const { read } = await crawled(t, site, { includePaths: ['^/blog/'], excludePaths: ['drafts'] });
+  assert.deepEqual(read.toSorted(), ['/', '/blog/1', '/blog/2']);
+  const whole = await crawled(t, site, { includePaths: ['site\\.test/shop$'], regexOnFullURL: true });
+  assert.deepEqual(whole.read.toSorted(), ['/', '/shop']);
+});
+
+test('F25: a pattern that never ends is stopped, and the crawl says so', async (t) => {
+  const { crawl } = await crawled(
+    t,
+    { '/': { links: [`/${'a'.repeat(60)}!`] } },
+    { excludePaths: ['^/(a+)+$'] },
+    {},
+    300,
+  );
+  assert.equal(crawl.status, 'failed');
+  assert.match(crawl.error ?? '', /includePaths or excludePaths take too long/);
+});
+
+test('F59: one bad page never fails a crawl, and costs nothing', async (t) => {
+  const refused: Failure = { kind: 'page-refused', code: 'page_timeout', message: 'It took too long.', param: null };
+  const { crawl, errors, counted, paths } = await crawled(t, {
+    '/': { links: ['/hangs', '/gone', '/good', '/moved'] },
+    '/hangs': refused,
+    '/gone': { status: 404, text: 'no', links: ['/never'] },
+    '/good': {},
+    '/moved': { movedTo: 'https://elsewhere.test/' },
+  });
+  assert.deepEqual([crawl.status, crawl.done, crawl.failed, counted.got], ['completed', 3, 2, 3]);
+  assert.deepEqual(paths.toSorted(), ['/', '/gone', '/good']);
+  assert.deepEqual(errors.map(({ url, code }) => [pathOf(url), code]).toSorted(), [
+    ['/hangs', 'PAGE_TIMEOUT'],
+    ['/moved', 'REDIRECTED_OUTSIDE'],
+  ]);
+});
+
+test('F59: calendars, growing paths and filters are left after a while', async (t) => {
+  const reader = siteReader({});
+  const read: string[] = [];
+  const endless: CrawlsParts['reader'] = {
+    ...reader,
+    async read(order) {
+      const url = new URL(order.url);
+      read.push(url.pathname + url.search);
+      const month = Number(url.searchParams.get('month') ?? 0) + 1;
+      const links = [
+        `/calendar?year=${2_000 + month}&month=${month}`,
+        `${url.pathname.replace(/\/$/, '')}/loop`,
+        `/shop?color=${month}&size=${read.length}&sort=${read.length}`,
+      ];
+      const page = await reader.read(order);
+      if ('kind' in page) return page;
+      const metadata = { ...page.metadata, statusCode: 200 };
+      return { ...page, metadata, markdown: `page ${url.href}`, links: links.map((link) => new URL(link, url).href) };
+    },
+  };
+  const { crawl } = await crawled(t, {}, { limit: 1_000, maxDiscoveryDepth: 50 }, { reader: endless });
+  assert.equal(crawl.status, 'completed');
+  const count = (start: string) => read.filter((path) => path.startsWith(start)).length;
+  assert.ok(
+    count('/calendar?') <= 50 && count('/shop?') <= 50 && count('/loop') <= 2,
+    JSON.stringify([count('/calendar?'), count('/shop?'), count('/loop')]),
+  );
+});
+
+test('pages of the same words, and those that redirects have led to, are kept once', async (t) => {
+  const { read, paths } = await crawled(
+    t,
+    {
+      '/': { links: ['/a', '/copy', '/old'] },
+      '/a': { text: 'the same words' },
+      '/copy': { text: 'the  same\nwords', links: ['/only-from-the-copy'] },
+      '/old': { text: 'moved', movedTo: '/new', links: ['/new'] },
+    },
+    { maxConcurrency: 1 },
+  );
+  assert.deepEqual(read, ['/', '/a', '/copy', '/old']);
+  assert.deepEqual(paths, ['/', '/a', '/old']);
+  assert.equal(duplicateCode, 'DUPLICATE');
+});
+
+test('robots.txt is obeyed, its pages are named and cost nothing; who says so goes on without it', async (t) => {
+  const site: Site = { '/': { links: ['/open', '/closed'] } };
+  const files: CrawlsParts['files'] = {
+    robots: async () => ({ allows: ({ pathname }) => pathname !== '/closed', crawlDelayMs: null, sitemaps: [] }),
+    file: async () => null,
+  };
+  const obeyed = await crawled(t, site, {}, { files });
+  assert.deepEqual(obeyed.read.toSorted(), ['/', '/open']);
+  assert.deepEqual(
+    obeyed.errors.map(({ url, code }) => [pathOf(url), code]),
+    [['/closed', robotsCode]],
+  );
+  assert.deepEqual([obeyed.crawl.charged, obeyed.counted.got], [2, 2]);
+  const ignored = await crawled(t, site, { ignoreRobotsTxt: true }, { files });
+  assert.deepEqual(ignored.read.toSorted(), ['/', '/closed', '/open']);
+});
+
+test('sitemaps are read: of robots.txt, through an index, packed; broken ones and bombs give what they can', async (t) => {
+  const loc = (path: string) => `<loc>${origin}${path}</loc>`;
+  const urls = (...paths: string[]) => `<urlset>${paths.map((path) => `<url>${loc(path)}</url>`).join('')}`;
+  const served: Record<string, Uint8Array> = {
+    '/index.xml': Buffer.from(
+      `<sitemapindex>${['/packed.xml.gz', '/bomb.xml.gz', '/broken.xml', '/index.xml', '/lines.txt'].map((path) => `<sitemap>${loc(path)}</sitemap>`).join('')}</sitemapindex>`,
+    ),
+    '/packed.xml.gz': gzipSync(`${urls('/packed')}</urlset>`),
+    '/bomb.xml.gz': gzipSync(Buffer.alloc(40 * 1024 * 1024)),
+    '/broken.xml': Buffer.from(`${urls('/broken', '/docs')}<url><loc>${origin}/cut`),
+    '/lines.txt': Buffer.from(`${origin}/line\nnot a url\nhttps://elsewhere.test/\n`),
+  };
+  const files: CrawlsParts['files'] = {
+    robots: async () => ({ allows: () => true, crawlDelayMs: null, sitemaps: [`${origin}/index.xml`] }),
+    file: async (url) => served[pathOf(url)] ?? null,
+  };
+  const site: Site = { '/': { links: ['/linked'] } };
+  const included = await crawled(t, site, {}, { files });
+  assert.deepEqual(included.read.toSorted(), ['/', '/broken', '/docs', '/line', '/linked', '/packed']);
+  const only = await crawled(t, site, { sitemap: 'only' }, { files });
+  assert.deepEqual(only.read.toSorted(), ['/', '/broken', '/docs', '/line', '/packed']);
+  const skipped = await crawled(t, site, { sitemap: 'skip' }, { files });
+  assert.deepEqual(skipped.read.toSorted(), ['/', '/linked']);
+});
+
+test('quota that runs out stops a crawl, which keeps what it has and says why', async (t) => {
+  const site: Site = { '/': { links: ['/a', '/b', '/c', '/d'] } };
+  const { meter, counted } = countingMeter(3);
+  const { crawl, paths } = await crawled(t, site, {}, { meter });
+  assert.equal(crawl.status, 'failed');
+  assert.match(crawl.error ?? '', /^Stopped: Rate limit exceeded: 5-hour window/);
+  assert.deepEqual([paths.length, crawl.done, crawl.charged, counted.got], [3, 3, 3, 3]);
+});
+
+test('what passes, such as books that cannot be reached, is waited for', async (t) => {
+  let asked = 0;
+  const { meter } = countingMeter();
+  const flaky: CrawlsParts['meter'] = {
+    hold: (by) =>
+      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by),
+  };
+  const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);
+});
+
+test('a crawl that is cancelled reads nothing more and keeps what it has', async (t) => {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const site = siteReader({ '/': { links: ['/a', '/b'] } }, read);
+  const held = Promise.withResolvers<void>();
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, {
+    meter,
+    reader: {
+      ...site,
+      async read(order) {
+        if (!order.url.endsWith('/a')) return site.read(order);
+        held.resolve();
+        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
+        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
+      },
+    },
+  });
+  await crawls.start('alone');
+  const created = await crawls.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  assert.ok(created !== 'full');
+  await held.promise;
+  assert.equal(await crawls.cancel('b/other', created.id), null);
+  assert.equal((await crawls.cancel(owner.tenant, created.id))?.status, 'cancelled');
+  await crawls.stop();
+  assert.deepEqual(read, ['/']);
+  assert.deepEqual([(await crawls.results(created.id, 0, 10)).length, counted.got, counted.held], [1, 1, 1]);
+});
+
+test('a crawl that is stopped with its server goes on where it was, and pays no page twice', async (t) => {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const site = siteReader({ '/': { links: ['/a', '/b', '/c'] } }, read);
+  const { meter, counted } = countingMeter();
+  const held = Promise.withResolvers<void>();
+  const first = crawlsOver(t, store, {
+    meter,
+    reader: {
+      ...site,
+      async read(order) {
+        if (!order.url.endsWith('/b')) return site.read(order);
+        held.resolve();
+        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
+        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
+      },
+    },
+  });
+  await first.start('alone');
+  const created = await first.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  assert.ok(created !== 'full');
+  await held.promise;
+  await first.stop();
+  const second = crawlsOver(t, store, { meter, reader: site });
+  await second.start('may-live');
+  const crawl = await ended(store, created.id);
+  await second.stop();
+  assert.deepEqual(read, ['/', '/a', '/b', '/c']);
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['completed', 4, 4, 4]);
+});
+
+test('a tenant has as many running crawls as it may, others are not in its way', async (t) => {
+  const store = storeIn(t);
+  const crawls = crawlsOver(t, store, {});
+  for (let at = 0; at < 20; at++)
+    assert.notEqual(
+      await store.create(
+        { ...owner, id: `c${at}`, url: origin, options: optionsOf(), createdMs: 1 },
+        { key: 'x', url: origin, depth: 0, shape: null },
+        { runningMax: 20, keptMax: 9 },
+      ),
+      'full',
+    );
+  assert.equal(await crawls.create(owner, `${origin}/`, optionsOf()), 'full');
+  assert.notEqual(await crawls.create({ ...owner, tenant: 'b/dev' }, `${origin}/`, optionsOf()), 'full');
+  await crawls.stop();
+});
+
+test('every page becomes pieces for the collection, under names that stay the same', async (t) => {
+  const put: { ids: string[]; texts: string[]; collection: string; model: string | null }[] = [];
+  const sink: CrawlsParts['sink'] = {
+    async put({ points, collection, model }) {
+      put.push({ ids: points.map(({ id }) => id), texts: points.map(({ text }) => text), collection, model });
+      return null;
+    },
+  };
+  const text = `# Guide\n\nIntro.\n\n## Install\n\n${'Long words of a paragraph. '.repeat(90)}\n\nEnd.`;
+  const body = { collection: { name: 'docs', model: 'embed' } };
+  const { crawl } = await crawled(t, { '/': { text } }, body, { sink });
+  await crawled(t, { '/': { text } }, body, { sink });
+  assert.equal(crawl.status, 'completed');
+  assert.deepEqual(put[0], put[1]);
+  assert.deepEqual([put[0]?.collection, put[0]?.model, put[0]?.texts.length], ['docs', 'embed', 3]);
+  assert.equal(put[0]?.texts[0], 'Guide\n\nIntro.');
+  assert.ok(put[0]?.texts[1]?.startsWith('Guide > Install\n\nLong words'));
+  assert.match(put[0]?.ids[0] ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
