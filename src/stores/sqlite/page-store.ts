@@ -139,5 +139,6 @@ interface MatchColumns {
 
 /** One word that no text holds. */
 function ownerOf(tenant: string): string {
-  return `t${createHash('sha256').update(tenant).digest('hex').slice(0, 32)}`;
+  const hash = createHash('sha256').update(tenant).digest('hex');
+  return `t${hash.slice(0, 32)}`;
 }
