@@ -14,6 +14,7 @@ const packages = [
   'faketime',
   'ffmpeg',
   'espeak-ng',
+  'searx',
 ];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
