@@ -28,8 +28,8 @@ export const vectorsSchema = z
 const searchProviderSchema = z.strictObject({
   type: z
     .enum(['searxng', 'brave', 'tavily', 'serper', 'exa', 'corpus'])
-    .describe('The engine; corpus: pages that the account scraped or crawled.'),
-  base_url: httpUrl().optional().describe('Where it is, for searxng.'),
+    .describe('The engine; corpus: pages that the key scraped or crawled.'),
+  base_url: httpUrl().optional().describe('Where it is; searxng needs it, the others have their own.'),
   api_key: secret().optional().describe('Its key.'),
   priority: z.int().min(1).max(100).default(1).describe('1 is tried first.'),
 });

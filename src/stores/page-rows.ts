@@ -62,6 +62,8 @@ export function wordsOf(query: string): string[] {
 }
 
 const snippetChars = 300;
+/** Of them, before the words. */
+const leadChars = 60;
 /** Places of one word that are looked at. */
 const placesMax = 50;
 
@@ -79,22 +81,39 @@ export function snippetOf(text: string, words: readonly string[]): string {
     }
   });
   places.sort((a, b) => a.at - b.at);
-  let best = 0;
-  let bestWords = 0;
-  for (const { at } of places) {
-    const held = new Set(places.filter((one) => one.at >= at && one.at < at + snippetChars).map(({ word }) => word));
-    if (held.size > bestWords) {
-      best = at;
-      bestWords = held.size;
-    }
-  }
-  // Some words before the first one, from the beginning of a word on.
-  const from = best === 0 ? 0 : Math.max(0, text.indexOf(' ', Math.max(0, best - 60)) + 1);
-  const start = from > best ? best : from;
+  const start = startOf(text, bestOf(places));
   const piece = text
     .slice(start, start + snippetChars)
     .toWellFormed()
     .replace(/\s+/g, ' ')
     .trim();
   return `${start > 0 ? '… ' : ''}${piece}${start + snippetChars < text.length ? ' …' : ''}`;
+}
+
+/** Where the window begins that holds the most different words; 0 without any place. `places` in order. */
+function bestOf(places: readonly { at: number; word: number }[]): number {
+  const counts = new Map<number, number>();
+  let best = 0;
+  let bestWords = 0;
+  let end = 0;
+  for (const { at, word } of places) {
+    for (; end < places.length && places[end]!.at < at + snippetChars; end++) {
+      counts.set(places[end]!.word, (counts.get(places[end]!.word) ?? 0) + 1);
+    }
+    if (counts.size > bestWords) {
+      best = at;
+      bestWords = counts.size;
+    }
+    const left = counts.get(word)! - 1;
+    if (left === 0) counts.delete(word);
+    else counts.set(word, left);
+  }
+  return best;
+}
+
+/** Some words before the first one that was found, from the beginning of a word on. */
+function startOf(text: string, best: number): number {
+  if (best < leadChars) return 0;
+  const space = text.indexOf(' ', best - leadChars);
+  return space === -1 || space > best ? best : space + 1;
 }
