@@ -1,13 +1,14 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { listVoices } from '../../inference/pipeline/list-voices.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
-import { runSpeech } from '../../inference/pipeline/speech.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
-/** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
+/**
+ * `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. What
+ * serves them is loaded with the first call, so that no start waits for it.
+ */
 export function speechRoutes(services: Services): Route[] {
   return [
     {
@@ -21,7 +22,9 @@ export function speechRoutes(services: Services): Route[] {
       summary: 'Speak a text; the answer is the sound',
       async handle(exchange) {
         const call = await receiveModelCall(services, exchange);
-        if (call !== null) await runSpeech(services, { ...call, endpoint: 'speech' });
+        if (call === null) return;
+        const { runSpeech } = await import('../../inference/pipeline/speech.ts');
+        await runSpeech(services, { ...call, endpoint: 'speech' });
       },
     },
     {
@@ -39,6 +42,7 @@ export function speechRoutes(services: Services): Route[] {
 
 async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
   const model = new URLSearchParams(exchange.search).get('model');
+  const { listVoices } = await import('../../inference/pipeline/list-voices.ts');
   const voices = await listVoices(services, model, exchange.principal!);
   if ('kind' in voices) return writeFailure(exchange, voices, openAiChat, services.clock.wallMs());
   const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));

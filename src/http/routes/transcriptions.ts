@@ -1,10 +1,12 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
-import { runTranscription } from '../../inference/pipeline/transcription.ts';
 import type { Route } from '../exchange.ts';
 import { receiveUpload } from '../receive-model-call.ts';
 
-/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. */
+/**
+ * `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. What
+ * serves them is loaded with the first call, so that no start waits for it.
+ */
 export function transcriptionRoutes(services: Services): Route[] {
   const route = (endpoint: 'transcription' | 'translation'): Route => ({
     method: 'POST',
@@ -15,9 +17,10 @@ export function transcriptionRoutes(services: Services): Route[] {
     validator: endpoint,
     dialect: openAiChat,
     async handle(exchange) {
-      await receiveUpload(services, exchange, 1, (head, form) =>
-        runTranscription(services, { ...head, endpoint }, form),
-      );
+      await receiveUpload(services, exchange, 1, async (head, form) => {
+        const { runTranscription } = await import('../../inference/pipeline/transcription.ts');
+        await runTranscription(services, { ...head, endpoint }, form);
+      });
     },
   });
   return [route('transcription'), route('translation')];
