@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
+import { mapRoutes } from './http/routes/map.ts';
 import { scrapeRoutes } from './http/routes/scrape.ts';
 import { searchRoutes } from './http/routes/search.ts';
 import { createToolMeter } from './inference/pipeline/meter-tools.ts';
@@ -10,13 +11,13 @@ import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
 import type { ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
-import { createPageFetcher } from './net/page-fetch.ts';
+import { createPageFetcher, type PageFetcher } from './net/page-fetch.ts';
 import { createExtractPool } from './tools/extract/extract-pool.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import type { PageStore } from './tools/page-store.ts';
 import { createPageReader } from './tools/scrape/read-page.ts';
 import type { Corpus } from './tools/search/corpus.ts';
-import { createSearchTool, type SearchTool } from './tools/search/search-tool.ts';
+import { createSearchTool, type SearchTool, type SearchToolParts } from './tools/search/search-tool.ts';
 
 export interface ToolsOptions {
   services: Services;
@@ -31,6 +32,7 @@ export interface ToolsOptions {
 export interface Tools {
   routes: readonly Route[];
   reader: PageReader;
+  fetcher: PageFetcher;
   search: SearchTool;
   close(): Promise<void>;
 }
@@ -61,7 +63,7 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
   });
   const parts = { meter: createToolMeter(services), clock };
   const search = createSearchTool({
-    providers: () => config().tools.search.providers,
+    providers: searchProviders(services),
     costs: () => config().costs,
     reader,
     corpus: pages,
@@ -74,6 +76,25 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     scrub,
     onTrouble,
   });
-  const routes = [...scrapeRoutes({ ...parts, reader }), ...searchRoutes({ ...parts, search })];
-  return { routes, reader, search, close: reader.close };
+  const sitemapPages = async () => [];
+  const routes = [
+    ...scrapeRoutes({ ...parts, reader }),
+    ...mapRoutes({ ...parts, reader, sitemapPages }),
+    ...searchRoutes({ ...parts, search }),
+  ];
+  return { routes, reader, fetcher, search, close: reader.close };
+}
+
+/** The file's; without any, a confirmed SearXNG of this machine. */
+function searchProviders({ snapshot }: Pick<Services, 'snapshot'>): SearchToolParts['providers'] {
+  const locals = new Map<string, ReturnType<SearchToolParts['providers']>>();
+  return () => {
+    const { config, localSearch } = snapshot();
+    if (localSearch === null) return config.tools.search.providers;
+    // The same list each time: engines are made anew with another.
+    const known = locals.get(localSearch) ?? [{ type: 'searxng', base_url: localSearch, priority: 1 }];
+    locals.clear();
+    locals.set(localSearch, known);
+    return known;
+  };
 }

@@ -100,12 +100,12 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     }
   }
 
-  function keepAndShow(
+  async function keepAndShow(
     { tenant, url, options }: PageOrder,
     extracted: Extracted,
     metadata: PageMetadata,
     warnings: readonly string[],
-  ): ScrapedPage {
+  ): Promise<ScrapedPage> {
     const { facts, markdown, text, html, links } = extracted;
     const full = { ...metadata, ...facts };
     // A page that came for the caller's own login, only in part, or as an error stands for no other time.
@@ -123,7 +123,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
         links,
         metadata: full,
       };
-      store.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
+      await store.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
     }
     return shownOf(extracted, options, full, warnings);
   }
