@@ -143,7 +143,7 @@ async function announce(gateway: Gateway, found: readonly LocalServer[], options
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */
 async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): Promise<void> {
-  const usable = found.filter(({ note, use }) => note === null && use === 'provider');
+  const usable = found.filter(({ note, use }) => note === null && use !== 'listed');
   if (usable.length === 0) return;
   process.stdout.write(`Use ${usable.map(({ title }) => title).join(', ')}? [y/N] `);
   process.stdin.setRawMode(true);

@@ -25,6 +25,7 @@ export function capabilitiesOf(snapshot: Snapshot): Capability[] {
     mediaOf('transcription', snapshot),
     mediaOf('image', snapshot),
     vectorsOf(snapshot),
+    searchOf(snapshot),
   ];
 }
 
@@ -108,6 +109,18 @@ function vectorsOf({ config: { vectors, storage } }: Snapshot): Capability {
   const by =
     vectors.engine === 'qdrant' ? `Qdrant at ${new URL(vectors.url!).host}` : `embedded, in ${storage.data_dir}`;
   return { name: 'vectors', state: 'real', by, fix: null };
+}
+
+function searchOf({ config, localSearch }: Snapshot): Capability {
+  const name = 'search';
+  const engines = config.tools.search.providers.map(({ type }) => type);
+  if (engines.some((type) => type !== 'corpus')) {
+    const state = engines.every((type) => type === 'searxng' || type === 'corpus') ? 'local' : 'real';
+    return { name, state, by: engines.join(', '), fix: null };
+  }
+  if (localSearch !== null) return { name, state: 'local', by: `SearXNG at ${new URL(localSearch).host}`, fix: null };
+  const fix = 'run SearXNG, or name an engine under tools.search.providers';
+  return { name, state: 'local', by: 'pages that were scraped or crawled, no more', fix };
 }
 
 function targetsOf(aliases: readonly Alias[]): Target[] {

@@ -89,6 +89,16 @@ test('a Qdrant cluster is named by its host', () => {
   assert.match(table, /^vectors +real +Qdrant at qdrant\.example:6333$/m);
 });
 
+test('search is over own pages until an engine is named', () => {
+  assert.match(
+    tableOf(''),
+    /^search +local +pages that were scraped or crawled, no more: run SearXNG, or .*providers$/m,
+  );
+  const engines = (types: string) => tableOf(`tools: { search: { providers: [${types}] } }`);
+  assert.match(engines('{ type: searxng, base_url: "http://127.0.0.1:8888" }'), /^search +local +searxng$/m);
+  assert.match(engines('{ type: brave, api_key: x }, { type: corpus }'), /^search +real +brave, corpus$/m);
+});
+
 test('speech, transcription and images are simulated without a provider, and each names what mends it', () => {
   const table = tableOf('storage: { data_dir: ./data }');
   assert.match(table, /^speech +simulated +no provider that speaks yet: .*espeak-ng.*culvert add speech$/m);

@@ -65,7 +65,8 @@ function foundLine({ title, use, url, note }: LocalServer): string {
 }
 
 function unused({ snapshot, found }: StartFacts): LocalServer[] {
-  const used = new Set([...snapshot.providers.values()].map(({ connection }) => connection.origin));
+  const used = new Set<string>([...snapshot.providers.values()].map(({ connection }) => connection.origin));
+  if (snapshot.localSearch !== null) used.add(new URL(snapshot.localSearch).origin);
   return found.filter(({ url }) => !used.has(new URL(url).origin));
 }
 

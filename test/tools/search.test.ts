@@ -254,6 +254,20 @@ test('hits are scraped if asked to; what could be read is charged, what could no
   assert.match(JSON.stringify(usage), /"used":3/);
 });
 
+test('a SearXNG of this machine is used once it is confirmed, unless the configuration names engines', async (t) => {
+  const engine = await startEngine(t, () => searxngSays('https://a.example/1'));
+  const gateway = await startGateway(t);
+  assert.equal((await search(gateway, { query: 'otters' })).status, 503);
+  await gateway.useLocals([
+    { type: 'searxng', title: 'SearXNG', use: 'search', url: engine.url, models: [], note: null },
+  ]);
+  assert.equal((await search(gateway, { query: 'otters' })).body.provider, 'searxng');
+  assert.equal((await search(gateway, { query: 'otters' })).body.cached, true);
+  await gateway.reload({ tools: { search: { providers: [{ type: 'corpus' }] } } });
+  assert.equal((await search(gateway, { query: 'otters' })).status, 503);
+  assert.equal(engine.asked.length, 1);
+});
+
 test("Firecrawl's SDK searches", async (t) => {
   const engine = await startEngine(t, () => searxngSays('https://a.example/1'));
   const gateway = await startGateway(t, {

@@ -36,10 +36,12 @@ export function liveFindings({ live }: LiveReport): Finding[] {
 
 /** Model servers that were recognised on this machine. */
 export function localFindings(found: readonly LocalServer[], snapshot: Snapshot): Finding[] {
-  const used = new Set([...snapshot.providers.values()].map(({ connection }) => connection.origin));
+  const used = new Set<string>([...snapshot.providers.values()].map(({ connection }) => connection.origin));
+  if (snapshot.localSearch !== null) used.add(new URL(snapshot.localSearch).origin);
   return found.map(({ title, use, url, models, note }): Finding => {
     if (use === 'listed') return ok('local server', `${title} at ${url}, not used: ${note}`);
-    const message = `${title} at ${url}, ${models.length} models${note === null ? '' : ` (${note})`}`;
+    const holds = use === 'search' ? 'web search' : `${models.length} models`;
+    const message = `${title} at ${url}, ${holds}${note === null ? '' : ` (${note})`}`;
     return used.has(new URL(url).origin)
       ? ok('local server', `${message}, used`)
       : ok('local server', `${message}, not used: 'autodetect: on' or CULVERT_AUTODETECT=1 uses it`);

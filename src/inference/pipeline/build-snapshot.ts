@@ -66,7 +66,11 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
     nowS: Math.floor(nowMs / 1_000),
   });
-  return { kind: 'built', snapshot: { config, providers: connected, models }, problems };
+  return {
+    kind: 'built',
+    snapshot: { config, providers: connected, models, localSearch: localSearch(sources) },
+    problems,
+  };
 }
 
 function plansOfFile(config: Config): () => PlanBook {
@@ -91,6 +95,11 @@ function localProviders(config: Config, locals: readonly LocalServer[]): Config[
     ({ type, url, use }) => use === 'provider' && !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type),
   );
   return parseProviders(Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url }])));
+}
+
+function localSearch({ config, locals }: SnapshotSources): string | null {
+  if (config.tools.search.providers.length > 0) return null;
+  return locals.find(({ use }) => use === 'search')?.url ?? null;
 }
 
 function originOf(url: string | undefined): string | null {

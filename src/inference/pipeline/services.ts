@@ -68,4 +68,6 @@ export interface Snapshot {
   config: Config;
   providers: ReadonlyMap<string, ConfiguredProvider>;
   models: ModelTable;
+  /** A confirmed SearXNG of this machine, where the configuration names no search engine. */
+  localSearch: string | null;
 }

@@ -18,6 +18,8 @@ export type LocalServerType =
   | 'searxng'
   | 'whispercpp';
 
+export type LocalUse = 'provider' | 'search' | 'listed';
+
 /**
  * How one kind of server is told from everything else on its port: by two facts of its own that no other server
  * shows together. A port alone proves nothing: 8080, 8000 and 1234 are each used by several programs.
@@ -25,8 +27,8 @@ export type LocalServerType =
 export interface LocalFingerprint {
   type: LocalServerType;
   title: string;
-  /** `provider`: the provider of this type can use it; `listed`: people are told of it, no more. */
-  use: 'provider' | 'listed';
+  /** `provider`: the provider of this type can use it; `search`: web search can; `listed`: people are told of it, no more. */
+  use: LocalUse;
   defaultPorts: readonly number[];
   /** What its API stands below, as `base_url` ends. */
   basePath: '/v1' | '';

@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json.ts';
 import { type LocalFingerprint, objectIn, textIn } from './local-fingerprint.ts';
 
-/** What people are told of, but nothing here uses by itself. */
+/** What is no provider of models: people are told of it, and web search uses a SearXNG. */
 export const listedFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'comfyui',
@@ -22,7 +22,7 @@ export const listedFingerprints: readonly LocalFingerprint[] = [
   {
     type: 'searxng',
     title: 'SearXNG',
-    use: 'listed',
+    use: 'search',
     defaultPorts: [8_888, 8_080],
     basePath: '',
     // Without a question nothing is searched: 400 where JSON is answered, 403 where it is not.
@@ -34,14 +34,8 @@ export const listedFingerprints: readonly LocalFingerprint[] = [
       const isPage = /<meta[^>]+name="generator"[^>]+content="searxng/i.test(textIn(root));
       if (!tells && !isPage) return null;
       if (!tells && search?.status !== 400 && search?.status !== 403) return null;
-      const later = 'web search comes with a later version';
-      return {
-        list: null,
-        note:
-          search?.status === 403
-            ? `${later}; it refuses JSON until 'search.formats' of its settings.yml has json`
-            : later,
-      };
+      if (search?.status !== 403) return { list: null, note: null };
+      return { list: null, note: "it refuses JSON until 'search.formats' of its settings.yml has json", use: 'listed' };
     },
   },
   {

@@ -348,8 +348,8 @@ const genuine: readonly {
       '/search?format=json': [400, 'No query'],
     },
     models: [],
-    note: /^web search comes with a later version$/,
-    use: 'listed',
+    note: null,
+    use: 'search',
     basePath: '',
   },
   {

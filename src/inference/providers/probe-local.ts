@@ -1,5 +1,5 @@
 import { providerOf } from './catalog.ts';
-import type { LocalFingerprint, LocalServerType } from './local-fingerprint.ts';
+import type { LocalFingerprint, LocalServerType, LocalUse } from './local-fingerprint.ts';
 import { localFingerprints } from './local-fingerprints.ts';
 import { type PortOpens, type ProbeAnswer, type ProbeGet, portOpens } from './probe-get.ts';
 import type { DiscoveredModel } from './provider.ts';
@@ -10,8 +10,8 @@ export interface LocalServer {
   type: LocalServerType;
   /** What people call it. */
   title: string;
-  /** `listed`: no provider here can use it, or not as it runs. */
-  use: 'provider' | 'listed';
+  /** `search`: web search asks it; `listed`: nothing here can use it, or not as it runs. */
+  use: LocalUse;
   /** Its base URL as `base_url` takes it, such as `http://127.0.0.1:11434/v1`. */
   url: string;
   models: readonly DiscoveredModel[];
