@@ -9,6 +9,7 @@ import {
 } from '../neutral/embedding.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody, EncodedBody, EncodeOrder } from './conversation-body.ts';
+import { plainFacts } from './plain-facts.ts';
 
 /** What a request for embeddings says of itself beside what all requests do. */
 export interface EmbeddingFactsOfBody {
@@ -36,27 +37,15 @@ export function embeddingBody(request: EmbeddingRequest): ConversationBody {
       : inputs.tokens.map((tokens) => tokens.length);
   return {
     facts: {
-      model: request.model,
-      stream: false,
-      includeUsage: false,
-      n: 1,
-      seed: null,
-      user: request.user,
-      fallbackModels: [],
-      conversationStart: '',
-      needs: {
-        vision: false,
-        audioIn: false,
-        tools: false,
-        logprobs: false,
-        jsonSchema: false,
-        reasoning: false,
-        n: 1,
-        stream: false,
-        inputTokensEstimate: tokensEach.reduce((sum, tokens) => sum + tokens, 0),
-        maxOutputTokens: null,
-        embedding: { inputs: inputs.kind, dimensions },
-      },
+      ...plainFacts(
+        {
+          model: request.model,
+          user: request.user,
+          stream: false,
+          inputTokensEstimate: tokensEach.reduce((sum, tokens) => sum + tokens, 0),
+        },
+        { embedding: { inputs: inputs.kind, dimensions } },
+      ),
       embedding: { tokensEach, encoding, answerForm },
     },
     encode: (order) => ({ ok: true, value: encodeCall(request, order) }),

@@ -6,7 +6,7 @@ import type { AnswerForm } from '../neutral/embedding.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { EmbeddingWork } from './embedding-worker.ts';
 import { parseAnswer } from './pass-through.ts';
-import { createWorkThread } from './work-thread.ts';
+import { createRestingThread } from './resting-thread.ts';
 
 /** Reads upstreams' vectors and writes callers': few here and now, many in a thread (faults.md F24). */
 export interface EmbeddingCodec {
@@ -17,30 +17,14 @@ export interface EmbeddingCodec {
   close(): Promise<void>;
 }
 
-/** An unused thread costs some 40 MB: it is let go after this. */
-const idleMs = 60_000;
 /** A number takes some 150 ns to write out; so many take less than 10 ms. */
 const numbersOnLoopMax = 50_000;
 
 /** What waits for the thread is bounded by the calls that a request may have at one time. */
 export function createEmbeddingCodec(): EmbeddingCodec {
-  const thread = createWorkThread(new URL('./embedding-worker.mjs', import.meta.url), 'embedding worker');
-  let running = 0;
-  let idle: NodeJS.Timeout | null = null;
-
-  async function offLoop<T>(work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> {
-    if (idle !== null) clearTimeout(idle);
-    running++;
-    try {
-      return await thread.ask<T>((id) => ({ message: work(id), transfer: [buffer] }));
-    } finally {
-      running--;
-      if (running === 0) {
-        idle = setTimeout(thread.letGo, idleMs);
-        idle.unref();
-      }
-    }
-  }
+  const thread = createRestingThread(new URL('./embedding-worker.mjs', import.meta.url), 'embedding worker');
+  const offLoop = <T>(work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>
+    thread.ask<T>((id) => ({ message: work(id), transfer: [buffer] }));
 
   return {
     async decode(bytes, format, count) {
@@ -56,10 +40,7 @@ export function createEmbeddingCodec(): EmbeddingCodec {
       );
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     },
-    async close() {
-      if (idle !== null) clearTimeout(idle);
-      await thread.close();
-    },
+    close: thread.close,
   };
 }
 

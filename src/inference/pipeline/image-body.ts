@@ -2,38 +2,29 @@ import type { ImageNeeds, ImageRequest } from '../neutral/image.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { ImageEdit } from './image-edit.ts';
+import { plainFacts } from './plain-facts.ts';
 
 /** A request for pictures as the pipeline carries it: plain data, so it is encoded where the attempts are. */
 export function imageBody(request: ImageRequest, edit: ImageEdit | null = null): ConversationBody {
   const { size, background, outputFormat } = request;
   return {
     facts: {
-      model: request.model,
-      stream: false,
-      includeUsage: false,
-      n: 1,
-      seed: null,
-      user: request.user,
-      fallbackModels: [],
-      conversationStart: '',
-      needs: {
-        vision: false,
-        audioIn: false,
-        tools: false,
-        logprobs: false,
-        jsonSchema: false,
-        reasoning: false,
-        n: 1,
-        stream: false,
-        inputTokensEstimate: estimatedTokens(Buffer.byteLength(request.prompt)),
-        maxOutputTokens: null,
-        image: {
-          size,
-          transparent: background === 'transparent',
-          outputFormat,
-          edit: edit === null ? null : neededFor(edit),
+      ...plainFacts(
+        {
+          model: request.model,
+          user: request.user,
+          stream: false,
+          inputTokensEstimate: estimatedTokens(Buffer.byteLength(request.prompt)),
         },
-      },
+        {
+          image: {
+            size,
+            transparent: background === 'transparent',
+            outputFormat,
+            edit: edit === null ? null : neededFor(edit),
+          },
+        },
+      ),
       image: request,
     },
     encode() {

@@ -10,6 +10,7 @@ import type { ConversationFacts } from './conversation-body.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
+import { plainFacts } from './plain-facts.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services } from './services.ts';
 import { type TranscriptionRun, transcribeAt } from './transcription-attempt.ts';
@@ -139,30 +140,11 @@ function notAudio(bytes: number): Failure {
 }
 
 function factsOf(request: TranscriptionRequest, sound: UploadedSound): ConversationFacts {
-  const { timestamps, task, stream } = request;
-  return {
-    model: request.model,
-    stream,
-    includeUsage: false,
-    n: 1,
-    seed: null,
-    user: request.user,
-    fallbackModels: [],
-    conversationStart: '',
-    needs: {
-      vision: false,
-      audioIn: false,
-      tools: false,
-      logprobs: false,
-      jsonSchema: false,
-      reasoning: false,
-      n: 1,
-      stream,
-      inputTokensEstimate: 0,
-      maxOutputTokens: null,
-      transcription: { timestamps, task, fileBytes: sound.bytes },
-    },
-  };
+  const { model, user, timestamps, task, stream } = request;
+  return plainFacts(
+    { model, user, stream, inputTokensEstimate: 0 },
+    { transcription: { timestamps, task, fileBytes: sound.bytes } },
+  );
 }
 
 const noBody = Buffer.alloc(0);
