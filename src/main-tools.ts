@@ -12,12 +12,15 @@ import { createRetryBudget } from './inference/routing/retry-budget.ts';
 import type { ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import { createPageFetcher, type PageFetcher } from './net/page-fetch.ts';
+import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
+import { findInSitemaps } from './tools/crawl/find-sitemaps.ts';
 import { createExtractPool } from './tools/extract/extract-pool.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import type { PageStore } from './tools/page-store.ts';
 import { createPageReader } from './tools/scrape/read-page.ts';
 import type { Corpus } from './tools/search/corpus.ts';
 import { createSearchTool, type SearchTool, type SearchToolParts } from './tools/search/search-tool.ts';
+import { createSiteFiles } from './tools/site-files.ts';
 
 export interface ToolsOptions {
   services: Services;
@@ -76,25 +79,34 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     scrub,
     onTrouble,
   });
-  const sitemapPages = async () => [];
+  const thread = createCrawlThread();
+  const files = createSiteFiles(fetcher);
+  const sitemapPages = (start: string, urlsMax: number, signal: AbortSignal) =>
+    findInSitemaps(start, { files, thread, signal, urlsMax });
   const routes = [
     ...scrapeRoutes({ ...parts, reader }),
     ...mapRoutes({ ...parts, reader, sitemapPages }),
     ...searchRoutes({ ...parts, search }),
   ];
-  return { routes, reader, fetcher, search, close: reader.close };
+  return {
+    routes,
+    reader,
+    fetcher,
+    search,
+    async close() {
+      await Promise.all([reader.close(), thread.close()]);
+    },
+  };
 }
 
 /** The file's; without any, a confirmed SearXNG of this machine. */
 function searchProviders({ snapshot }: Pick<Services, 'snapshot'>): SearchToolParts['providers'] {
-  const locals = new Map<string, ReturnType<SearchToolParts['providers']>>();
+  /** The same list as long as it is the same address: with another, engines are made anew. */
+  let local: { url: string; providers: ReturnType<SearchToolParts['providers']> } | null = null;
   return () => {
-    const { config, localSearch } = snapshot();
-    if (localSearch === null) return config.tools.search.providers;
-    // The same list each time: engines are made anew with another.
-    const known = locals.get(localSearch) ?? [{ type: 'searxng', base_url: localSearch, priority: 1 }];
-    locals.clear();
-    locals.set(localSearch, known);
-    return known;
+    const { config, localSearch: url } = snapshot();
+    if (url === null) return config.tools.search.providers;
+    if (local?.url !== url) local = { url, providers: [{ type: 'searxng', base_url: url, priority: 1 }] };
+    return local.providers;
   };
 }
