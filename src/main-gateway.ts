@@ -47,6 +47,7 @@ import { systemClock } from './kernel/clock.ts';
 import { systemRandom } from './kernel/random.ts';
 import { createSealer } from './kernel/seal.ts';
 import { openCallers } from './main-callers.ts';
+import { openCrawls } from './main-crawls.ts';
 import { keepSnapshot } from './main-snapshot.ts';
 import { openStores, StartRefused } from './main-stores.ts';
 import { openTools } from './main-tools.ts';
@@ -241,6 +242,18 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     onTrouble,
   });
   opened.push(tools.close);
+  const crawls = openCrawls({
+    services,
+    config: () => snapshot().config,
+    stores,
+    ring,
+    reader: tools.reader,
+    fetcher: tools.fetcher,
+    resolve: addressesOf,
+    sink: null,
+    onTrouble,
+  });
+  opened.push(crawls.close);
 
   const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
@@ -282,6 +295,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...modelRoutes(services),
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
     ...tools.routes,
+    ...crawls.routes,
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore } from './auth/account-store.ts';
@@ -17,6 +18,7 @@ import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
+import type { CrawlStore } from './tools/crawl/crawl-store.ts';
 import type { PageStore } from './tools/page-store.ts';
 import type { Corpus } from './tools/search/corpus.ts';
 import type { VectorRegistry } from './vectors/registry.ts';
@@ -35,6 +37,10 @@ export interface Stores {
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
   pages: PageStore & Corpus;
+  /** Crawls, and whether another process may be at work at them; opened when they are first asked for. */
+  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live' }>;
+  /** Whether there may be crawls already: then a start takes them up. */
+  crawlsKept(): boolean;
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by what is to blame. */
@@ -79,9 +85,19 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       openSqlitePageStore(join(folder.path, 'pages.db'), clock),
     ),
   );
+  const crawlDb = join(folder.path, 'crawl.db');
+  let crawls: Promise<CrawlStore> | null = null;
   return {
     accounts,
     pages,
+    async crawls() {
+      crawls ??= import('./stores/sqlite/crawl-store.ts').then(({ openSqliteCrawlStore }) =>
+        openSqliteCrawlStore(crawlDb),
+      );
+      // The folder's lock proves that whoever worked at them before is dead.
+      return { store: await crawls, others: 'alone' };
+    },
+    crawlsKept: () => existsSync(crawlDb),
     vectorRegistry() {
       registry ??= import('./stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
         openSqliteVectorRegistry(folder.culvertDb),
@@ -100,6 +116,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await replies.close();
       await notices.close();
       await pages.close();
+      await (await crawls?.catch(() => null))?.close();
       await (await registry)?.close();
       await accounts.close();
     },
@@ -180,6 +197,12 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       const { createPostgresPageStore } = await import('./stores/postgres/page-store.ts');
       return { ...createPostgresPageStore(database, clock), close: async () => {} };
     }),
+    async crawls() {
+      const { createPostgresCrawlStore } = await import('./stores/postgres/crawl-store.ts');
+      const others = storage.state === 'memory' ? 'alone' : 'may-live';
+      return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others };
+    },
+    crawlsKept: () => true,
     async vectorRegistry() {
       const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
       return createPostgresVectorRegistry(database);

@@ -16,6 +16,8 @@ export interface KeyRing {
   authenticate(headers: KeyHeaders, addressOf: () => string | null): Principal | Failure;
   /** For /admin/v1 and /metrics: `admin`, or 401, or 403 for a user's key. */
   authenticateAdmin(headers: KeyHeaders): 'admin' | Failure;
+  /** Whose this key is, for work that goes on when its caller has left; or why it may not go on. */
+  principalOf(keyId: string): Principal | Failure;
   /** At start and at each configuration reload. */
   declare(declared: Declared): void;
   /** What the store holds now. */
@@ -40,6 +42,7 @@ const twoKeys: Failure = {
   kind: 'unauthenticated',
   message: 'Two different API keys were sent in one request; send one.',
 };
+const revoked: Failure = { kind: 'unauthenticated', message: 'The API key is no more.' };
 const expired: Failure = { kind: 'unauthenticated', message: 'The API key has expired.' };
 const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
 const adminOnV1: Failure = {
@@ -58,6 +61,7 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let declared = first;
   let stored: Stored = { accounts: [], keys: [], plans: [] };
   let entries = new Map<string, KeyEntry>();
+  let byKeyId = new Map<string, KeyEntry>();
   let adminHash: string | null = null;
   let userKeys = 0;
   rebuild();
@@ -66,7 +70,12 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     entries = buildDirectory(declared, stored);
     adminHash = declared.adminKey === null ? null : hashKey(declared.adminKey);
     const users = new Set<Principal>();
-    for (const entry of entries.values()) if (entry.kind === 'user') users.add(entry.principal);
+    byKeyId = new Map();
+    for (const entry of entries.values()) {
+      if (entry.kind !== 'user') continue;
+      users.add(entry.principal);
+      byKeyId.set(entry.principal.keyId, entry);
+    }
     userKeys = users.size;
   }
 
@@ -101,6 +110,12 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
       if (!('digest' in entry)) return entry;
       if (entry.expiresMs <= clock.wallMs()) return expired;
       return entry.kind === 'admin' ? 'admin' : userOnAdmin;
+    },
+    principalOf(keyId) {
+      const entry = byKeyId.get(keyId);
+      if (entry === undefined) return revoked;
+      if (entry.expiresMs <= clock.wallMs()) return expired;
+      return entry.suspended ? suspended : entry.principal;
     },
     declare(next) {
       declared = next;

@@ -54,6 +54,7 @@ export const toolsSchema = z
     crawl: z
       .strictObject({
         max_pages: positiveInt(1_000_000).default(1_000).describe('Most pages of one crawl.'),
+        max_concurrency: positiveInt(16).default(10).describe('Most pages of one crawl that are read at one time.'),
         delay: duration({ max: '1h' }).prefault('500ms').describe('Least pause between two pages of one host.'),
         retention: duration({ min: '1h' }).prefault('7d').describe('How long results are kept.'),
       })

@@ -55,6 +55,7 @@ export interface Route {
     | 'translation'
     | VectorVerb
     | ToolName
+    | 'crawl'
     | 'admin'
     | 'unread'
     | 'none';

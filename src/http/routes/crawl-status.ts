@@ -1,0 +1,138 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import { type Crawl, robotsCode } from '../../tools/crawl/crawl-store.ts';
+import { shownPage } from '../../tools/scrape/scrape-answer.ts';
+import type { Exchange } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { writeJson } from '../write-json.ts';
+import type { CrawlParts } from './crawl.ts';
+
+const pagesMax = 100;
+const crawlsMax = 100;
+
+/** `GET …/crawl/:id?cursor=&limit=`: its state, and pages in the order in which they were read. */
+export async function showCrawl(parts: CrawlParts, exchange: Exchange, at: string): Promise<Failure | null> {
+  const query = new URLSearchParams(exchange.search);
+  const cursor = wholeIn(query, 'cursor', 0, Number.MAX_SAFE_INTEGER, 0);
+  const limit = wholeIn(query, 'limit', 1, pagesMax, pagesMax);
+  if (typeof cursor !== 'number') return cursor;
+  if (typeof limit !== 'number') return limit;
+  const crawl = await crawlOf(parts, exchange);
+  if ('kind' in crawl) return crawl;
+  const results = await parts.crawls.results(crawl.id, cursor, limit);
+  const last = results.at(-1)?.at ?? cursor;
+  const more = results.length > 0 && (await parts.crawls.results(crawl.id, last, 1)).length > 0;
+  const asked = limit === pagesMax ? '' : `&limit=${limit}`;
+  const base = linkBaseOf(exchange.request, parts.config().server);
+  const body: JsonObject = {
+    success: true,
+    id: crawl.id,
+    ...stateOf(crawl),
+    next: more ? `${base}${at}/${crawl.id}?cursor=${last}${asked}` : null,
+    data: results.map(({ page }) => ({
+      ...shownPage(page),
+      ...(page.warnings.length === 0 ? {} : { warning: page.warnings.join(' ') }),
+    })),
+  };
+  writeJson(exchange, 200, body, exchange.admitted?.headers);
+  return null;
+}
+
+function stateOf(crawl: Crawl): JsonObject {
+  const { status, error, done, failed, waiting, charged, expiresMs, createdMs } = crawl;
+  return {
+    status,
+    ...(error === null ? {} : { error }),
+    completed: done,
+    failed,
+    total: Math.min(done + failed + waiting, Math.max(crawl.options.limit, done + failed)),
+    creditsUsed: charged,
+    createdAt: new Date(createdMs).toISOString(),
+    ...(expiresMs === null ? {} : { expiresAt: new Date(expiresMs).toISOString() }),
+  };
+}
+
+/** `GET …/crawl/:id/errors`. */
+export async function showErrors(parts: CrawlParts, exchange: Exchange): Promise<Failure | null> {
+  const crawl = await crawlOf(parts, exchange);
+  if ('kind' in crawl) return crawl;
+  const all = await parts.crawls.errors(crawl.id);
+  const errors = all
+    .filter(({ code }) => code !== robotsCode)
+    .map(({ seq, url, code, error, atMs }) => ({
+      id: String(seq),
+      timestamp: new Date(atMs).toISOString(),
+      url,
+      code,
+      error,
+    }));
+  const robotsBlocked = all.filter(({ code }) => code === robotsCode).map(({ url }) => url);
+  writeJson(exchange, 200, { success: true, errors, robotsBlocked }, exchange.admitted?.headers);
+  return null;
+}
+
+/** `DELETE …/crawl/:id`: again and again the same; one that has ended otherwise cannot be cancelled. */
+export async function cancelCrawl(parts: CrawlParts, exchange: Exchange): Promise<Failure | null> {
+  const { params, principal, admitted } = exchange;
+  const crawl = await parts.crawls.cancel(principal!.tenant, params.id ?? '');
+  if (crawl === null) return unknown;
+  if (crawl.status !== 'cancelled') {
+    return { kind: 'conflict', message: `The crawl has ended already: ${crawl.status}. Its pages are kept.` };
+  }
+  writeJson(exchange, 200, { success: true, status: 'cancelled' }, admitted?.headers);
+  return null;
+}
+
+/** `GET …/crawl?before=&limit=` and `GET …/crawl/active`. */
+export async function listCrawls(
+  parts: CrawlParts,
+  exchange: Exchange,
+  which: 'all' | 'running',
+): Promise<Failure | null> {
+  const query = new URLSearchParams(exchange.search);
+  const limit = wholeIn(query, 'limit', 1, crawlsMax, crawlsMax);
+  if (typeof limit !== 'number') return limit;
+  const { tenant } = exchange.principal!;
+  const crawls = await parts.crawls.list(tenant, which, query.get('before'), limit);
+  const body = { success: true, crawls: crawls.map(shownCrawl) };
+  writeJson(exchange, 200, body, exchange.admitted?.headers);
+  return null;
+}
+
+/** No secrets: what pages and webhooks are told beside is not said again. */
+function shownCrawl(crawl: Crawl): JsonObject {
+  const { id, tenant, url, options } = crawl;
+  const { limit, maxDepth, includePaths, excludePaths, sitemap, maxConcurrency, delayMs, collection } = options;
+  return {
+    id,
+    teamId: tenant,
+    url,
+    ...stateOf(crawl),
+    options: {
+      limit,
+      maxDiscoveryDepth: maxDepth,
+      includePaths: includePaths === null ? null : [...includePaths],
+      excludePaths: excludePaths === null ? null : [...excludePaths],
+      sitemap,
+      maxConcurrency,
+      delay: delayMs / 1_000,
+      scrapeOptions: { formats: [...options.scrape.formats] },
+      collection: collection?.name ?? null,
+    },
+  };
+}
+
+async function crawlOf({ crawls }: CrawlParts, { params, principal }: Exchange): Promise<Crawl | Failure> {
+  return (await crawls.find(principal!.tenant, params.id ?? '')) ?? unknown;
+}
+
+const unknown: Failure = { kind: 'not-found', message: 'There is no such crawl, or its time is over.' };
+
+function wholeIn(query: URLSearchParams, name: string, min: number, max: number, absent: number): number | Failure {
+  const text = query.get(name);
+  if (text === null) return absent;
+  const value = Number(text);
+  return /^\d{1,15}$/.test(text) && value >= min && value <= max
+    ? value
+    : invalid(name, `'${name}' must be a whole number from ${min} to ${max}.`);
+}

@@ -1,0 +1,139 @@
+import type { Config } from '../../config/schema.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { CrawlMeter, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
+import type { Crawls } from '../../tools/crawl/crawls.ts';
+import { runningMax } from '../../tools/crawl/crawls.ts';
+import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.ts';
+import { ToolFields } from '../../tools/tool-fields.ts';
+import type { Exchange, Route } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeFailure } from '../write-failure.ts';
+import { writeJson } from '../write-json.ts';
+import { cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
+import { firecrawlErrors, toolErrors } from './tool-errors.ts';
+
+export interface CrawlParts {
+  crawls: Omit<Crawls, 'start' | 'stop'>;
+  meter: CrawlMeter;
+  /** Null: there is no vector store to write to. */
+  sink: CrawlSink | null;
+  /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
+  guard(url: string, param: string): Promise<Failure | null>;
+  config(): Config;
+  clock: Clock;
+}
+
+/** Patterns, headers and the like. */
+const bodyBytesMax = 1024 * 1024;
+
+/** `/v1/tools/crawl`, and `/v1/tools/v2/crawl` for Firecrawl's SDK: the same handlers, two shapes of errors. */
+export function crawlRoutes(parts: CrawlParts): Route[] {
+  return [...routesAt(parts, '/v1/tools/crawl', toolErrors), ...routesAt(parts, '/v1/tools/v2/crawl', firecrawlErrors)];
+}
+
+function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Route[] {
+  type Handler = (parts: CrawlParts, exchange: Exchange, at: string) => Promise<Failure | null>;
+  const route = (method: 'GET' | 'POST' | 'DELETE', path: string, summary: string, handler: Handler): Route => ({
+    method,
+    path: at + path,
+    auth: 'key',
+    // Whoever asks how far it is asks often: pages are what costs.
+    quota: method === 'POST' ? 'one' : 'exempt',
+    validator: method === 'POST' ? 'crawl' : 'none',
+    dialect,
+    summary,
+    async handle(exchange) {
+      const failure = await handler(parts, exchange, at).catch((error: unknown) => {
+        if (error instanceof FailureError) return error.failure;
+        throw error;
+      });
+      if (failure !== null) writeFailure(exchange, failure, dialect, parts.clock.wallMs(), exchange.admitted?.headers);
+    },
+  });
+  return [
+    route('POST', '', 'Begins to read a whole site', beginCrawl),
+    route('GET', '', 'The crawls of this key, newest first', (of, exchange) => listCrawls(of, exchange, 'all')),
+    route('GET', '/active', 'Those that run', (of, exchange) => listCrawls(of, exchange, 'running')),
+    route('GET', '/:id', 'How far a crawl is, and its pages', showCrawl),
+    route('GET', '/:id/errors', 'Pages that could not be read', showErrors),
+    route('DELETE', '/:id', 'Cancels a crawl; what it has is kept', cancelCrawl),
+  ];
+}
+
+/** body → checked → addresses → quota left → written down → answered; a worker takes it up. */
+async function beginCrawl(parts: CrawlParts, exchange: Exchange, at: string): Promise<Failure | null> {
+  const raw = await readJsonBody(exchange, bodyBytesMax);
+  if (raw === null) return null;
+  if (!Buffer.isBuffer(raw)) return raw;
+  const fields = fieldsIn(raw);
+  const { crawl: configured } = parts.config().tools;
+  const read = readCrawl(fields, {
+    pagesMax: configured.max_pages,
+    delayMs: configured.delay,
+    concurrencyMax: configured.max_concurrency,
+  });
+  const { url, options } = read;
+  const { tenant, account, keyId } = exchange.principal!;
+  const owner = { tenant, account, keyId };
+  const refused =
+    (await parts.guard(url, 'url')) ??
+    (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
+    (await withoutCollection(parts, options.collection !== null)) ??
+    (await withoutQuota(parts, owner));
+  if (refused !== null) return refused;
+  const made = await parts.crawls.create(owner, url, options);
+  if (made === 'full') return tooMany;
+  const base = linkBaseOf(exchange.request, parts.config().server);
+  writeJson(exchange, 200, begun(read, fields, made.id, `${base}${at}/${made.id}`), exchange.admitted?.headers);
+  return null;
+}
+
+function begun({ options, warnings }: ReadCrawl, fields: ToolFields, id: string, url: string): JsonObject {
+  const unknown = fields.unknownWarning();
+  const warning = [...warnings, ...(unknown === null ? [] : [unknown])].join(' ');
+  return {
+    success: true,
+    id,
+    url,
+    ...(options.webhook === null ? {} : { webhookSecret: options.webhook.secret }),
+    ...(warning === '' ? {} : { warning }),
+  };
+}
+
+const tooMany: Failure = {
+  kind: 'quota-exceeded',
+  limit: 'crawls',
+  window: null,
+  used: runningMax,
+  allowed: runningMax,
+  freeAtMs: null,
+  message: `${runningMax} crawls of this key are running; wait for one to end, or cancel one with DELETE.`,
+};
+
+function fieldsIn(raw: Buffer): ToolFields {
+  let body: JsonValue;
+  try {
+    body = JSON.parse(raw.toString('utf8')) as JsonValue;
+  } catch {
+    throw new FailureError(invalid(null, 'The request body is not valid JSON.'));
+  }
+  if (isObject(body)) return new ToolFields(body);
+  throw new FailureError(invalid(null, 'The request body must be a JSON object.'));
+}
+
+async function withoutCollection({ sink }: CrawlParts, wanted: boolean): Promise<Failure | null> {
+  return wanted && sink === null
+    ? { kind: 'unsupported', message: "'collection' needs the vector store, which is not there." }
+    : null;
+}
+
+/** Whoever could not pay the first page learns it now, not from a crawl that stopped. */
+async function withoutQuota({ meter }: CrawlParts, owner: Parameters<CrawlMeter['hold']>[0]): Promise<Failure | null> {
+  const hold = await meter.hold(owner);
+  if (hold.kind !== 'held') return hold;
+  hold.settle('nothing', null);
+  return null;
+}

@@ -1,0 +1,132 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { KeyRing } from './auth/key-ring.ts';
+import type { Config } from './config/schema.ts';
+import type { Route } from './http/exchange.ts';
+import { crawlRoutes } from './http/routes/crawl.ts';
+import { createCrawlMeter } from './inference/pipeline/meter-crawl.ts';
+import type { Services } from './inference/pipeline/services.ts';
+import type { Failure } from './kernel/failure.ts';
+import type { Stores } from './main-stores.ts';
+import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
+import { guardedPost } from './net/guarded-post.ts';
+import { createHostTurns } from './net/host-turns.ts';
+import type { PageFetcher } from './net/page-fetch.ts';
+import type { CrawlSink, SiteFiles } from './tools/crawl/crawl-ports.ts';
+import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
+import { type Crawls, createCrawls } from './tools/crawl/crawls.ts';
+import type { PageReader } from './tools/page-reader.ts';
+
+export interface CrawlsOptions {
+  services: Services;
+  config(): Config;
+  stores: Pick<Stores, 'crawls' | 'crawlsKept'>;
+  ring: Pick<KeyRing, 'principalOf'>;
+  reader: PageReader;
+  fetcher: PageFetcher;
+  resolve: ResolveAddresses;
+  sink: CrawlSink | null;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+export interface OpenedCrawls {
+  routes: readonly Route[];
+  close(): Promise<void>;
+}
+
+const fileTimeoutMs = 20_000;
+/** Of one host, over all crawls of this process. */
+const atOnceMax = 16;
+
+/** Crawls: taken up at the start where there are any, otherwise from the first on. */
+export function openCrawls(options: CrawlsOptions): OpenedCrawls {
+  const { services, config, stores, reader, fetcher, resolve, sink, onTrouble } = options;
+  const { clock } = services;
+  const thread = createCrawlThread();
+  const meter = createCrawlMeter(services, options.ring.principalOf);
+  const guard = () => createFetchGuard(config().fetch, resolve);
+  let closed = false;
+  let opening: Promise<Crawls> | null = null;
+
+  async function open(): Promise<Crawls> {
+    const { store, others } = await stores.crawls();
+    const crawls = createCrawls({
+      store,
+      reader,
+      files: siteFiles(fetcher),
+      turns: createHostTurns({ atOnceMax, waitingMax: 256, hostsMax: 10_000, nowMs: clock.monotonicMs }),
+      thread,
+      meter,
+      sink,
+      clock,
+      pause: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
+      retentionMs: () => config().tools.crawl.retention,
+      post: (url, headers, body, timeoutMs) => guardedPost(url, headers, body, { guard: guard(), timeoutMs }),
+      onTrouble,
+    });
+    await crawls.start(others);
+    return crawls;
+  }
+
+  function opened(): Promise<Crawls> {
+    if (closed) return Promise.reject(new Error('the server is stopping'));
+    opening ??= open().catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  if (stores.crawlsKept()) {
+    opened().catch((error: unknown) => onTrouble(`crawls could not be taken up: ${String(error)}`));
+  }
+
+  const routes = crawlRoutes({
+    crawls: {
+      create: async (...asked) => (await opened()).create(...asked),
+      find: async (...asked) => (await opened()).find(...asked),
+      list: async (...asked) => (await opened()).list(...asked),
+      cancel: async (...asked) => (await opened()).cancel(...asked),
+      results: async (...asked) => (await opened()).results(...asked),
+      errors: async (...asked) => (await opened()).errors(...asked),
+    },
+    meter,
+    sink,
+    async guard(url, param): Promise<Failure | null> {
+      const verdict = await guard().check(new URL(url));
+      if (verdict.ok || verdict.reason === 'unresolved') return null;
+      const message = `'${param}' cannot be asked (url_blocked): ${verdict.message}.`;
+      return { kind: 'page-refused', code: 'url_blocked', message, param };
+    },
+    config,
+    clock,
+  });
+
+  return {
+    routes,
+    async close() {
+      closed = true;
+      await (await opening?.catch(() => null))?.stop();
+      await thread.close();
+    },
+  };
+}
+
+function siteFiles(fetcher: PageFetcher): SiteFiles {
+  return {
+    robots: fetcher.robots,
+    async file(url, bytesMax, signal) {
+      const fetched = await fetcher.fetch({
+        url,
+        accept: 'application/xml, text/xml, text/plain, */*;q=0.5',
+        headers: {},
+        mobile: false,
+        bytesMax: { page: bytesMax, pdf: 0 },
+        timeoutMs: fileTimeoutMs,
+        delayMs: null,
+        signal,
+      });
+      return fetched.ok && fetched.status === 200 ? new Uint8Array(fetched.body) : null;
+    },
+  };
+}

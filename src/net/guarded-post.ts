@@ -1,0 +1,54 @@
+import http, { type RequestOptions } from 'node:http';
+import https from 'node:https';
+import type { FetchGuard } from './fetch-guard.ts';
+import { portOf } from './fetch-guard.ts';
+
+/**
+ * One POST to an address that a caller gave; resolves to the status of the answer, whatever it is. Checked like what is
+ * fetched: connected to the checked address alone. Redirects are not followed and bodies not read. Rejects when the
+ * address is refused, or no answer came within `timeoutMs`.
+ */
+export async function guardedPost(
+  text: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  { guard, timeoutMs }: { guard: FetchGuard; timeoutMs: number },
+): Promise<number> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const url = new URL(text);
+  const verdict = await guard.check(url);
+  if (!verdict.ok) throw new Error(verdict.message);
+  signal.throwIfAborted();
+  const [first] = verdict.addresses;
+  const bytes = Buffer.from(body);
+  const options: RequestOptions = {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: portOf(url),
+    path: url.pathname + url.search,
+    method: 'POST',
+    // A socket of its own: one that is kept could have been connected for another check.
+    agent: false,
+    signal,
+    headers: { 'user-agent': 'culvert', ...headers, host: url.host, 'content-length': String(bytes.length) },
+    // Node asks this for names only; literals were checked as they are and are connected to as they are.
+    lookup: (_hostname, { all }, callback) => {
+      if (all) callback(null, [...verdict.addresses]);
+      else callback(null, first!.address, first!.family);
+    },
+  };
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'https:' ? https : http).request(options, (response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+    request.on('error', reject);
+    request.on('socket', (socket) => {
+      socket.once('connect', () => {
+        const { remoteAddress } = socket;
+        if (remoteAddress === undefined || guard.allows(url, remoteAddress)) return;
+        request.destroy(new Error('its address is not on the public Internet'));
+      });
+    });
+    request.end(bytes);
+  });
+}
