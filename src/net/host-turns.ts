@@ -60,7 +60,6 @@ export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: Host
     const waitMs = host.beganMs + first.delayMs - nowMs();
     if (waitMs > 0) {
       host.timer = setTimeout(() => next(host), Math.ceil(waitMs));
-      host.timer.unref();
       return;
     }
     host.waiting.shift();

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { createHostTurns, HostBusy } from './host-turns.ts';
+
+const never = new AbortController().signal;
+
+/** Work that ends when it is told to. */
+function held() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { work: () => promise, end: resolve };
+}
+
+const turnsOf = (parts: { atOnceMax?: number; waitingMax?: number; hostsMax?: number; nowMs?: () => number } = {}) =>
+  createHostTurns({ atOnceMax: 2, waitingMax: 2, hostsMax: 2, nowMs: () => performance.now(), ...parts });
+
+test('a host is asked so many at one time, another host beside it', async () => {
+  const turns = turnsOf();
+  const begun: string[] = [];
+  const [a, b, c, d] = [held(), held(), held(), held()];
+  const run = (name: string, host: string, work: { work(): Promise<void> }) =>
+    turns.take(host, 0, never, () => {
+      begun.push(name);
+      return work.work();
+    });
+  const all = [run('a', 'x', a!), run('b', 'x', b!), run('c', 'x', c!), run('d', 'y', d!)];
+  await Promise.resolve();
+  assert.deepEqual(begun.toSorted(), ['a', 'b', 'd']);
+  a!.end();
+  await all[0];
+  c!.end();
+  await all[2];
+  assert.deepEqual(begun.toSorted(), ['a', 'b', 'c', 'd']);
+  b!.end();
+  d!.end();
+  await Promise.all(all);
+});
+
+test('the next one begins when the pause since the last is over', async () => {
+  let nowMs = 1_000;
+  const turns = turnsOf({ nowMs: () => nowMs });
+  await turns.take('x', 50, never, async () => undefined);
+  // The pause is over by the clock that is given, however long the timer takes.
+  const next = turns.take('x', 20, never, async () => nowMs);
+  nowMs = 1_020;
+  assert.equal(await next, 1_020);
+});
+
+test('too many that wait are refused, and who waits may leave', async () => {
+  const turns = turnsOf({ atOnceMax: 1, waitingMax: 1, hostsMax: 1 });
+  const first = held();
+  const running = turns.take('x', 0, never, first.work);
+  const leaving = new AbortController();
+  const waiting = turns.take('x', 0, leaving.signal, async () => undefined);
+  await assert.rejects(
+    turns.take('x', 0, never, async () => undefined),
+    HostBusy,
+  );
+  await assert.rejects(
+    turns.take('y', 0, never, async () => undefined),
+    HostBusy,
+  );
+  leaving.abort(new Error('left'));
+  await assert.rejects(waiting, /left/);
+  first.end();
+  await running;
+  await turns.take('y', 0, never, async () => undefined);
+});
