@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { FoundPage, PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
@@ -19,8 +20,8 @@ import { transaction } from './transaction.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
-/** Pages removed in one transaction: the loop waits for it. */
-const prunedAtOnceMax = 500;
+/** Pages removed in one transaction, some 20 ms: the loop waits for it. */
+const prunedAtOnceMax = 50;
 
 /** Pages in `pages.db`. A power cut may lose the last ones, which can be read again. */
 export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBounds): PageStore & Corpus {
@@ -114,13 +115,15 @@ export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBou
     async prune(beforeMs) {
       let pruned = 0;
       for (;;) {
-        const ids = await transaction(database, () => {
+        const count = await transaction(database, () => {
           const rows = old.all(beforeMs, prunedAtOnceMax) as { id: number }[];
           for (const { id } of rows) forget(id);
           return rows.length;
         });
-        pruned += ids;
-        if (ids < prunedAtOnceMax) return pruned;
+        pruned += count;
+        if (count < prunedAtOnceMax) return pruned;
+        // Requests come first.
+        await turn();
       }
     },
     async close() {
