@@ -12,6 +12,7 @@ const subjects = {
   dialects: 'dialects/run.ts',
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',
+  tools: 'tools/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');

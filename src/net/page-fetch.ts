@@ -42,12 +42,26 @@ export interface PageFetcherParts {
   contact(): string | undefined;
 }
 
+/** Of all callers together, those that wait for a host's turn included. */
+const runningMax = 256;
+
 export const pdfBytesMax = 20 * 1024 * 1024;
 
 export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
+  let running = 0;
   const userAgent = () => userAgentOf(parts.version, parts.contact());
 
   async function fetchPage(order: PageFetch): Promise<PageFetched> {
+    if (running >= runningMax) return busyAll;
+    running += 1;
+    try {
+      return await fetchInTurn(order);
+    } finally {
+      running -= 1;
+    }
+  }
+
+  async function fetchInTurn(order: PageFetch): Promise<PageFetched> {
     const { url, accept, headers, mobile, bytesMax, timeoutMs, delayMs, signal } = order;
     const host = URL.parse(url)?.host ?? '';
     const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -92,6 +106,7 @@ const robotsOrder = {
 
 const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
 const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
+const busyAll = { ok: false, reason: 'busy', message: 'too many pages are being fetched already' } as const;
 const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
 
 /** What robots.txt calls us. */

@@ -26,6 +26,8 @@ test('S18 F59 endless pages and bombs are cut at the cap, and what came until th
   }
   const smaller = await scrape('/endless', { maxBytes: 5_000 });
   assert.match(smaller.body.warning, /cut after 5000 bytes/);
+  const larger = await scrape('/endless', { maxBytes: 50_000_000, maxAge: 0 });
+  assert.match(larger.body.warning, new RegExp(`cut after ${bytesMax} bytes`), 'a caller cannot raise it');
 });
 
 test('S18 a PDF without an end is refused', async () => {

@@ -44,13 +44,14 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   function fetchPage({ url, options, paced, signal }: PageOrder): Promise<PageFetched> {
-    const page = options.maxBytes ?? parts.bytesMax();
+    const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
+    const page = Math.min(parts.bytesMax(), wishedBytes);
     return parts.fetcher.fetch({
       url,
       accept,
       headers: options.headers,
       mobile: options.mobile,
-      bytesMax: { page, pdf: Math.min(pdfBytesMax, options.maxBytes ?? pdfBytesMax) },
+      bytesMax: { page, pdf: Math.min(pdfBytesMax, wishedBytes) },
       timeoutMs: options.timeoutMs,
       delayMs: paced ? null : scrapeDelayMs,
       signal,
