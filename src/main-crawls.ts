@@ -11,10 +11,11 @@ import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
 import { guardedPost } from './net/guarded-post.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import type { PageFetcher } from './net/page-fetch.ts';
-import type { CrawlSink, SiteFiles } from './tools/crawl/crawl-ports.ts';
+import type { CrawlSink } from './tools/crawl/crawl-ports.ts';
 import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
 import { type Crawls, createCrawls } from './tools/crawl/crawls.ts';
 import type { PageReader } from './tools/page-reader.ts';
+import { createSiteFiles } from './tools/site-files.ts';
 
 export interface CrawlsOptions {
   services: Services;
@@ -34,7 +35,6 @@ export interface OpenedCrawls {
   close(): Promise<void>;
 }
 
-const fileTimeoutMs = 20_000;
 /** Of one host, over all crawls of this process. */
 const atOnceMax = 16;
 
@@ -53,7 +53,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     const crawls = createCrawls({
       store,
       reader,
-      files: siteFiles(fetcher),
+      files: createSiteFiles(fetcher),
       turns: createHostTurns({ atOnceMax, waitingMax: 256, hostsMax: 10_000, nowMs: clock.monotonicMs }),
       thread,
       meter,
@@ -108,25 +108,6 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
       closed = true;
       await (await opening?.catch(() => null))?.stop();
       await thread.close();
-    },
-  };
-}
-
-function siteFiles(fetcher: PageFetcher): SiteFiles {
-  return {
-    robots: fetcher.robots,
-    async file(url, bytesMax, signal) {
-      const fetched = await fetcher.fetch({
-        url,
-        accept: 'application/xml, text/xml, text/plain, */*;q=0.5',
-        headers: {},
-        mobile: false,
-        bytesMax: { page: bytesMax, pdf: 0 },
-        timeoutMs: fileTimeoutMs,
-        delayMs: null,
-        signal,
-      });
-      return fetched.ok && fetched.status === 200 ? new Uint8Array(fetched.body) : null;
     },
   };
 }

@@ -47,6 +47,7 @@ import { systemClock } from './kernel/clock.ts';
 import { systemRandom } from './kernel/random.ts';
 import { createSealer } from './kernel/seal.ts';
 import { openCallers } from './main-callers.ts';
+import { createCrawlSink } from './main-crawl-sink.ts';
 import { openCrawls } from './main-crawls.ts';
 import { keepSnapshot } from './main-snapshot.ts';
 import { openStores, StartRefused } from './main-stores.ts';
@@ -250,7 +251,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     reader: tools.reader,
     fetcher: tools.fetcher,
     resolve: addressesOf,
-    sink: null,
+    sink: createCrawlSink({ engine: vectors, services, ring }),
     onTrouble,
   });
   opened.push(crawls.close);

@@ -283,3 +283,30 @@ test('kill -9 in the middle of a crawl loses no page that was read, and none is 
   assert.equal(usage.windows.month.used, 13);
   await second.stop();
 });
+
+test('a crawl fills a collection that answers a text query; read again, it holds each piece once', async (t) => {
+  const site = await startSite(t, 3);
+  const gateway = await startGateway(t, { ...crawlFast, fetch: { allow_private: [site.place] } });
+  const named = await post(gateway, { url: site.url, collection: 'docs' });
+  assert.deepEqual([named.status, named.body.error.param], [400, 'collection']);
+  const collection = { name: 'docs', model: 'culvert-lexical-1024' };
+  for (let times = 1; times <= 2; times++) {
+    const { status, body } = await post(gateway, { url: site.url, collection, scrapeOptions: { maxAge: 0 } });
+    assert.equal(status, 200, JSON.stringify(body));
+    const end = await ended(gateway, body.id);
+    assert.equal(end.status, 'completed');
+    assert.deepEqual(
+      end.data.map((page: Body) => page.warning),
+      end.data.map(() => undefined),
+    );
+  }
+  const found = await post(
+    gateway,
+    { text: 'stands at /2', limit: 1, with_payload: true },
+    '/v1/vectors/collections/docs/points/search',
+  );
+  const [hit] = found.body.result;
+  assert.deepEqual([hit.payload.url, hit.payload.title, hit.payload.heading], [`${site.url}/2`, 'Page /2', 'Page /2']);
+  const counted = await post(gateway, { exact: true }, '/v1/vectors/collections/docs/points/count');
+  assert.equal(counted.body.result.count, 5);
+});

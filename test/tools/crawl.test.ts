@@ -336,6 +336,7 @@ test('a tenant has as many running crawls as it may, others are not in its way',
 test('every page becomes pieces for the collection, under names that stay the same', async (t) => {
   const put: { ids: string[]; texts: string[]; collection: string; model: string | null }[] = [];
   const sink: CrawlsParts['sink'] = {
+    check: async () => null,
     async put({ points, collection, model }) {
       put.push({ ids: points.map(({ id }) => id), texts: points.map(({ text }) => text), collection, model });
       return null;

@@ -2,7 +2,8 @@ import type { Config } from '../../config/schema.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { CrawlMeter, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
+import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
+import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
 import type { Crawls } from '../../tools/crawl/crawls.ts';
 import { runningMax } from '../../tools/crawl/crawls.ts';
 import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.ts';
@@ -81,8 +82,8 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, at: string): Pr
   const refused =
     (await parts.guard(url, 'url')) ??
     (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
-    (await withoutCollection(parts, options.collection !== null)) ??
-    (await withoutQuota(parts, owner));
+    (await withoutQuota(parts, owner)) ??
+    (await withoutCollection(parts, { ...owner, collection: options.collection }));
   if (refused !== null) return refused;
   const made = await parts.crawls.create(owner, url, options);
   if (made === 'full') return tooMany;
@@ -124,14 +125,19 @@ function fieldsIn(raw: Buffer): ToolFields {
   throw new FailureError(invalid(null, 'The request body must be a JSON object.'));
 }
 
-async function withoutCollection({ sink }: CrawlParts, wanted: boolean): Promise<Failure | null> {
-  return wanted && sink === null
-    ? { kind: 'unsupported', message: "'collection' needs the vector store, which is not there." }
-    : null;
+async function withoutCollection(
+  { sink }: CrawlParts,
+  { collection, ...owner }: CrawlOwner & Pick<CrawlOptions, 'collection'>,
+): Promise<Failure | null> {
+  if (collection === null) return null;
+  if (sink === null)
+    return { kind: 'unsupported', message: "'collection' needs the vector store, which is not there." };
+  const { tenant, account, keyId } = owner;
+  return sink.check({ tenant, account, keyId, collection: collection.name, model: collection.model });
 }
 
 /** Whoever could not pay the first page learns it now, not from a crawl that stopped. */
-async function withoutQuota({ meter }: CrawlParts, owner: Parameters<CrawlMeter['hold']>[0]): Promise<Failure | null> {
+async function withoutQuota({ meter }: CrawlParts, owner: CrawlOwner): Promise<Failure | null> {
   const hold = await meter.hold(owner);
   if (hold.kind !== 'held') return hold;
   hold.settle('nothing', null);

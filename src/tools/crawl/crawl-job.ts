@@ -1,9 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { HostTurns } from '../../net/host-turns.ts';
 import type { PageReader } from '../page-reader.ts';
+import type { SiteFileReader } from '../site-files.ts';
 import { hooksOf } from './crawl-message.ts';
 import { runPage } from './crawl-page.ts';
-import type { CrawlMeter, CrawlSink, SiteFiles } from './crawl-ports.ts';
+import type { CrawlMeter, CrawlSink } from './crawl-ports.ts';
 import { createScope } from './crawl-scope.ts';
 import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, Lease, TakenPage } from './crawl-store.ts';
 import type { CrawlThread } from './crawl-thread.ts';
@@ -12,7 +13,7 @@ import { findInSitemaps } from './find-sitemaps.ts';
 export interface CrawlParts {
   store: CrawlStore;
   reader: PageReader;
-  files: SiteFiles;
+  files: SiteFileReader;
   turns: HostTurns;
   thread: CrawlThread;
   meter: CrawlMeter;

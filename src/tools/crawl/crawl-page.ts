@@ -70,6 +70,7 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
       return goOn;
     }
     const outcome = await keepPage(run, frontier, page, read);
+    if (outcome === null) return null;
     end = outcome.got ? 'got' : 'nothing';
     return outcome.next;
   } finally {
@@ -91,7 +92,7 @@ interface Kept {
   next: PageOutcome;
 }
 
-async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept> {
+async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept | null> {
   const { store, lease, crawl, clock, hooked } = run;
   const { options } = crawl;
   if (!frontier.holds(page, read.metadata.url)) {
@@ -112,6 +113,8 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
       await store.putBack(lease, page.seq, { charged: page.paid });
       return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
     }
+    // Read again, mostly from what is kept, when the books are back.
+    if (refused?.kind === 'quota-unavailable') return null;
     if (refused !== null) warnings.push(`Not in the collection: ${factsOf(refused, clock.wallMs()).message}`);
   }
   const shown = { ...asAsked(read, options.scrape.formats), warnings };
@@ -144,7 +147,7 @@ async function putInCollection({ sink, crawl }: CrawlRun, url: string, read: Scr
   const points = chunksOf(url, read);
   if (points.length === 0) return null;
   const { tenant, account, keyId } = crawl;
-  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, points });
+  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, url, points });
 }
 
 function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {

@@ -1,5 +1,4 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { RobotsRules } from '../../net/page-robots.ts';
 
 /** Given by the composition: what the page of a crawl costs, whose key began it. Never rejects. */
 export interface CrawlMeter {
@@ -21,22 +20,23 @@ export interface CrawlHold {
   settle(end: 'got' | 'nothing', failure: Failure | null): void;
 }
 
-/** What a crawl asks of a site beside its pages. Neither rejects. */
-export interface SiteFiles {
-  robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
-  /** A small file such as a sitemap; null when it cannot be had. */
-  file(url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null>;
-}
-
-/** Given by the composition: where `collection` writes. Never rejects. */
+/** Given by the composition: where `collection` writes. Metered as calls of the owner. */
 export interface CrawlSink {
-  /** Writing the same page again replaces it. Metered as a call of the owner. */
+  /** Before a crawl begins: makes the collection if there is none and `model` is named. */
+  check(of: CrawlCollectionOf): Promise<Failure | null>;
+  /** Writing the same page again replaces it. */
   put(page: CrawlChunks): Promise<Failure | null>;
 }
 
-export interface CrawlChunks extends CrawlOwner {
+export interface CrawlCollectionOf extends CrawlOwner {
   collection: string;
+  /** Alias that embeds; null = the collection's own. */
   model: string | null;
+}
+
+export interface CrawlChunks extends CrawlCollectionOf {
+  /** Of the page. */
+  url: string;
   points: readonly CrawlPoint[];
 }
 

@@ -1,4 +1,4 @@
-import type { SiteFiles } from './crawl-ports.ts';
+import type { SiteFileReader } from '../site-files.ts';
 import type { CrawlThread } from './crawl-thread.ts';
 
 /** Of one file, as it comes and unpacked. */
@@ -6,7 +6,7 @@ const bytesMax = 10 * 1024 * 1024;
 const filesMax = 20;
 
 export interface SitemapParts {
-  files: SiteFiles;
+  files: SiteFileReader;
   thread: CrawlThread;
   signal: AbortSignal;
   /** URLs in all. */

@@ -1,0 +1,97 @@
+import type { KeyRing } from './auth/key-ring.ts';
+import { admittedBefore } from './inference/pipeline/meter-crawl.ts';
+import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
+import type { Services } from './inference/pipeline/services.ts';
+import { type Failure, invalid, statusOf } from './kernel/failure.ts';
+import { newRequestId } from './kernel/ids.ts';
+import type { JsonObject } from './kernel/json.ts';
+import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from './tools/crawl/crawl-ports.ts';
+import type { VectorEngine } from './vectors/engine.ts';
+import type { VectorVerb } from './vectors/verbs.ts';
+
+export interface CrawlSinkParts {
+  engine: VectorEngine;
+  services: Services;
+  ring: Pick<KeyRing, 'principalOf'>;
+}
+
+/** The vector store as crawls write to it: by the calls that their owner could make, at the same cost. */
+export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): CrawlSink {
+  const { clock } = services;
+  const meter = createVectorMeter(services);
+
+  /** The way of a vector call (http/routes/vector-call), for whom nobody waits. */
+  async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
+    const principal = ring.principalOf(owner.keyId);
+    if ('kind' in principal) return principal;
+    const { tenant, account } = principal;
+    const prepared = await engine.prepare({
+      owner: { tenant, account },
+      verb,
+      // A collection that is made is named in the body.
+      params: verb === 'create-collection' ? {} : { collection: owner.collection },
+      search: '',
+      body: body === null ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body)),
+    });
+    if (prepared.kind !== 'prepared') return prepared;
+    const atMs = clock.wallMs();
+    const startedMs = clock.monotonicMs();
+    const requestId = newRequestId(atMs);
+    const held = await meter
+      .hold({ requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs }, prepared.texts)
+      .catch((error: unknown) => {
+        prepared.drop();
+        throw error;
+      });
+    if (held.kind !== 'held') {
+      prepared.drop();
+      return held;
+    }
+    let failure: Failure | null = { kind: 'internal' };
+    try {
+      const embedded = prepared.texts === null ? null : await held.embed();
+      if (embedded !== null && 'kind' in embedded) {
+        prepared.drop();
+        failure = embedded;
+        return failure;
+      }
+      const answer = await prepared.run(embedded);
+      failure = answer.kind === 'answer' ? null : answer;
+      return failure;
+    } finally {
+      held.settle({ status: failure === null ? 200 : statusOf(failure), failure, aborted: false });
+    }
+  }
+
+  return {
+    async check(of) {
+      const missing = await call(of, 'inspect-collection', null);
+      if (missing?.kind !== 'not-found') return missing;
+      if (of.model === null) {
+        const name = of.collection.slice(0, 255);
+        return invalid(
+          'collection',
+          `There is no collection '${name}': make it first, or name what embeds it in 'collection': {"name": "${name}", "model": "<embedding model>"}.`,
+        );
+      }
+      return call(of, 'create-collection', { name: of.collection, embedding_model: of.model });
+    },
+    put: (page) => call(page, 'batch-points', replacing(page)),
+  };
+}
+
+/** What a page had more of when it was read last time goes with the same call. */
+function replacing({ url, model, points }: CrawlChunks): JsonObject {
+  const written = points.map(({ id, text, payload }) => ({
+    id,
+    vector: model === null ? { text } : { text, model },
+    payload: { ...payload },
+  }));
+  const outdated = {
+    must: [
+      { key: 'url', match: { value: url } },
+      { key: 'chunk', range: { gte: points.length } },
+    ],
+  };
+  return { operations: [{ delete: { filter: outdated } }, { upsert: { points: written } }] };
+}
