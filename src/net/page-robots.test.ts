@@ -47,7 +47,7 @@ test('robots.txt decides by path, for us by name before all', async () => {
 test('no robots.txt allows all, one that cannot be reached forbids all for ten minutes', async () => {
   assert.equal(await answering(() => page('Disallow: /', 404)).allows('https://e.org/x'), true);
   assert.equal(await answering(() => page('', 503)).allows('https://e.org/x'), false);
-  let answer = unreachable;
+  let answer: PageFetched = unreachable;
   const { allows, clock, asked } = answering(() => answer);
   assert.equal(await allows('https://e.org/x'), false);
   answer = page('');
