@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { canonicalUrl, isOfDomain, samePageKey } from './canonical-url.ts';
 
 test('the many spellings of a page have one canonical URL', () => {
@@ -51,4 +52,16 @@ test('a domain holds its own hosts and no neighbour', () => {
   assert.ok(isOfDomain('https://example.org/a', 'example.org'));
   assert.ok(!isOfDomain('https://notexample.org/a', 'example.org'));
   assert.ok(!isOfDomain('https://example.org.evil.test/', 'example.org'));
+});
+
+test('a canonical URL is its own, whatever it was made of', () => {
+  const piece = fc.oneof(fc.webUrl({ withQueryParameters: true, withFragments: true }), fc.string({ maxLength: 200 }));
+  fc.assert(
+    fc.property(piece, fc.string({ maxLength: 50 }), (url, tail) => {
+      const canonical = canonicalUrl(url + tail);
+      if (canonical === null) return;
+      assert.equal(canonicalUrl(canonical), canonical);
+      assert.ok(samePageKey(canonical).length > 0);
+    }),
+  );
 });

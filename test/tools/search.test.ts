@@ -120,6 +120,17 @@ test('when every engine fails the answer names each, and no secret or address', 
   assert.equal(engine.asked.length, 1);
 });
 
+test('when every engine asks for patience the answer says how long', async (t) => {
+  const engine = await startEngine(t, () => ({ status: 429, headers: { 'retry-after': '60' }, body: {} }));
+  const gateway = await startGateway(t, {
+    tools: { search: { providers: [{ type: 'exa', base_url: engine.url, api_key: 'exa-key' }] } },
+  });
+  const { status, headers, body } = await search(gateway, { query: 'otters' });
+  assert.equal(status, 503, JSON.stringify(body));
+  const waitS = Number(headers.get('retry-after'));
+  assert.ok(waitS > 0 && waitS <= 60, `${waitS} s`);
+});
+
 test('SearXNG that gives no JSON is told by what its settings lack', async (t) => {
   const engine = await startEngine(t, () => ({ status: 403, body: '<h1>Forbidden</h1>' }));
   const gateway = await startGateway(t, {
