@@ -15,6 +15,7 @@ test('the many spellings of a page have one canonical URL', () => {
     ['https://example.org/?a=2&a=1', 'https://example.org/?a=2&a=1'],
     ['https://example.org/?utm_source=x&id=7&fbclid=y', 'https://example.org/?id=7'],
     ['https://example.org/?utm_source=x', 'https://example.org/'],
+    ['https://example.org/a???', 'https://example.org/a???'],
     ['https://example.org/?q=%26&&', 'https://example.org/?q=%26'],
     ['https://bücher.example/', 'https://xn--bcher-kva.example/'],
   ] as const) {

@@ -24,7 +24,8 @@ export function canonicalUrl(text: string, base?: string): string | null {
       .split('&')
       .filter((pair) => pair !== '' && !isTracking(nameOf(pair)))
       .sort((a, b) => order(nameOf(a), nameOf(b)));
-    url.search = kept.join('&');
+    // The setter drops one question mark, which may be the first of a name.
+    url.search = kept.length === 0 ? '' : `?${kept.join('&')}`;
   }
   // `http://host/?` keeps its question mark otherwise.
   return url.search === '' ? `${url.origin}${url.pathname}` : url.href;
