@@ -36,7 +36,7 @@ test('espeak-ng speaks through the gateway, and says that it did', needsEspeak, 
 });
 
 test('while a model comes, its capability answers 503 with the percentage and when to come again', async () => {
-  tellProgress(folder, 'bge-m3', { doneBytes: 43, totalBytes: 100, bytesPerS: 10, wallMs: Date.now() });
+  tellProgress(folder, 'bge-m3', { doneBytes: 43, totalBytes: 100, bytesPerS: 10, wallMs: Date.now(), pid: 1 });
   await gateway.reload({});
   const answer = await gateway.fetch('/v1/embeddings', { method: 'POST', json: { model: 'bge-m3', input: 'hello' } });
   const { error } = (await answer.json()) as { error: { message: string } };

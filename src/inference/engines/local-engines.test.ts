@@ -71,7 +71,7 @@ test('what was added is found, before what was there, and its objects stay the s
 test('while a model is downloaded, it is busy: how much is there, and when to come again', async (t) => {
   const { local, folder, clock } = world(t);
   const wallMs = clock.wallMs();
-  tellProgress(folder, 'bge-m3', { doneBytes: 430, totalBytes: 1_000, bytesPerS: 57, wallMs });
+  tellProgress(folder, 'bge-m3', { doneBytes: 430, totalBytes: 1_000, bytesPerS: 57, wallMs, pid: 1 });
   const engine = local.look().embedding.get('bge-m3')!;
   await assert.rejects(
     engine.embed(['hello']),
@@ -84,7 +84,7 @@ test('while a model is downloaded, it is busy: how much is there, and when to co
 
 test('one that is neither there nor on its way says how to get it', async (t) => {
   const { local, folder, clock } = world(t);
-  tellProgress(folder, 'bge-m3', { doneBytes: 0, totalBytes: 1_000, bytesPerS: 0, wallMs: clock.wallMs() });
+  tellProgress(folder, 'bge-m3', { doneBytes: 0, totalBytes: 1_000, bytesPerS: 0, wallMs: clock.wallMs(), pid: 1 });
   const engine = local.look().embedding.get('bge-m3')!;
   tellProgress(folder, 'bge-m3', null);
   await assert.rejects(

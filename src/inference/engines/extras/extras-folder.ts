@@ -48,6 +48,8 @@ export interface AddingProgress {
   totalBytes: number;
   bytesPerS: number;
   wallMs: number;
+  /** Of the process that downloads it. */
+  pid: number;
 }
 
 /** Written every second while it goes on; older, and whoever added it has died. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -113,6 +114,18 @@ test('what had come when it was given up is gone on from by the next command', a
   assert.deepEqual(readFileSync(folder.file('tiny', 'onnx/model.onnx')), weights);
 });
 
+test('a second command for the same model leaves the file to the first, and goes on where that one died', async (t) => {
+  const { folder, install } = await world(t);
+  const progress = { doneBytes: 1, totalBytes: 100, bytesPerS: 10, wallMs: 1_000 };
+  tellProgress(folder, 'tiny', { ...progress, pid: process.ppid });
+  await assert.rejects(install(), new RegExp(`is being downloaded by process ${process.ppid}`));
+  assert.notEqual(addingProgress(folder, 'tiny', 1_000), null, 'the first goes on telling');
+  const { pid } = spawnSync(process.execPath, ['--version']);
+  tellProgress(folder, 'tiny', { ...progress, pid });
+  await install();
+  assert.notEqual(installedModel(folder, 'tiny'), null);
+});
+
 test('a file that is not what its host says is removed and refused', async (t) => {
   const { folder, install } = await world(t, { says: 'wrong checksums' });
   await assert.rejects(install(), /its checksum is another/);
@@ -178,7 +191,7 @@ test('how far it is can be read meanwhile, and a command that died is not waited
   const dir = mkdtempSync(join(tmpdir(), 'culvert-extras-'));
   t.after(() => rmSync(dir, { recursive: true }));
   const folder = extrasFolderAt(dir);
-  const progress = { doneBytes: 30, totalBytes: 100, bytesPerS: 10, wallMs: 5_000 };
+  const progress = { doneBytes: 30, totalBytes: 100, bytesPerS: 10, wallMs: 5_000, pid: 1 };
   tellProgress(folder, 'tiny', progress);
   assert.deepEqual(addingProgress(folder, 'tiny', 64_000), progress);
   assert.equal(addingProgress(folder, 'tiny', 66_000), null);

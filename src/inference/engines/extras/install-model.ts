@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { downloadFile } from './download-file.ts';
-import { type ExtrasFolder, type InstalledFile, markInstalled, tellProgress } from './extras-folder.ts';
+import { addingProgress, type ExtrasFolder, type InstalledFile, markInstalled, tellProgress } from './extras-folder.ts';
 import { AddFailed, type HostedModel } from './model-host.ts';
 import type { ModelManifest } from './model-manifest.ts';
 
@@ -22,6 +22,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
   const { folder, nowMs } = parts;
   const totalBytes = hosted.files.reduce((sum, { bytes }) => sum + bytes, 0);
   await enoughDisk(folder, totalBytes);
+  refuseSecond(folder, manifest.id, nowMs());
   const startedMs = nowMs();
   let toldMs = Number.NEGATIVE_INFINITY;
   let before = 0;
@@ -31,7 +32,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
     if (wallMs - toldMs < toldEveryMs) return;
     toldMs = wallMs;
     const bytesPerS = Math.round((doneBytes * 1_000) / Math.max(1, wallMs - startedMs));
-    tellProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs });
+    tellProgress(folder, manifest.id, { doneBytes, totalBytes, bytesPerS, wallMs, pid: process.pid });
   };
   try {
     told(0);
@@ -48,6 +49,23 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
     markInstalled(folder, { id: manifest.id, repository: manifest.repository, commit: hosted.commit, files });
   } finally {
     tellProgress(folder, manifest.id, null);
+  }
+}
+
+/** Two that write the same file would spoil it for each other. */
+function refuseSecond(folder: ExtrasFolder, id: string, nowMs: number): void {
+  const pid = addingProgress(folder, id, nowMs)?.pid;
+  if (pid === undefined || pid === process.pid || !isAlive(pid)) return;
+  throw new AddFailed(`${id} is being downloaded by process ${pid}: culvert add --list says how far it is.`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is there, and another user's.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
 
