@@ -73,8 +73,8 @@ test('a page is asked for again only when the kept one is too old, of other wish
   assert.equal((await scrape('/gzip')).body.data.metadata.cacheState, 'hit');
   assert.equal(asked(), 1);
   await scrape('/gzip', { maxAge: 0 });
-  await scrape('/gzip', { onlyMainContent: false });
   await scrape('/gzip', { mobile: true });
+  await scrape('/gzip', { mobile: true, onlyMainContent: false });
   assert.equal(asked(), 4);
   const other = await gateway.fetch('/v1/tools/scrape', {
     method: 'POST',
