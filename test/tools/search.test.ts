@@ -265,6 +265,23 @@ test('hits are scraped if asked to; what could be read is charged, what could no
   assert.match(JSON.stringify(usage), /"used":3/);
 });
 
+test('pages are held for before anything is asked, and what was not read is given back', async (t) => {
+  const site = await startEngine(t, () => ({ headers: { 'content-type': 'text/plain' }, body: 'Words about otters.' }));
+  const engine = await startEngine(t, () => searxngSays(`${site.url}/a`));
+  const gateway = await startGateway(t, {
+    plans: { default: { windows: { '5h': 3, week: 30, month: 30 }, rpm: 'off' } },
+    fetch: { allow_private: [new URL(site.url).host] },
+    tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
+  });
+  const refused = await search(gateway, { query: 'otters', limit: 5, scrapeOptions: {} });
+  assert.equal(refused.status, 429);
+  assert.deepEqual([refused.body.success, refused.body.error.limit, engine.asked.length], [false, '5h', 0]);
+  const read = await search(gateway, { query: 'otters', limit: 2, scrapeOptions: {} });
+  assert.deepEqual([read.status, read.body.creditsUsed], [200, 2], 'of three that were held');
+  assert.equal((await search(gateway, { query: 'badgers' })).status, 200, 'the third is there still');
+  assert.equal((await search(gateway, { query: 'weasels' })).status, 429);
+});
+
 test('a SearXNG of this machine is used once it is confirmed, unless the configuration names engines', async (t) => {
   const engine = await startEngine(t, () => searxngSays('https://a.example/1'));
   const gateway = await startGateway(t);
