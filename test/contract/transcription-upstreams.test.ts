@@ -204,6 +204,29 @@ test('truncated sound that must be converted is the fault of its sender', { skip
   await emptied();
 });
 
+test('a length and counts that cannot be are not believed, and the books hold what is counted here', async (t) => {
+  const { ask, record, first } = await transcribeWorld(t);
+  for (const usage of [
+    { type: 'duration', seconds: 1e300 },
+    { type: 'tokens', input_tokens: 1e18, output_tokens: Number.MAX_SAFE_INTEGER },
+  ]) {
+    first.script(json({ text: 'x', duration: 1e300, usage }));
+    const response = await ask({ model: 't' }, { file: wavOf(2) });
+    assert.equal(response.status, 200, await response.text());
+    const { usage: kept } = await record(response);
+    assert.deepEqual([kept.audio_ms, kept.input_tokens, kept.output_tokens], [2_000, 0, 0]);
+  }
+});
+
+test('a wav of one sample a second is its sender’s fault, and not made into hours of sound', async (t) => {
+  const { refused, emptied } = await over(t, 'whispercpp', 'whatever', {});
+  const file = wavOf(1, 8_000);
+  file.writeUInt32LE(1, 24);
+  const error = await refused({ model: 'there' }, { file });
+  assert.deepEqual([error.code, error.param], [400, 'file']);
+  await emptied();
+});
+
 test('events of another kind than a transcript’s are passed over, an error among them ends it', async (t) => {
   const { ask, first } = await transcribeWorld(t);
   first.script(

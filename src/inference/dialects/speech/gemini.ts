@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
@@ -69,11 +70,7 @@ function rateOf(mimeType: JsonValue | undefined): number | null {
 
 function usageOf({ usageMetadata }: JsonObject): Usage | null {
   if (!isObject(usageMetadata)) return null;
-  const { promptTokenCount, candidatesTokenCount } = usageMetadata;
-  if (!isCount(promptTokenCount)) return null;
-  return { inputTokens: promptTokenCount, outputTokens: isCount(candidatesTokenCount) ? candidatesTokenCount : 0 };
-}
-
-function isCount(value: JsonValue | undefined): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+  const inputTokens = toldCount(usageMetadata.promptTokenCount);
+  if (inputTokens === null) return null;
+  return { inputTokens, outputTokens: toldCount(usageMetadata.candidatesTokenCount) ?? 0 };
 }

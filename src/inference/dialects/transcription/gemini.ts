@@ -1,6 +1,7 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { readError } from '../openai-chat/read-error.ts';
@@ -80,16 +81,12 @@ function textOf(parts: JsonValue | undefined): string {
 
 function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (!isObject(metadata)) return null;
-  const { promptTokenCount, candidatesTokenCount, thoughtsTokenCount } = metadata;
-  if (!isCount(promptTokenCount)) return null;
-  const thoughts = isCount(thoughtsTokenCount) ? thoughtsTokenCount : 0;
+  const inputTokens = toldCount(metadata.promptTokenCount);
+  if (inputTokens === null) return null;
+  const thoughts = toldCount(metadata.thoughtsTokenCount) ?? 0;
   return {
-    inputTokens: promptTokenCount,
-    outputTokens: (isCount(candidatesTokenCount) ? candidatesTokenCount : 0) + thoughts,
+    inputTokens,
+    outputTokens: (toldCount(metadata.candidatesTokenCount) ?? 0) + thoughts,
     ...(thoughts > 0 && { reasoningTokens: thoughts }),
   };
-}
-
-function isCount(value: JsonValue | undefined): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
+import { toldCount } from '../../neutral/told-count.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
@@ -91,8 +92,8 @@ function durationOf(usage: JsonValue | undefined): number | null {
 
 function countIn(object: JsonObject, ...names: string[]): number | null {
   for (const name of names) {
-    const value = object[name];
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+    const count = toldCount(object[name]);
+    if (count !== null) return count;
   }
   return null;
 }
