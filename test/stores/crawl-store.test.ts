@@ -81,7 +81,9 @@ for (const driver of drivers) {
     await begin(store, 'c1', { limit: 2 });
     await store.lease('w', nowMs, nowMs + 30, 1);
     const lease: Lease = { id: 'c1', worker: 'w' };
-    await store.seed(lease, all(found('/a'), found('/b'), found('/c'), found('/a')), []);
+    await store.add(lease, all(found('/a'), found('/b'), found('/c'), found('/a')));
+    assert.equal((await store.find('a/dev', 'c1'))?.seeded, false);
+    assert.equal(await store.begun(lease, []), true);
     assert.equal((await store.find('a/dev', 'c1'))?.seeded, true);
     const first = await store.take(lease, 10);
     assert.deepEqual(
@@ -124,10 +126,10 @@ for (const driver of drivers) {
     await store.take(lease, 1);
     const days = [1, 2, 3, 4].map((day) => found(`/day/${day}`, 'day'));
     await store.finish(lease, done(1, 'home', 'site.test/home'), all(found('/'), found('/home'), ...days), []);
-    await store.seed(lease, all(found('/day/9', 'day'), found('/x')), []);
+    await store.add(lease, all(found('/day/9', 'day'), found('/x')));
     const paths = (await store.take(lease, 10))?.pages.map(({ url }) => new URL(url).pathname);
     assert.deepEqual(paths, ['/day/1', '/day/2', '/x']);
-    await store.seed(lease, { ...all(found('/y'), found('/z')), rowsMax: 6 }, []);
+    await store.add(lease, { ...all(found('/y'), found('/z')), rowsMax: 6 });
     const more = (await store.take(lease, 10))?.pages.map(({ url }) => new URL(url).pathname);
     assert.deepEqual(more, ['/y']);
     await store.close();
@@ -157,7 +159,7 @@ for (const driver of drivers) {
     await begin(store, 'c1');
     await store.lease('w', nowMs, nowMs + 30, 1);
     const lease: Lease = { id: 'c1', worker: 'w' };
-    await store.seed(lease, all(found('/a'), found('/b'), found('/c')), []);
+    await store.add(lease, all(found('/a'), found('/b'), found('/c')));
     await store.take(lease, 10);
     for (const seq of [3, 1]) await store.finish(lease, done(seq), nothing, []);
     await store.finish(lease, { state: 'failed', seq: 2, atMs: nowMs, code: 'X', error: '', free: false }, nothing, []);

@@ -316,6 +316,54 @@ test('a crawl that is stopped with its server goes on where it was, and pays no 
   assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['completed', 4, 4, 4]);
 });
 
+test('a crawl whose process died is taken up when its lease is over; the page under way is not paid again', async (t) => {
+  const store = storeIn(t);
+  const nowMs = Date.now();
+  const options = optionsOf();
+  const crawl = { ...owner, id: 'crawl_1', url: `${origin}/`, options, createdMs: nowMs };
+  await store.create(
+    crawl,
+    { key: 'site.test', url: `${origin}/`, depth: 0, shape: null },
+    { runningMax: 9, keptMax: 9 },
+  );
+  await store.lease('dead', nowMs, nowMs - 1, 1);
+  await store.take({ id: crawl.id, worker: 'dead' }, 1);
+  const read: string[] = [];
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, { meter, reader: siteReader({ '/': { links: ['/a'] } }, read) });
+  await crawls.start('may-live');
+  const end = await ended(store, crawl.id);
+  await crawls.stop();
+  assert.deepEqual(read, ['/', '/a']);
+  assert.deepEqual([end.status, end.charged, counted.got], ['completed', 2, 1]);
+});
+
+test('several processes over one database read each page of a crawl once', async (t) => {
+  const folder = temporaryFolder(t);
+  const read: string[] = [];
+  const site: Site = Object.fromEntries(
+    Array.from({ length: 20 }, (_, at) => [at === 0 ? '/' : `/p${at}`, { links: [`/p${at + 1}`, `/p${at + 2}`] }]),
+  );
+  const processes = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const store = openSqliteCrawlStore(join(folder, 'crawl.db'));
+      t.after(() => store.close());
+      const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
+      await crawls.start('may-live');
+      return { store, crawls };
+    }),
+  );
+  const ids = await Promise.all(
+    processes.map(({ crawls }) => crawls.create(owner, `${origin}/`, optionsOf({ maxDiscoveryDepth: 30 }))),
+  );
+  for (const made of ids) {
+    assert.ok(made !== 'full');
+    assert.equal((await ended(processes[0]!.store, made.id)).status, 'completed');
+  }
+  for (const { crawls } of processes) await crawls.stop();
+  assert.equal(read.length, 3 * 22, 'three crawls of twenty pages and two that are missing');
+});
+
 test('a tenant has as many running crawls as it may, others are not in its way', async (t) => {
   const store = storeIn(t);
   const crawls = crawlsOver(t, store, {});

@@ -115,9 +115,13 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         await finishPage(run, lease.id, crawl.ends, page, found, hooks);
         return true;
       }),
-    seed: (lease, found, hooks) =>
+    add: (lease, found) =>
       holding(lease, false, async (run) => {
         await add(run, lease.id, found);
+        return true;
+      }),
+    begun: (lease, hooks) =>
+      holding(lease, false, async (run) => {
         await run('UPDATE culvert.crawl SET seeded = 1 WHERE id = $1', [lease.id]);
         await queue(run, lease.id, hooks);
         return true;

@@ -144,10 +144,15 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
         queue(id, hooks);
         return true;
       }),
-    seed: (lease, foundUrls, hooks) =>
+    add: (lease, foundUrls) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;
         add(lease.id, foundUrls);
+        return true;
+      }),
+    begun: (lease, hooks) =>
+      atOnce(() => {
+        if (held(lease) === undefined) return false;
         sql.seeded.run(lease.id);
         queue(lease.id, hooks);
         return true;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
 import type { HostTurns } from '../../net/host-turns.ts';
 import type { PageReader } from '../page-reader.ts';
@@ -123,10 +124,13 @@ async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   const { store, lease, crawl, clock, hooked } = run;
   const listed =
     crawl.options.sitemap === 'skip' ? [] : await findInSitemaps(crawl.url, { ...run, urlsMax: frontier.rowsMax });
-  // Patterns that take too long stop the crawl at its first page, where there is one to tell of.
-  const found = (await frontier.of(listed, 1)) ?? [];
+  for (let at = 0; at < listed.length; at += linksMax) {
+    // Patterns that take too long stop the crawl at its first page, where there is one to tell of.
+    const found = (await frontier.of(listed.slice(at, at + linksMax), 1)) ?? [];
+    if (!(await store.add(lease, frontier.found(found)))) return false;
+  }
   const told = hooksOf(crawl, { event: 'started' }, clock.wallMs());
-  const begun = await store.seed(lease, frontier.found(found), told);
+  const begun = await store.begun(lease, told);
   if (begun && told.length > 0) hooked();
   return begun;
 }
@@ -141,6 +145,10 @@ export interface Frontier {
   holds(page: TakenPage, url: string): boolean;
 }
 
+/** Of one page, and of sitemaps at once: what is more is left out, or comes in the next step. */
+const linksMax = 2_000;
+/** Looked at in one turn of the loop. */
+const linksAtOnce = 200;
 /** Held against the caller's patterns at once: few enough that only a pattern can take long. */
 const matchedAtOnce = 1_000;
 
@@ -158,10 +166,11 @@ function createFrontier({ crawl: { options }, thread }: CrawlRun, start: string)
     },
     async of(links, depth) {
       const candidates = new Map<string, FoundUrl>();
-      for (const link of links) {
+      for (const [at, link] of links.entries()) {
+        if (at % linksAtOnce === linksAtOnce - 1) await nextTurn();
         const candidate = scope.candidate(link, depth);
         if (candidate !== null && !candidates.has(candidate.key)) candidates.set(candidate.key, candidate);
-        if (candidates.size >= rows) break;
+        if (candidates.size >= linksMax) break;
       }
       const urls = [...candidates.values()];
       if ((include === null && exclude === null) || urls.length === 0) return urls;

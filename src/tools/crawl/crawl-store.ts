@@ -33,8 +33,10 @@ export interface CrawlStore {
   putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
   /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
   finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
-  /** The crawl has begun: URLs from elsewhere than a page (sitemaps), which are not looked for again. */
-  seed(lease: Lease, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
+  /** URLs from elsewhere than a page; false when the lease is lost. */
+  add(lease: Lease, found: FoundUrls): Promise<boolean>;
+  /** The crawl has begun: sitemaps are not looked for again. */
+  begun(lease: Lease, hooks: readonly NewHook[]): Promise<boolean>;
   end(lease: Lease, end: CrawlEnd, hooks: readonly NewHook[]): Promise<boolean>;
 
   /** Pages in the order in which they were done, from behind `after` (0: the first); at most `charsMax`, but one. */

@@ -19,15 +19,21 @@ export function isTrap(url: URL): boolean {
  * values of parameters. Null for a URL of no such kind.
  */
 export function shapeOf(url: URL): string | null {
-  const names = [...url.searchParams.keys()];
-  if (dated.test(url.pathname + url.search)) return `${url.host}${(url.pathname + url.search).replace(/\d+/g, '#')}`;
-  if (names.length >= facetsMin) return `${url.host}${url.pathname}?${[...new Set(names)].sort().join('&')}`;
-  return null;
+  const names = [...new Set(url.searchParams.keys())];
+  const path = url.host + url.pathname;
+  if (datedPath.test(url.pathname)) return (path + url.search).replace(/\d+/g, '#');
+  if (datedQuery(url)) return `${path}?${url.search.replace(/\d+/g, '#')}`;
+  return names.length >= facetsMin ? `${path}?${names.sort().join('&')}` : null;
 }
 
-/** A year and a month, in a path or among parameters. */
-const dated =
-  /(?:19|20|21)\d\d(?:[-/_.]\d{1,2}\b|\d{2}\b|[^?]*?[?&=](?:month|mon|m|week|day)=\d)|(?:year|yr|y|date)=\d/i;
+/** A year and a month. No part of it may be long: strangers choose what it is held against. */
+const datedPath = /(?<!\d)(?:19|20|21|22)\d\d[-/_.](?:0?[1-9]|1[0-2])(?!\d)/;
+const dateNames = new Set(['year', 'yr', 'month', 'mon', 'week', 'day', 'date', 'from', 'to', 'start', 'end']);
+
+function datedQuery({ searchParams }: URL): boolean {
+  for (const [name, value] of searchParams) if (dateNames.has(name.toLowerCase()) && /^\d/.test(value)) return true;
+  return false;
+}
 
 /** Whether some run of segments stands there more than `repeatsMax` times, one right after the other. */
 function repeats(segments: readonly string[]): boolean {

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import { fakeClock } from '../../kernel/clock.ts';
+import { createHookDelivery } from './crawl-hooks.ts';
+import { newWebhookSecret } from './crawl-message.ts';
+import type { Hook } from './crawl-store.ts';
+
+const secret = newWebhookSecret();
+const webhook = {
+  url: 'https://hook.test/',
+  headers: { 'webhook-id': 'forged', 'x-a': '1' },
+  metadata: {},
+  events: [],
+  secret,
+};
+
+function queueOf(hooks: Hook[]) {
+  const due = new Map(hooks.map((hook) => [hook.id, { hook, nextMs: 0 }]));
+  return {
+    due,
+    async dueHooks(nowMs: number, untilMs: number, limit: number) {
+      const found = [...due.values()].filter(({ nextMs }) => nextMs <= nowMs).slice(0, limit);
+      for (const one of found) one.nextMs = untilMs;
+      return found.map(({ hook }) => hook);
+    },
+    async hookDone(id: string) {
+      due.delete(id);
+    },
+    async hookLater(id: string, tries: number, nextMs: number) {
+      due.set(id, { hook: { ...due.get(id)!.hook, tries }, nextMs });
+    },
+  };
+}
+
+const hook = (id: string): Hook => ({ id, crawl: 'c', body: `{"${id}":1}`, createdMs: 1, webhook, tries: 0 });
+
+test('what a webhook receives is gone; each is signed, and no header of the caller forges ours', async () => {
+  const store = queueOf(Array.from({ length: 20 }, (_, at) => hook(`m${at}`)));
+  const posted: { headers: Readonly<Record<string, string>>; body: string }[] = [];
+  const clock = fakeClock();
+  const post = async (_url: string, headers: Readonly<Record<string, string>>, body: string) => {
+    posted.push({ headers, body });
+    return 204;
+  };
+  const delivery = createHookDelivery({ store, clock, post, onTrouble: assert.fail });
+  await delivery.look();
+  assert.deepEqual([store.due.size, posted.length], [0, 20]);
+  for (const { headers, body } of posted) {
+    const id = Object.keys(JSON.parse(body))[0]!;
+    const signed = `${id}.${Math.floor(clock.wallMs() / 1_000)}.${body}`;
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    assert.deepEqual(
+      [headers['webhook-id'], headers['x-a'], headers['webhook-signature']],
+      [id, '1', `v1,${createHmac('sha256', key).update(signed).digest('base64')}`],
+    );
+  }
+});
+
+test('a webhook that does not answer, or with an error or redirect, is tried five times, then given up', async () => {
+  const store = queueOf([hook('m')]);
+  const clock = fakeClock();
+  let tries = 0;
+  const post = async () => {
+    tries += 1;
+    if (tries % 2 === 0) throw new Error('no answer');
+    return tries === 3 ? 302 : 500;
+  };
+  const delivery = createHookDelivery({ store, clock, post, onTrouble: assert.fail });
+  for (let times = 0; times < 10 && store.due.size > 0; times++) {
+    await delivery.look();
+    await delivery.look();
+    clock.advance(Math.max(0, (store.due.get('m')?.nextMs ?? 0) - clock.wallMs()));
+  }
+  assert.deepEqual([tries, store.due.size], [5, 0]);
+});
