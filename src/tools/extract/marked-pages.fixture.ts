@@ -90,4 +90,15 @@ export const markedPages: readonly MarkedPage[] = [
         )}</div></div></div><div role="contentinfo">${footer}</div></div></div><script>self.__data={"a":1}</script>`,
     ),
   },
+  {
+    name: 'a site whose own name is the first heading',
+    main: [title, ...paragraphs],
+    html: page(`<header><h1 class="logo"><a href="/">Example Media</a></h1>${nav}</header><div id="page"><div class="post">
+      <h1>${title}</h1>${p(paragraphs)}</div></div>${footer}`),
+  },
+  {
+    name: 'a page whose heading stands above its main content',
+    main: [title, ...paragraphs],
+    html: page(`${nav}<header class="hero"><h1>${title}</h1></header><main>${p(paragraphs)}</main>${footer}`),
+  },
 ];

@@ -52,7 +52,7 @@ function contentOf(document: PageDocument, chars: number, url: string, wishes: E
   }
   if (wishes.includeTags !== null) return includedOf(document, wishes.includeTags);
   if (!wishes.onlyMainContent) return wholeOf(document);
-  const heading = tidyLine(document.querySelector('h1')?.textContent);
+  const heading = headingOf(document);
   const main = mainOf(document, chars, url);
   if (main === null) return wholeOf(document);
   restoreHeading(main, heading);
@@ -105,6 +105,24 @@ function mainOf(document: PageDocument, chars: number, url: string): PageElement
   const body = withoutUnread(bodyOf(parsed.content));
   return tidyLine(body.textContent) === null ? null : body;
 }
+
+/** The heading of what the page is about: many sites have their own name as the first one. */
+function headingOf(document: PageDocument): string | null {
+  const within = document.querySelector('article h1, main h1, [role="main"] h1');
+  if (within !== null) return tidyLine(within.textContent);
+  const title = tidyLine(document.querySelector('title')?.textContent)?.toLowerCase() ?? '';
+  const all = [...document.querySelectorAll('h1')].map((one) => ({
+    text: tidyLine(one.textContent) ?? '',
+    framed: one.closest(frame) !== null,
+  }));
+  const own = all.filter(({ text, framed }) => text !== '' && !framed);
+  const named = own.find(({ text }) => title.includes(text.toLowerCase())) ?? own[0];
+  // A title begins with what the page is about; the site's name comes last.
+  const above = all.find(({ text, framed }) => framed && text !== '' && title.startsWith(text.toLowerCase()));
+  return (named ?? above)?.text ?? null;
+}
+
+const frame = 'nav, header, footer, aside, [role="banner"]';
 
 /** The main content comes without the page's own heading, or with one that has become a second. */
 function restoreHeading(main: PageElement, heading: string | null): void {
