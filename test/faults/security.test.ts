@@ -189,6 +189,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/postgres/backup.ts': ['order', 'table'],
   'src/stores/postgres/boots.ts': ['column'],
   'src/stores/postgres/bulk-insert.ts': ['arrays', 'names', 'onConflict', 'table'],
+  'src/stores/postgres/crawl-store.ts': ["which === 'running' ? `AND status = 'scraping'` : ''", 'which'],
   'src/stores/postgres/kept-tables.ts': ['any', 'name'],
   'src/stores/postgres/ledger-prune.ts': ['batchRows'],
   'src/stores/postgres/ledger-recovery.ts': ['isOver'],

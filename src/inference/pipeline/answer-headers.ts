@@ -4,7 +4,11 @@ import type { HeaderList } from './caller.ts';
 import type { Job, PreparedBody } from './job.ts';
 
 /** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
-export function answerHeaders(job: Job, attempt: RouteAttempt, body: Pick<PreparedBody, 'losses' | 'answerType'>): HeaderList {
+export function answerHeaders(
+  job: Job,
+  attempt: RouteAttempt,
+  body: Pick<PreparedBody, 'losses' | 'answerType'>,
+): HeaderList {
   const { target } = attempt;
   const headers = [
     'x-culvert-provider',
