@@ -57,18 +57,24 @@ export function createCrawls(parts: CrawlsParts): Crawls {
   const hooks = createHookDelivery({ store, clock, post: parts.post, onTrouble });
   let stopped = false;
   let looking: Promise<void> | null = null;
+  let lookAgain = false;
   let inTrouble = false;
 
   async function take(): Promise<void> {
-    const free = jobsMax - jobs.size;
-    if (free <= 0 || stopped) return;
-    const nowMs = clock.wallMs();
-    // By the clock that nobody sets, from before it was asked for.
-    const untilMs = clock.monotonicMs() + leaseMs;
-    for (const crawl of await store.lease(worker, nowMs, nowMs + leaseMs, free)) begin(crawl, untilMs);
+    while (lookAgain && !stopped && jobs.size < jobsMax) {
+      lookAgain = false;
+      const nowMs = clock.wallMs();
+      // By the clock that nobody sets, from before it was asked for.
+      const untilMs = clock.monotonicMs() + leaseMs;
+      const crawls = await store.lease(worker, nowMs, nowMs + leaseMs, jobsMax - jobs.size);
+      // What was leased meanwhile is released by the stop.
+      if (!stopped) for (const crawl of crawls) begin(crawl, untilMs);
+    }
   }
 
+  /** Of one that is begun while another looks, the other may know nothing: it looks again. */
   function look(): Promise<void> {
+    lookAgain = true;
     looking ??= take()
       .then(() => {
         inTrouble = false;
@@ -79,6 +85,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       })
       .finally(() => {
         looking = null;
+        if (lookAgain && !stopped && !inTrouble && jobs.size < jobsMax) void look();
       });
     return looking;
   }
@@ -171,7 +178,8 @@ export function createCrawls(parts: CrawlsParts): Crawls {
       stopped = true;
       for (const timer of timers) clearInterval(timer);
       for (const { ending } of jobs.values()) ending.abort();
-      await Promise.all([looking, ...[...jobs.values()].map(({ done }) => done)]);
+      await looking;
+      await Promise.all([...jobs.values()].map(({ done }) => done));
       await hooks.stop();
       await store.release(worker).catch(() => undefined);
     },

@@ -27,7 +27,15 @@ test('pages of a calendar have one shape, articles by date each their own, plain
   assert.notEqual(shape('/2024/05/12/first-post'), shape('/2024/05/13/second-post'));
   assert.equal(shape('/list?a=1&b=2&c=3'), shape('/list?a=4&b=5&c=6'));
   assert.notEqual(shape('/list?a=1&b=2&c=3'), shape('/other?a=1&b=2&c=3'));
-  for (const path of ['/', '/product/1234', '/product/201210', '/v/2024/99', '/docs/v2/intro', '/list?page=7', '/a?x=1&z=2']) {
+  for (const path of [
+    '/',
+    '/product/1234',
+    '/product/201210',
+    '/v/2024/99',
+    '/docs/v2/intro',
+    '/list?page=7',
+    '/a?x=1&z=2',
+  ]) {
     assert.equal(shape(path), null, path);
   }
 });
