@@ -7,6 +7,8 @@ import type { JsonObject } from '../../src/kernel/json.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { duplicateCode, robotsCode } from '../../src/tools/crawl/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
+import { readCrawl } from '../../src/tools/crawl/read-crawl-options.ts';
+import { ToolFields } from '../../src/tools/tool-fields.ts';
 import {
   countingMeter,
   crawlsOver,
@@ -209,6 +211,34 @@ test('robots.txt is obeyed, its pages are named and cost nothing; who says so go
   assert.deepEqual([obeyed.crawl.charged, obeyed.counted.got], [2, 2]);
   const ignored = await crawled(t, site, { ignoreRobotsTxt: true }, { files });
   assert.deepEqual(ignored.read.toSorted(), ['/', '/closed', '/open']);
+});
+
+test('the pace is the slowest that the caller, the configuration and robots.txt ask for', async (t) => {
+  const files: CrawlsParts['files'] = {
+    robots: async ({ pathname }) => ({
+      allows: () => true,
+      crawlDelayMs: pathname === '/slow' ? 7_000 : null,
+      sitemaps: [],
+    }),
+    file: async () => null,
+  };
+  const delays: [string, number][] = [];
+  const turns: CrawlsParts['turns'] = {
+    take(host, delayMs, _signal, work) {
+      delays.push([host, delayMs]);
+      return work();
+    },
+  };
+  await crawled(t, { '/': { links: ['/slow'] } }, { delay: 2 }, { files, turns });
+  assert.deepEqual(delays, [
+    ['site.test', 2_000],
+    ['site.test', 7_000],
+  ]);
+  const strict = { pagesMax: 50, delayMs: 500, concurrencyMax: 3 };
+  const asked = new ToolFields({ url: origin, delay: 0.1, maxConcurrency: 99, limit: 1_000 });
+  const { options, warnings } = readCrawl(asked, strict);
+  assert.deepEqual([options.delayMs, options.maxConcurrency, options.limit], [500, 3, 50]);
+  assert.match(warnings.join(' '), /'limit' is 50 .*'maxConcurrency' is 3/);
 });
 
 test('sitemaps are read: of robots.txt, through an index, packed; broken ones and bombs give what they can', async (t) => {

@@ -57,6 +57,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
     lease: (worker, nowMs, untilMs, limit) =>
       changing(async (run) => {
         const { rows } = await run<CrawlColumns>(leaseFree, [worker, nowMs, untilMs, limit]);
+        if (rows.length === 0) return [];
         const crawls = rows.map(crawlOf).sort((a, b) => (a.id < b.id ? -1 : 1));
         await run(`UPDATE culvert.crawl_page SET state = 'waiting' WHERE crawl = ANY ($1) AND state = 'fetching'`, [
           crawls.map(({ id }) => id),

@@ -30,8 +30,8 @@ export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
 /** Of one tenant. */
 export const runningMax = 20;
 const keptMax = 500;
-/** Worked at by this process at one time; others wait for it, or for another replica. */
-const jobsMax = 8;
+/** Worked at by this process at one time; others wait for it, or for another replica. More than one tenant may have. */
+const jobsMax = 24;
 const leaseMs = 30_000;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;
