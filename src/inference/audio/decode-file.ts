@@ -5,7 +5,7 @@ import { AudioFault } from './audio-fault.ts';
 import { decodeArguments, durationArguments } from './ffmpeg-arguments.ts';
 import type { FfmpegJobs } from './transcode.ts';
 import { readSamples, readWavHeader, type WavHeader, wavDurationMs, wavHeaderBytesMax } from './wav.ts';
-import { plainConversion } from './wav-stream.ts';
+import { convertedPieceBytes, plainConversion } from './wav-stream.ts';
 
 const floatBytes = 4;
 
@@ -50,7 +50,8 @@ async function* floats(stream: Readable): AsyncGenerator<Float32Array, void> {
 async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): AsyncGenerator<Float32Array, void> {
   const pcm = plainConversion('wav', { format: 'pcm', rateHz });
   // An error of either is thrown into the loop by the last.
-  pipeline(createReadStream(path, { ...(signal && { signal }) }), pcm, () => {});
+  const file = createReadStream(path, { highWaterMark: convertedPieceBytes, ...(signal && { signal }) });
+  pipeline(file, pcm, () => {});
   for await (const chunk of pcm) yield readSamples(chunk as Buffer, { encoding: 's16', channels: 1 });
 }
 

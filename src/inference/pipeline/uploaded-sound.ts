@@ -5,6 +5,7 @@ import type { Conversion } from '../audio/ffmpeg-arguments.ts';
 import type { Sniffed } from '../audio/sniff.ts';
 import type { Transcoder } from '../audio/transcode.ts';
 import { wavHeader } from '../audio/wav.ts';
+import { convertedPieceBytes } from '../audio/wav-stream.ts';
 import type { SendableFile } from './upload-body.ts';
 
 /** What sound can be brought to for who does not take it as it is. */
@@ -107,7 +108,7 @@ function conversionStream(
   }
   const stream = transcoder.transcode(conversion, signal);
   // An error of either is told by the stream that is read.
-  pipeline(createReadStream(path), stream, () => {});
+  pipeline(createReadStream(path, { highWaterMark: convertedPieceBytes }), stream, () => {});
   return stream;
 }
 
