@@ -9,6 +9,18 @@ import type {
   TakenPage,
 } from '../../tools/crawl/crawl-store.ts';
 import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from '../crawl-rows.ts';
+import {
+  addAlias,
+  addPages,
+  countEnd,
+  failPage,
+  held,
+  insertCrawl,
+  leaseFree,
+  leaseHooks,
+  removeOldest,
+  running,
+} from './crawl-statements.ts';
 import type { Database, Run } from './database.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -267,61 +279,3 @@ async function finishPage(
   await add(run, id, found);
   await queue(run, id, hooks);
 }
-
-const held = `SELECT page_limit, charged, ends FROM culvert.crawl
-  WHERE id = $1 AND worker = $2 AND status = 'scraping' FOR UPDATE`;
-const running = `SELECT count(*)::integer AS count FROM culvert.crawl WHERE tenant = $1 AND status = 'scraping'`;
-const removeOldest = `
-  DELETE FROM culvert.crawl WHERE id IN (
-    SELECT id FROM culvert.crawl WHERE tenant = $1 AND status <> 'scraping' ORDER BY id DESC OFFSET $2)`;
-const insertCrawl = `
-  INSERT INTO culvert.crawl (id, tenant, account, key_id, url, options, status, page_limit, rows, ends, done, failed,
-    waiting, charged, seeded, lease_until_ms, created_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, 'scraping', $7, 0, 0, 0, 0, 0, 0, 0, 0, $8)`;
-/** Replicas that ask at one moment get different ones. */
-const leaseFree = `
-  UPDATE culvert.crawl SET worker = $1, lease_until_ms = $3 WHERE id IN (
-    SELECT id FROM culvert.crawl WHERE status = 'scraping' AND lease_until_ms <= $2 ORDER BY id LIMIT $4
-    FOR UPDATE SKIP LOCKED
-  ) RETURNING *`;
-const failPage = `
-  UPDATE culvert.crawl_page SET state = 'failed', ended = $3, ended_ms = $4, code = $5, error = $6, charged = $7
-  WHERE crawl = $1 AND seq = $2`;
-const countEnd = `
-  UPDATE culvert.crawl SET ends = ends + $2, done = done + $3, failed = failed + $4, waiting = waiting - 1,
-    charged = charged - $5 WHERE id = $1`;
-/** One statement for all: what is new, in order, as many of a shape and in all as there is room for. */
-const addPages = `
-  WITH given AS (
-    SELECT sha256(convert_to(key, 'UTF8')) AS key_hash, url, depth, sha256(convert_to(shape, 'UTF8')) AS shape_hash, at
-    FROM unnest($2::text[], $3::text[], $4::integer[], $5::text[]) WITH ORDINALITY AS g (key, url, depth, shape, at)
-  ), fresh AS (
-    SELECT DISTINCT ON (key_hash) * FROM given
-    WHERE NOT EXISTS (SELECT FROM culvert.crawl_page p WHERE p.crawl = $1 AND p.key_hash = given.key_hash)
-    ORDER BY key_hash, at
-  ), fitting AS (
-    SELECT *, row_number() OVER (ORDER BY at) AS nth FROM (
-      SELECT *, row_number() OVER (PARTITION BY shape_hash ORDER BY at) AS of_shape FROM fresh
-    ) AS shaped
-    WHERE shape_hash IS NULL OR of_shape + (
-      SELECT count(*) FROM culvert.crawl_page p WHERE p.crawl = $1 AND p.shape_hash = shaped.shape_hash) <= $7
-  ), added AS (
-    INSERT INTO culvert.crawl_page (crawl, seq, key_hash, url, depth, shape_hash, state, charged)
-    SELECT $1, c.rows + nth, key_hash, fitting.url, depth, shape_hash, 'waiting', 0
-    FROM fitting, culvert.crawl c WHERE c.id = $1 AND c.rows + nth <= $6
-    RETURNING 1
-  )
-  UPDATE culvert.crawl SET rows = rows + (SELECT count(*) FROM added)::integer,
-    waiting = waiting + (SELECT count(*) FROM added)::integer WHERE id = $1`;
-const addAlias = `
-  WITH added AS (
-    INSERT INTO culvert.crawl_page (crawl, seq, key_hash, url, depth, state, charged)
-    SELECT $1, c.rows + 1, sha256(convert_to($2, 'UTF8')), '', 0, 'alias', 0 FROM culvert.crawl c WHERE c.id = $1
-    ON CONFLICT DO NOTHING RETURNING 1
-  )
-  UPDATE culvert.crawl SET rows = rows + (SELECT count(*) FROM added)::integer WHERE id = $1`;
-const leaseHooks = `
-  UPDATE culvert.crawl_hook h SET next_ms = $2 FROM culvert.crawl c
-  WHERE c.id = h.crawl AND h.id IN (
-    SELECT id FROM culvert.crawl_hook WHERE next_ms <= $1 ORDER BY created_ms, id LIMIT $3 FOR UPDATE SKIP LOCKED
-  ) RETURNING h.id, h.crawl, h.body, h.created_ms, h.tries, c.options`;
