@@ -11,6 +11,7 @@ import { embeddingsRoute } from './http/routes/embeddings.ts';
 import { forwardedRoutes } from './http/routes/forwarded.ts';
 import { geminiRoutes } from './http/routes/gemini.ts';
 import { imageRoutes } from './http/routes/images.ts';
+import { mcpRoute } from './http/routes/mcp.ts';
 import { messagesRoutes } from './http/routes/messages.ts';
 import { metricsRoute } from './http/routes/metrics.ts';
 import { modelRoutes } from './http/routes/models.ts';
@@ -282,6 +283,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     );
     return admin;
   };
+  const onUnexpected = (error: unknown, requestId: string) =>
+    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const routes: readonly Route[] = [
     chatRoute(services),
     ...messagesRoutes(services),
@@ -297,6 +300,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
     ...tools.routes,
     ...crawls.routes,
+    mcpRoute({ routes: () => routes, admission: services.admission, clock, version, onUnexpected }),
     requestRoute(ledger, clock),
     usageRoute({ counters, ledger, plans, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
@@ -320,8 +324,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     corsOrigins: () => snapshot().config.server.cors_origins,
     trustedProxies: () => snapshot().config.server.trusted_proxies,
-    onUnexpected: (error, requestId) =>
-      log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error'),
+    onUnexpected,
   });
 
   const gauges = () => ledger.gauges();

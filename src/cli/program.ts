@@ -154,6 +154,15 @@ Example:
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
     .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
 
+  program
+    .command('mcp')
+    .description('MCP server on standard input and output, for assistants: the tools of the running server')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert mcp --url http://127.0.0.1:4141'))
+    .action((options) => run(import('./commands/mcp.ts').then(({ mcp }) => mcp(options))));
+
   addKeysCommands(program, run, parts);
   addAccountsCommands(program, run, parts);
   addLedgerCommands(program, run, parts);

@@ -56,6 +56,7 @@ export interface Route {
     | VectorVerb
     | ToolName
     | 'crawl'
+    | 'mcp'
     | 'admin'
     | 'unread'
     | 'none';

@@ -126,8 +126,8 @@ const withoutKey: Record<string, readonly string[]> = {
 /** Answered without a key where their own proof is in the address; nobody has one here. */
 const refusedOtherwise: ReadonlySet<string> = new Set(['GET /v1/files-signed/:name']);
 
-/** Counting tokens costs nothing (design §6). */
-const freePosts = ['/v1/messages/count_tokens', '/v1/responses/input_tokens'];
+/** Counting tokens costs nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
+const freePosts = ['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/mcp'];
 
 test('S3 every route has auth, quota and validator, unless it is on a list of at most five lines', () => {
   assert.ok(Object.keys(withoutKey).length <= 5);

@@ -1,0 +1,107 @@
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { CommandFailed } from '../command-failed.ts';
+import { note } from '../print.ts';
+import { readConfig } from '../read-config.ts';
+import { apiKey, errorIn, errorTextCharsMax, reach, type ServerFlags, serverUrl } from '../running-server.ts';
+import { untilSignal } from '../until-signal.ts';
+
+const serverError = -32_000;
+
+/** `culvert mcp`: carries MCP messages between standard input and output and the `/mcp` of a running server. */
+export async function mcp(flags: ServerFlags): Promise<number> {
+  const url = serverUrl(flags, () => readConfig(flags.config));
+  if (url === null) throw new CommandFailed('No server runs here: give its URL as --url, or in CULVERT_URL.');
+  const key = apiKey(flags);
+  if (key === null) throw new CommandFailed('No key: give one in CULVERT_API_KEY.', 2);
+  const stdio = new StdioServerTransport();
+  const bridge = new Bridge(url, key, (message) => stdio.send(message));
+  const ended = new Promise<void>((resolve) => {
+    stdio.onclose = resolve;
+    process.stdin.once('end', resolve);
+  });
+  stdio.onmessage = (message) => bridge.carry(message);
+  stdio.onerror = (error) => note(`A message could not be read: ${error.message}`);
+  await stdio.start();
+  const stopped = untilSignal().then(() => bridge.abandon());
+  await Promise.race([ended.then(() => bridge.idle()), stopped]);
+  await stdio.close();
+  return 0;
+}
+
+/** One POST a message: the server keeps no session. */
+class Bridge {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  readonly #send: (message: JSONRPCMessage) => Promise<void>;
+  /** Requests under way, by id. */
+  readonly #asked = new Map<RequestId, AbortController>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(url: string, key: string, send: (message: JSONRPCMessage) => Promise<void>) {
+    this.#url = url;
+    this.#headers = {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+    };
+    this.#send = send;
+  }
+
+  carry(message: JSONRPCMessage): void {
+    // Nobody waits any more: the server learns it by the end of that connection.
+    if ('method' in message && message.method === 'notifications/cancelled') {
+      this.#asked.get(message.params?.requestId as RequestId)?.abort();
+      return;
+    }
+    const id = 'method' in message && 'id' in message ? message.id : null;
+    const running = this.#post(message, id).finally(() => this.#running.delete(running));
+    this.#running.add(running);
+  }
+
+  /** Resolves once every request has its answer. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  abandon(): void {
+    for (const asked of this.#asked.values()) asked.abort();
+  }
+
+  async #post(message: JSONRPCMessage, id: RequestId | null): Promise<void> {
+    const leaving = new AbortController();
+    if (id !== null) this.#asked.set(id, leaving);
+    try {
+      const answer = await this.#answerTo(message, leaving.signal);
+      if (id !== null) await this.#send(answer ?? failed(id, 'The server gave no answer.'));
+    } catch (error) {
+      if (leaving.signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (id === null) note(reason);
+      else await this.#send(failed(id, reason));
+    } finally {
+      if (id !== null) this.#asked.delete(id);
+    }
+  }
+
+  /** Null: the server took it, and has nothing to say. Throws a sentence otherwise. */
+  async #answerTo(message: JSONRPCMessage, signal: AbortSignal): Promise<JSONRPCMessage | null> {
+    const init = { method: 'POST', headers: this.#headers, body: JSON.stringify(message), signal };
+    const response = await reach(this.#url, '/mcp', init);
+    const text = await response.text();
+    if (!response.ok) {
+      const said = errorIn(text.slice(0, errorTextCharsMax))?.message;
+      throw new Error(said ?? `${this.#url} answered ${response.status} ${response.statusText}`.trim());
+    }
+    if (text === '') return null;
+    try {
+      return JSON.parse(text) as JSONRPCMessage;
+    } catch {
+      throw new Error(`${this.#url}/mcp does not speak MCP: is it a Culvert server?`);
+    }
+  }
+}
+
+function failed(id: RequestId, message: string): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, error: { code: serverError, message } };
+}

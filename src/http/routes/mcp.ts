@@ -1,0 +1,141 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { Admission } from '../../metering/admission.ts';
+import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
+import { type Exchange, headerOf, type Route } from '../exchange.ts';
+import { callRoute, type InnerAnswer } from '../inner-call.ts';
+import { readJsonBody } from '../read-body.ts';
+import { writeAnswer } from '../write-answer.ts';
+import { identityHeaders, writeFailure } from '../write-failure.ts';
+
+export interface McpParts {
+  /** The whole route table: tools are calls of it. */
+  routes(): readonly Route[];
+  admission: Admission;
+  clock: Clock;
+  version: string;
+  /** Told of errors that nobody expected; the caller got a result naming the request id. */
+  onUnexpected(error: unknown, requestId: string): void;
+}
+
+/** What an assistant writes; whole files go by the REST API. */
+const bodyBytesMax = 1024 * 1024;
+
+/**
+ * `POST /mcp`: MCP's Streamable HTTP without sessions, so GET and DELETE are 405. A message costs and counts what the
+ * call that its tool is does: the rest of the protocol is free.
+ */
+export function mcpRoute(parts: McpParts): Route {
+  return {
+    method: 'POST',
+    path: '/mcp',
+    auth: 'key',
+    quota: 'exempt',
+    validator: 'mcp',
+    dialect: mcpErrors,
+    summary: 'Model Context Protocol: search, scrape, crawl, vectors and models as tools',
+    handle: (exchange) => answerMessage(parts, exchange),
+  };
+}
+
+async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void> {
+  const leaving = new AbortController();
+  const { response } = exchange;
+  response.on('close', () => {
+    if (!response.writableFinished) leaving.abort();
+  });
+  const raw = await readJsonBody(exchange, bodyBytesMax);
+  if (raw === null) return;
+  const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;
+  if (isFailure(message)) return writeFailure(exchange, message, mcpErrors, parts.clock.wallMs());
+  // With all that it needs, loaded by the first who speaks it.
+  const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
+  const answer = await answerMcp({
+    message: message.rpc,
+    protocolVersion: headerOf(exchange, 'mcp-protocol-version'),
+    version: parts.version,
+    call: (call, signal) => callApi(parts, exchange, call, signal),
+    signal: leaving.signal,
+  });
+  if (answer === null) return;
+  writeAnswer(
+    response,
+    answer.status,
+    [...identityHeaders(exchange), ...(answer.body === '' ? [] : ['content-type', 'application/json'])],
+    answer.body,
+  );
+}
+
+function isFailure(message: Failure | { rpc: JsonObject }): message is Failure {
+  return 'kind' in message;
+}
+
+function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
+  let rpc: JsonValue;
+  try {
+    rpc = JSON.parse(raw.toString('utf8')) as JsonValue;
+  } catch {
+    return invalid(null, 'The request body is not valid JSON.');
+  }
+  // The protocol has done away with batches; each of its messages would be a call of its own.
+  if (isObject(rpc)) return { rpc };
+  return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
+}
+
+/** Admitted, done and charged as the call of that route. */
+async function callApi(
+  { routes, admission, clock, onUnexpected }: McpParts,
+  outer: Exchange,
+  { method, path, params, search, body }: ApiCall,
+  signal: AbortSignal,
+): Promise<{ status: number; body: JsonValue } | null> {
+  const route = routes().find((one) => one.method === method && one.path === path)!;
+  const refusal = (failure: Failure) => ({
+    status: statusOf(failure),
+    body: openAiChat.errorBody(failure, outer.requestId, clock.wallMs()),
+  });
+  const bytes = body === null ? null : bytesOf(body);
+  if (bytes === 'too deep') return refusal(invalid(null, 'The arguments are nested too deep.'));
+  const { requestId, principal } = outer;
+  const admitted =
+    route.quota === 'none' ? null : await admission.admit(principal!, route.quota, { requestId, form: 'openai' });
+  if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);
+  let answer: InnerAnswer | null;
+  try {
+    answer = await callRoute(route, { params, search, body: bytes }, { ...outer, admitted }, signal);
+  } catch (error) {
+    onUnexpected(error, requestId);
+    return refusal({ kind: 'internal' });
+  } finally {
+    admitted?.release();
+  }
+  return answer === null
+    ? null
+    : { status: answer.status, body: JSON.parse(answer.body.toString('utf8')) as JsonValue };
+}
+
+function bytesOf(body: JsonObject): Buffer | 'too deep' {
+  try {
+    return Buffer.from(JSON.stringify(body));
+  } catch {
+    return 'too deep';
+  }
+}
+
+const rpcInvalidRequest = -32_600;
+const rpcServerError = -32_000;
+
+/** JSON-RPC's errors, ours whole in `data`; also where no message could be read, so without an id. */
+const mcpErrors: Route['dialect'] = {
+  errorBody,
+  // Nothing here streams.
+  errorFrame: (failure, requestId, nowMs) => JSON.stringify(errorBody(failure, requestId, nowMs)),
+};
+
+function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
+  const { error } = openAiChat.errorBody(failure, requestId, nowMs);
+  const code = failure.kind === 'invalid-request' ? rpcInvalidRequest : rpcServerError;
+  return { jsonrpc: '2.0', error: { code, message: factsOf(failure, nowMs).message, data: error ?? null }, id: null };
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { scrapeFormats } from '../scrape/scraped-page.ts';
+
+/** The call of our own API that a tool is: what it checks, costs and answers is that call's. */
+export interface ApiCall {
+  method: 'GET' | 'POST' | 'PUT';
+  /** A row of the route table. */
+  path: string;
+  params: Readonly<Record<string, string>>;
+  /** What stands behind the `?`; '' for nothing. */
+  search: string;
+  body: JsonObject | null;
+}
+
+export interface McpTool {
+  name: string;
+  title: string;
+  description: string;
+  /** For the assistant; what is sent is checked by the call itself, whose messages say more. */
+  input: z.ZodType;
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+  /** A string: what is wrong with the arguments. */
+  callOf(args: JsonObject): ApiCall | string;
+  /** What the assistant reads of an answer. */
+  textOf(answer: JsonObject): string;
+}
+
+const reading = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
+const formats = z.array(z.enum(scrapeFormats)).describe('What to return of a page. Default: markdown alone.');
+const collection = z.string().describe('Name of the vector collection.');
+const filter = z.looseObject({}).describe('Conditions on payloads: must, should, must_not.');
+
+const json = (value: JsonValue) => JSON.stringify(value, null, 1);
+const whole = (answer: JsonObject) => json(answer);
+
+function post(path: string, body: JsonObject): ApiCall {
+  return { method: 'POST', path, params: {}, search: '', body };
+}
+
+/** A call on a collection: its name stands in the path, all else in the body. */
+function onCollection(method: 'POST' | 'PUT', path: string, args: JsonObject, absent: JsonObject): ApiCall | string {
+  const { collection: name, ...body } = args;
+  if (typeof name !== 'string' || name === '') return "'collection' must be the name of a vector collection.";
+  return { method, path, params: { collection: name }, search: '', body: { ...absent, ...body } };
+}
+
+/** Pages of a crawl in one answer, where the assistant does not say. */
+const crawlPagesDefault = 10;
+
+/** The state of a crawl when `id` is given, else a new one. */
+function crawlCall({ id, cursor, pages, ...body }: JsonObject): ApiCall | string {
+  if (id === undefined || id === null) return post('/v1/tools/crawl', body);
+  if (typeof id !== 'string' || id === '') return "'id' must be the id of a crawl, as it was answered.";
+  const search = new URLSearchParams({ limit: String(pages ?? crawlPagesDefault) });
+  if (cursor !== undefined && cursor !== null) search.set('cursor', String(cursor));
+  return { method: 'GET', path: '/v1/tools/crawl/:id', params: { id }, search: search.toString(), body: null };
+}
+
+function pageText(answer: JsonObject): string {
+  const { data, warning } = answer as { data?: JsonObject; warning?: string };
+  const text = typeof data?.markdown === 'string' ? data.markdown : json(data ?? answer);
+  return warning === undefined ? text : `${text}\n\nWarning: ${warning}`;
+}
+
+export const mcpTools: readonly McpTool[] = [
+  {
+    name: 'search',
+    title: 'Search the web',
+    description:
+      'Searches the web and returns titles, addresses and descriptions of the best hits. With scrapeOptions, the pages behind them are read too, each at the cost of a scrape.',
+    input: z.looseObject({
+      query: z.string().describe('What to look for.'),
+      limit: z.int().optional().describe('How many hits. Default: 5.'),
+      lang: z.string().optional().describe('Language, such as en or en-US.'),
+      country: z.string().optional().describe('Country, such as US.'),
+      scrapeOptions: z.looseObject({ formats: formats.optional() }).optional(),
+    }),
+    annotations: { ...reading, openWorldHint: true },
+    callOf: (args) => post('/v1/tools/search', args),
+    textOf: whole,
+  },
+  {
+    name: 'scrape',
+    title: 'Read a page',
+    description: 'Reads one page of the web, HTML, PDF or text, and returns its main content as markdown.',
+    input: z.looseObject({
+      url: z.string().describe('Address of the page.'),
+      formats: formats.optional(),
+      onlyMainContent: z.boolean().optional().describe('Without menus and footers. Default: true.'),
+      maxAge: z.int().optional().describe('Milliseconds that a kept copy may be old; 0 reads the page anew.'),
+      timeout: z.int().optional().describe('Milliseconds it may take. Default: 30000.'),
+    }),
+    annotations: { ...reading, openWorldHint: true },
+    callOf: (args) => post('/v1/tools/scrape', args),
+    textOf: pageText,
+  },
+  {
+    name: 'crawl',
+    title: 'Read a whole site',
+    description:
+      "Begins to read the pages of a site, and answers its id at once; each page costs a scrape. Call it again with that id alone to see how far it is and the pages read so far; more pages follow while 'next' is not null: its cursor is 'cursor'.",
+    input: z.looseObject({
+      url: z.string().optional().describe('Where to begin. Leave it out to ask for a crawl that was begun.'),
+      limit: z.int().optional().describe('Most pages to read. Default: 100.'),
+      includePaths: z.array(z.string()).optional().describe('Regular expressions: only such paths.'),
+      excludePaths: z.array(z.string()).optional().describe('Regular expressions: no such paths.'),
+      maxDiscoveryDepth: z.int().optional().describe('How many links deep. Default: 5.'),
+      collection: z.string().optional().describe('Vector collection that takes the pages, for vector_search.'),
+      id: z.string().optional().describe('A crawl that was begun: says how far it is, and gives its pages.'),
+      cursor: z.int().optional().describe('With id: where to go on, from the link in next.'),
+      pages: z.int().optional().describe(`With id: most pages in this answer. Default: ${crawlPagesDefault}.`),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
+    callOf: crawlCall,
+    textOf: whole,
+  },
+  {
+    name: 'vector_search',
+    title: 'Search a vector collection',
+    description:
+      'Finds the points of a vector collection that are nearest to a text, or to a vector, with their payloads.',
+    input: z.looseObject({
+      collection,
+      text: z.string().optional().describe('What to look for, in words.'),
+      model: z.string().optional().describe('Embedding model for the text. Default: that of the collection.'),
+      vector: z.array(z.number()).optional().describe('Instead of text.'),
+      limit: z.int().optional().describe('How many points. Default: 10.'),
+      filter: filter.optional(),
+    }),
+    annotations: { ...reading, openWorldHint: false },
+    callOf: (args) =>
+      onCollection('POST', '/v1/vectors/collections/:collection/points/search', args, {
+        limit: 10,
+        with_payload: true,
+      }),
+    textOf: ({ result, ...rest }) => json(result ?? rest),
+  },
+  {
+    name: 'vector_upsert',
+    title: 'Store in a vector collection',
+    description:
+      'Stores points in a vector collection. A collection with an embedding model embeds payload.text of points that come without a vector. A point with the same id is replaced.',
+    input: z.looseObject({
+      collection,
+      points: z
+        .array(
+          z.looseObject({
+            id: z.union([z.int(), z.string()]).describe('A whole number or a UUID.'),
+            payload: z.looseObject({ text: z.string().optional() }).optional(),
+            vector: z.array(z.number()).optional(),
+          }),
+        )
+        .describe('What to store.'),
+    }),
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    callOf: (args) => onCollection('PUT', '/v1/vectors/collections/:collection/points', args, {}),
+    textOf: ({ result, ...rest }) => json(result ?? rest),
+  },
+  {
+    name: 'list_models',
+    title: 'List the models',
+    description: 'Lists the models that this key may use: type, capabilities, context window, price. Costs nothing.',
+    input: z.looseObject({}),
+    annotations: { ...reading, openWorldHint: false },
+    callOf: () => ({ method: 'GET', path: '/v1/models', params: {}, search: '', body: null }),
+    textOf: whole,
+  },
+];
