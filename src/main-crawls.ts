@@ -6,6 +6,7 @@ import { crawlRoutes } from './http/routes/crawl.ts';
 import { createCrawlMeter } from './inference/pipeline/meter-crawl.ts';
 import type { Services } from './inference/pipeline/services.ts';
 import type { Failure } from './kernel/failure.ts';
+import type { Sealer } from './kernel/seal.ts';
 import type { Stores } from './main-stores.ts';
 import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
 import { guardedPost } from './net/guarded-post.ts';
@@ -14,6 +15,7 @@ import type { PageFetcher } from './net/page-fetch.ts';
 import type { CrawlSink } from './tools/crawl/crawl-ports.ts';
 import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
 import { type Crawls, createCrawls } from './tools/crawl/crawls.ts';
+import { sealedCrawlStore } from './tools/crawl/sealed-crawl-store.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import { createSiteFiles } from './tools/site-files.ts';
 
@@ -21,6 +23,8 @@ export interface CrawlsOptions {
   services: Services;
   config(): Config;
   stores: Pick<Stores, 'crawls' | 'crawlsKept'>;
+  /** For what crawls keep of their callers' secrets. */
+  sealer: Sealer;
   ring: Pick<KeyRing, 'principalOf'>;
   reader: PageReader;
   fetcher: PageFetcher;
@@ -49,7 +53,8 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   let opening: Promise<Crawls> | null = null;
 
   async function open(): Promise<Crawls> {
-    const { store, others } = await stores.crawls();
+    const { store: kept, others } = await stores.crawls();
+    const store = sealedCrawlStore(kept, options.sealer);
     const crawls = createCrawls({
       store,
       reader,

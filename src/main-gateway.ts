@@ -248,6 +248,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     services,
     config: () => snapshot().config,
     stores,
+    sealer: createSealer(secret, 'crawls'),
     ring,
     reader: tools.reader,
     fetcher: tools.fetcher,
