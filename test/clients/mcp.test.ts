@@ -15,12 +15,17 @@ const gateway = await startGateway(
   { after: after as never },
   {
     fetch: { allow_private: [site.place] },
-    plans: { default: { rpm: 'off' }, few: { rpm: 'off', windows: { '5h': 1 } }, slow: { rpm: 1, windows: 'off' } },
+    plans: {
+      default: { rpm: 'off' },
+      few: { rpm: 'off', windows: { '5h': 1 } },
+      slow: { rpm: 1, windows: 'off' },
+      one: { rpm: 'off', concurrency: 1 },
+    },
     tools: { search: { providers: [{ type: 'corpus' }] } },
     keys: [
       { key: testKey, account: 'dev', name: 'test' },
       { key: fewKey, account: 'few', name: 'test', plan: 'few' },
-      { key: asideKey, account: 'aside', name: 'test' },
+      { key: asideKey, account: 'aside', name: 'test', plan: 'one' },
       { key: otherKey, account: 'slow', name: 'test', plan: 'slow' },
     ],
   },
@@ -207,22 +212,39 @@ test('only the calls that tools make count in requests per minute', async (t) =>
   assert.match(text, /minute/);
 });
 
-test('whoever leaves before the answer ends the call, and pays nothing', async () => {
+const silentPage = () => ({ url: `${site.url}/silent`, timeout: 300_000 });
+const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+/** Resolves once the call that was made holds its unit; a page that never answers keeps it there. */
+async function untilHeld(before: number): Promise<void> {
+  while ((await used(asideKey)) !== before + 1) await soon();
+}
+
+/** Its unit is free again, and so is its place: the plan has one. */
+async function untilFree(before: number): Promise<void> {
+  while ((await used(asideKey)) !== before) await soon();
+}
+
+test('whoever leaves before the answer ends the call, and pays nothing', async (t) => {
   const leaving = new AbortController();
   const before = await used(asideKey);
-  const params = { name: 'scrape', arguments: { url: `${site.url}/silent`, timeout: 300_000 } };
+  const params = { name: 'scrape', arguments: silentPage() };
   const asked = gateway.fetch('/mcp', {
     json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
     headers: { authorization: `Bearer ${asideKey}` },
     signal: leaving.signal,
   });
   const gone = assert.rejects(asked, /abort/);
-  const soon = () => new Promise((resolve) => setTimeout(resolve, 20));
-  while (!site.asked.has('/silent')) await soon();
-  assert.equal(await used(asideKey), before + 1);
+  await untilHeld(before);
+  const client = await overHttp(t, asideKey);
+  const beside = await call(client, 'scrape', { url: `${site.url}/article` });
+  assert.equal(beside.isError, true);
+  assert.match(beside.text, /concurren/i);
   leaving.abort();
   await gone;
-  while ((await used(asideKey)) !== before) await soon();
+  await untilFree(before);
+  const next = await call(client, 'scrape', { url: `${site.url}/article` });
+  assert.ok(!next.isError, next.text);
 });
 
 test('without a right key there is no answer: 401', async (t) => {
@@ -276,6 +298,19 @@ test('culvert mcp carries an assistant’s messages to the server', async (t) =>
   );
   const { text } = await call(client, 'scrape', { url: `${site.url}/article` });
   assert.match(text, /^# An article/);
+});
+
+test('what an assistant cancels through culvert mcp ends on the server, and costs nothing', async (t) => {
+  const client = clientOf(t);
+  await client.connect(bridgeWith(asideKey));
+  const before = await used(asideKey);
+  const cancel = new AbortController();
+  const asked = client.callTool({ name: 'scrape', arguments: silentPage() }, undefined, { signal: cancel.signal });
+  const cancelled = assert.rejects(asked);
+  await untilHeld(before);
+  cancel.abort();
+  await cancelled;
+  await untilFree(before);
 });
 
 test('culvert mcp tells the assistant that its key is wrong', async (t) => {

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startBareServer } from '../../../test/contract/bare-server.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import type { Route } from '../exchange.ts';
+import { mcpRoute } from './mcp.ts';
+import { toolErrors } from './tool-errors.ts';
+
+test('a fault of ours behind a tool is told to the log, and to the assistant without what it was', async (t) => {
+  const told: [unknown, string][] = [];
+  let released = 0;
+  const scrape: Route = {
+    method: 'POST',
+    path: '/v1/tools/scrape',
+    auth: 'key',
+    quota: 'one',
+    validator: 'scrape',
+    dialect: toolErrors,
+    handle: () => Promise.reject(new Error('a secret of ours')),
+  };
+  const mcp = mcpRoute({
+    routes: () => [scrape],
+    admission: {
+      admit: () => ({ kind: 'admitted', headers: [], calls: [], form: 'openai', release: () => released++ }),
+      reserve: () => Promise.reject(new Error('no reservations here')),
+    },
+    clock: systemClock,
+    version: '0.0.0-test',
+    onUnexpected: (error, requestId) => told.push([error, requestId]),
+  });
+  const server = await startBareServer(t, { routes: [mcp] });
+  const params = { name: 'scrape', arguments: { url: 'https://example.org' } };
+  const response = await fetch(`${server.url}/mcp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'one', method: 'tools/call', params }),
+  });
+  assert.equal(response.status, 200);
+  const text = await response.text();
+  const { id, result } = JSON.parse(text) as { id: string; result: { isError: boolean; content: { text: string }[] } };
+  assert.equal(id, 'one');
+  assert.equal(result.isError, true);
+  assert.match(result.content[0]!.text, /Something went wrong inside Culvert/);
+  assert.doesNotMatch(text, /secret of ours/);
+  assert.equal(released, 1);
+  assert.deepEqual(told, [[new Error('a secret of ours'), response.headers.get('x-culvert-request-id')]]);
+  assert.deepEqual(server.unexpected, []);
+});
