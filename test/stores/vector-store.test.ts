@@ -5,7 +5,7 @@ import { distances } from '../../src/vectors/collection.ts';
 import { matches } from '../../src/vectors/filter/matches.ts';
 import type { PointId } from '../../src/vectors/point.ts';
 import type { Target, VectorStore } from '../../src/vectors/store.ts';
-import { vectorDrivers } from './vector-drivers.ts';
+import { realQdrantMissing, vectorDrivers } from './vector-drivers.ts';
 import {
   everything,
   idsOnly,
@@ -43,8 +43,12 @@ const points: readonly TestPoint[] = Array.from({ length: 60 }, (_, at) => ({
         },
 }));
 
+test('this suite runs over a real Qdrant, too', { skip: realQdrantMissing }, () => {
+  assert.ok(vectorDrivers.some(({ name }) => name.includes('real Qdrant')));
+});
+
 for (const driver of vectorDrivers) {
-  const { name, skip } = driver;
+  const { name } = driver;
   const has = (what: (typeof driver.unsupported)[number]) => !driver.unsupported.includes(what);
 
   async function filled(store: VectorStore, given: readonly TestPoint[] = points): Promise<VectorStore> {
@@ -53,7 +57,7 @@ for (const driver of vectorDrivers) {
     return store;
   }
 
-  test(`${name}: a collection is made once, found, listed and inspected by its tenant alone`, { skip }, async (t) => {
+  test(`${name}: a collection is made once, found, listed and inspected by its tenant alone`, async (t) => {
     const store = await driver.open(t);
     const other = { name: 'Notes.2', size: 3, distance: 'Cosine', embeddingModel: 'emb' } as const;
     await store.create(owner, spec);
@@ -71,9 +75,7 @@ for (const driver of vectorDrivers) {
     assert.equal(await store.find(tenant, 'docs'), null);
   });
 
-  test(`${name}: points come back as they were written, in the order asked for, as much of them as is wanted`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: points come back as they were written, in the order asked for, as much of them as is wanted`, async (t) => {
     const store = await filled(await driver.open(t));
     assert.equal((await store.inspect(tenant, 'docs')).points, points.length);
     const ids = [7, uuids[0], 999, 3, 6] as const;
@@ -93,9 +95,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(rest, [{ id: 7, payload: { n: 7, city: 'Lima' } }]);
   });
 
-  test(`${name}: an upsert replaces vector and payload whole, and a read right after it sees that`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: an upsert replaces vector and payload whole, and a read right after it sees that`, async (t) => {
     const store = await filled(await driver.open(t));
     for (let at = 0; at < 5; at += 1) {
       await store.write(tenant, 'docs', [upsert([{ id: 7, vector: [at, 0, 0, 1], payload: { at } }])]);
@@ -106,7 +106,7 @@ for (const driver of vectorDrivers) {
   });
 
   for (const distance of distances) {
-    test(`${name}: ${distance} ranks and scores as Qdrant documents it`, { skip }, async (t) => {
+    test(`${name}: ${distance} ranks and scores as Qdrant documents it`, async (t) => {
       const store = await driver.open(t);
       await store.create(owner, { ...spec, distance });
       await store.write(tenant, 'docs', [upsert(points)]);
@@ -127,9 +127,7 @@ for (const driver of vectorDrivers) {
     });
   }
 
-  test(`${name}: a query by a point leaves that point out, and refuses one that does not exist`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: a query by a point leaves that point out, and refuses one that does not exist`, async (t) => {
     const store = await filled(await driver.open(t));
     const target = (id: PointId): Target => ({ kind: 'nearest', vector: { id }, mmr: null });
     const seed = points[9]!;
@@ -145,7 +143,7 @@ for (const driver of vectorDrivers) {
     assert.equal(await refusal(store.query(tenant, 'docs', [query([], { target: target(999) })])), 'not-found');
   });
 
-  test(`${name}: points like some and unlike others are recommended, none of those named`, { skip }, async (t) => {
+  test(`${name}: points like some and unlike others are recommended, none of those named`, async (t) => {
     const store = await filled(await driver.open(t));
     for (const strategy of ['average_vector', 'best_score', 'sum_scores'] as const) {
       const target: Target = {
@@ -169,7 +167,7 @@ for (const driver of vectorDrivers) {
     assert.equal(await refusal(store.query(tenant, 'docs', [query([], { target: unknown })])), 'not-found');
   });
 
-  test(`${name}: without a query come all points, or any of them`, { skip }, async (t) => {
+  test(`${name}: without a query come all points, or any of them`, async (t) => {
     const store = await filled(await driver.open(t));
     const [all, sample] = await store.query(tenant, 'docs', [
       query([], { target: { kind: 'all' }, limit: 100 }),
@@ -254,7 +252,7 @@ for (const driver of vectorDrivers) {
     ['nobody', { must: { key: 'nowhere', match: { value: 1 } } }],
   ];
 
-  test(`${name}: a filter lets through what it means, in searches, counts and pages`, { skip }, async (t) => {
+  test(`${name}: a filter lets through what it means, in searches, counts and pages`, async (t) => {
     const store = await filled(await driver.open(t));
     for (const [what, json] of filters) {
       const filter = where(json);
@@ -270,9 +268,7 @@ for (const driver of vectorDrivers) {
     }
   });
 
-  test(`${name}: pages show every point once, also when the next page's first point is deleted meanwhile`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: pages show every point once, also when the next page's first point is deleted meanwhile`, async (t) => {
     const store = await filled(await driver.open(t));
     for (const limit of [1, 7, 60, 100]) {
       const ids = await scrolledIds(store, tenant, 'docs', limit);
@@ -287,7 +283,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(sorted(ids), sorted(points.map(({ id }) => id).filter((id) => id !== first.next)));
   });
 
-  test(`${name}: points are deleted by id and by filter`, { skip }, async (t) => {
+  test(`${name}: points are deleted by id and by filter`, async (t) => {
     const store = await filled(await driver.open(t));
     await store.write(tenant, 'docs', [{ kind: 'delete', which: { ids: [3, 999, uuids[0]] } }]);
     assert.deepEqual(await store.retrieve(tenant, 'docs', [3, uuids[0]], idsOnly), []);
@@ -304,9 +300,7 @@ for (const driver of vectorDrivers) {
     );
   });
 
-  test(`${name}: a payload is set in part, overwritten, stripped and cleared, by ids and by filter`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: a payload is set in part, overwritten, stripped and cleared, by ids and by filter`, async (t) => {
     const store = await filled(await driver.open(t), [
       { id: 1, vector: [1, 0, 0, 0], payload: { a: 1, deep: { x: 1, y: 2 } } },
       { id: 2, vector: [0, 1, 0, 0], payload: null },
@@ -337,7 +331,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual((await shown())[0], { again: 1 });
   });
 
-  test(`${name}: vectors are changed alone; an unknown point refuses the whole call`, { skip }, async (t) => {
+  test(`${name}: vectors are changed alone; an unknown point refuses the whole call`, async (t) => {
     const store = await filled(await driver.open(t));
     const vectors = Float32Array.from([9, 9, 9, 9, 8, 8, 8, 8]);
     await store.write(tenant, 'docs', [{ kind: 'update-vectors', ids: [3, uuids[0]], vectors }]);
@@ -357,7 +351,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(await store.retrieve(tenant, 'docs', [3, 4], everything), before);
   });
 
-  test(`${name}: operations of one call are done in order`, { skip }, async (t) => {
+  test(`${name}: operations of one call are done in order`, async (t) => {
     const store = await filled(await driver.open(t));
     const point: TestPoint = { id: 500, vector: [1, 1, 1, 1], payload: { v: 1 } };
     await store.write(tenant, 'docs', [
@@ -381,9 +375,7 @@ for (const driver of vectorDrivers) {
     );
   });
 
-  test(`${name}: vectors of another size than the collection's are refused, and nothing is written`, {
-    skip,
-  }, async (t) => {
+  test(`${name}: vectors of another size than the collection's are refused, and nothing is written`, async (t) => {
     const store = await filled(await driver.open(t), points.slice(0, 3));
     const long = { id: 77, vector: [1, 2, 3, 4, 5], payload: null };
     assert.equal(await refusal(store.write(tenant, 'docs', [upsert([long])])), 'invalid-request');
@@ -391,7 +383,7 @@ for (const driver of vectorDrivers) {
     assert.equal(await store.count(tenant, 'docs', null), 3);
   });
 
-  test(`${name}: an alias stands for its collection everywhere, and is moved in one step`, { skip }, async (t) => {
+  test(`${name}: an alias stands for its collection everywhere, and is moved in one step`, async (t) => {
     const store = await filled(await driver.open(t), points.slice(0, 3));
     await store.create(owner, { ...spec, name: 'docs-2' });
     const live = { kind: 'create', alias: 'live', collection: 'docs' } as const;
@@ -425,7 +417,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(await store.aliases(tenant, null), [{ alias: 'live', collection: 'docs-2' }]);
   });
 
-  test(`${name}: payload indexes are shown with the points that have the key`, { skip }, async (t) => {
+  test(`${name}: payload indexes are shown with the points that have the key`, async (t) => {
     const store = await filled(await driver.open(t));
     await store.indexPayload(tenant, 'docs', 'city', 'keyword');
     await store.indexPayload(tenant, 'docs', 'deep.on', 'bool');
@@ -439,7 +431,7 @@ for (const driver of vectorDrivers) {
     });
   });
 
-  test(`${name}: a collection that is made again is empty`, { skip }, async (t) => {
+  test(`${name}: a collection that is made again is empty`, async (t) => {
     const store = await filled(await driver.open(t));
     await store.drop(tenant, 'docs');
     await store.create(owner, spec);
@@ -453,7 +445,7 @@ for (const driver of vectorDrivers) {
     );
   });
 
-  test(`${name}: tenants with the same names and ids never see or change each other's points`, { skip }, async (t) => {
+  test(`${name}: tenants with the same names and ids never see or change each other's points`, async (t) => {
     const store = await filled(await driver.open(t));
     const other = { tenant: 'beta/key', account: 'beta' };
     await store.create(other, spec);
@@ -469,7 +461,7 @@ for (const driver of vectorDrivers) {
     assert.equal(await refusal(store.query(other.tenant, 'docs', [query([], { target: byPoint })])), 'not-found');
   });
 
-  test(`${name}: the operator sees tenants, moves all of one's to another, and purges`, { skip }, async (t) => {
+  test(`${name}: the operator sees tenants, moves all of one's to another, and purges`, async (t) => {
     const store = await filled(await driver.open(t));
     const [from, to] = driver.tenants;
     const beta = { tenant: to, account: 'beta' };
@@ -492,7 +484,7 @@ for (const driver of vectorDrivers) {
     assert.deepEqual(await store.tenants(), []);
   });
 
-  test(`${name}: what it cannot do is 501, and is what it says that it cannot do`, { skip }, async (t) => {
+  test(`${name}: what it cannot do is 501, and is what it says that it cannot do`, async (t) => {
     const store = await filled(await driver.open(t));
     const order = { key: 'n', direction: 'asc', startFrom: null } as const;
     const { limit: _limit, offset: _offset, ...grouped } = query([1, 0, 0, 0]);
@@ -516,7 +508,7 @@ for (const driver of vectorDrivers) {
     );
   });
 
-  test(`${name}: nothing troubles it`, { skip }, async (t) => {
+  test(`${name}: nothing troubles it`, async (t) => {
     const store = await driver.open(t);
     assert.equal(await store.trouble(), null);
   });
