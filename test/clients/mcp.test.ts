@@ -4,7 +4,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { otherKey, startGateway, testKey } from '../start-gateway.ts';
-import { cleanEnv, culvertBin } from '../start-process.ts';
+import { cleanEnv, culvertBin, runCommand, temporaryFolder } from '../start-process.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 
 const fewKey = 'sk-cv-test-key-few-units';
@@ -176,6 +176,7 @@ test('what is wrong with a call is a result that says so, and costs nothing', as
     ['scrape', { url: 'http://10.0.0.1/' }, /not on the public Internet/],
     ['search', { query: 5 }, /query/],
     ['crawl', { id: 7 }, /'id' must be/],
+    ['crawl', { id: 'crawl_x', limit: 1_000 }, /'limit' must be a whole number from 1 to 100/],
     ['crawl', {}, /'url' is missing/],
     ['vector_search', { text: 'x' }, /'collection' must be/],
     ['vector_search', { collection: 'nowhere', text: 'x' }, /nowhere/],
@@ -319,4 +320,22 @@ test('culvert mcp tells the assistant that its key is wrong', async (t) => {
 
 test('culvert mcp tells the assistant that no server answers', async (t) => {
   await assert.rejects(clientOf(t).connect(bridgeWith(testKey, 'http://127.0.0.1:9')), /Is the server running\?/);
+});
+
+test('culvert mcp answers all that it was sent before its input ended, and says what it lacks', async (t) => {
+  const cwd = temporaryFolder(t);
+  const list = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list' });
+  const args = ['mcp', '--url', `${gateway.url}/v1`];
+  const input = `${list(1)}\nno message\n${list(2)}\n`;
+  const { code, stdout, stderr } = await runCommand(args, { cwd, env: { CULVERT_API_KEY: testKey }, input });
+  assert.equal(code, 0, stderr);
+  const ids = stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: number }).id);
+  assert.deepEqual(ids.sort(), [1, 2]);
+  assert.match(stderr, /could not be read/);
+  const keyless = await runCommand(args, { cwd });
+  assert.equal(keyless.code, 2);
+  assert.match(keyless.stderr, /CULVERT_API_KEY/);
 });

@@ -49,10 +49,11 @@ function onCollection(method: 'POST' | 'PUT', path: string, args: JsonObject, ab
 const crawlPagesDefault = 10;
 
 /** The state of a crawl when `id` is given, else a new one. */
-function crawlCall({ id, cursor, pages, ...body }: JsonObject): ApiCall | string {
-  if (id === undefined || id === null) return post('/v1/tools/crawl', body);
+function crawlCall(args: JsonObject): ApiCall | string {
+  const { id, cursor, limit } = args;
+  if (id === undefined || id === null) return post('/v1/tools/crawl', args);
   if (typeof id !== 'string' || id === '') return "'id' must be the id of a crawl, as it was answered.";
-  const search = new URLSearchParams({ limit: String(pages ?? crawlPagesDefault) });
+  const search = new URLSearchParams({ limit: String(limit ?? crawlPagesDefault) });
   if (cursor !== undefined && cursor !== null) search.set('cursor', String(cursor));
   return { method: 'GET', path: '/v1/tools/crawl/:id', params: { id }, search: search.toString(), body: null };
 }
@@ -102,14 +103,18 @@ export const mcpTools: readonly McpTool[] = [
       "Begins to read the pages of a site, and answers its id at once; each page costs a scrape. Call it again with that id alone to see how far it is and the pages read so far; more pages follow while 'next' is not null: its cursor is 'cursor'.",
     input: z.looseObject({
       url: z.string().optional().describe('Where to begin. Leave it out to ask for a crawl that was begun.'),
-      limit: z.int().optional().describe('Most pages to read. Default: 100.'),
+      limit: z
+        .int()
+        .optional()
+        .describe(
+          `Most pages to read. Default: 100. With id, most pages in this answer. Default: ${crawlPagesDefault}.`,
+        ),
       includePaths: z.array(z.string()).optional().describe('Regular expressions: only such paths.'),
       excludePaths: z.array(z.string()).optional().describe('Regular expressions: no such paths.'),
       maxDiscoveryDepth: z.int().optional().describe('How many links deep. Default: 5.'),
       collection: z.string().optional().describe('Vector collection that takes the pages, for vector_search.'),
       id: z.string().optional().describe('A crawl that was begun: says how far it is, and gives its pages.'),
       cursor: z.int().optional().describe('With id: where to go on, from the link in next.'),
-      pages: z.int().optional().describe(`With id: most pages in this answer. Default: ${crawlPagesDefault}.`),
     }),
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
     callOf: crawlCall,
