@@ -4,14 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launchCulvert, loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
+import { startChats } from './chat-thread.ts';
 import { createGatewayClient, type GatewayClient } from './gateway-client.ts';
 import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, dimensions, payloadOf } from './points.ts';
 
 const collection = '/v1/vectors/collections/bench';
-const chat = { model: 'same', messages: [{ role: 'user', content: 'What is the height of the tower? bench:whole' }] };
-/** Chats in a second, evenly, however long each takes. */
-const chatsPerSecond = 40;
 /** Searches that run at once. */
 const searchers = 8;
 /** Bodies that are sent again with other ids: what is written must not cost the load a core. */
@@ -32,7 +30,9 @@ export async function measureGateway(count: number): Promise<Row[]> {
       prepareBody(points.batch(at * batchPoints, batchPoints)),
     );
     const queries = points.queries(200);
-    const idle = await chats(gateway.client, 10_000);
+    const alone = startChats(gateway.port);
+    await pause(10_000);
+    const idle = await alone.stop();
     await gateway.client.send('POST', '/v1/vectors/collections', {
       name: 'bench',
       vector_size: dimensions,
@@ -40,8 +40,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
     });
     await loopDelay(gateway.pid, delayFile);
 
-    const done = new AbortController();
-    const busy = chats(gateway.client, Number.POSITIVE_INFINITY, done.signal);
+    const busy = startChats(gateway.port);
     const startedMs = performance.now();
     let slowestMs = 0;
     for (let from = 0; from < count; from += batchPoints) {
@@ -50,8 +49,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
       slowestMs = Math.max(slowestMs, performance.now() - sentMs);
     }
     const seconds = (performance.now() - startedMs) / 1_000;
-    done.abort();
-    const during = await busy;
+    const during = await busy.stop();
     const whileWriting = await loopDelay(gateway.pid, delayFile);
     const perSecond = count / seconds;
     rows.push(
@@ -73,11 +71,11 @@ export async function measureGateway(count: number): Promise<Row[]> {
       gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(query), limit: 10 });
     await search(queries[0]!);
     await loopDelay(gateway.pid, delayFile);
-    const alone = await timed(queries, search);
+    const single = await timed(queries, search);
     const together = await flood(queries, search, 5_000);
     const whileSearching = await loopDelay(gateway.pid, delayFile);
     rows.push(
-      told(`search of ${count} over HTTP: p50 / p99, one at a time`, `${shown(alone)} ms`),
+      told(`search of ${count} over HTTP: p50 / p99, one at a time`, `${shown(single)} ms`),
       told(`… ${searchers} at once`, `${together.toFixed(0)} searches/s`),
       judged('… event-loop delay p99, search', [whileSearching.p99Ms], { atMost: 15, unit: ' ms', digits: 1 }),
       judged('… event-loop delay max, search', [whileSearching.maxMs], { atMost: 50, unit: ' ms', digits: 1 }),
@@ -105,6 +103,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
 
 interface Running {
   pid: number;
+  port: number;
   client: GatewayClient;
   stop(): Promise<void>;
 }
@@ -133,6 +132,7 @@ async function startGateway(folder: string, upstreamPort: number, delayFile: str
   }
   return {
     pid: child.pid!,
+    port,
     client,
     async stop() {
       client.close();
@@ -168,26 +168,6 @@ function prepareBody(vectors: Float32Array): (firstId: number) => Buffer {
     for (const [row, place] of places.entries()) body.write(String(first + firstId + row), place, 'latin1');
     return body;
   };
-}
-
-/** Ms of each chat, as long as told. */
-async function chats(client: GatewayClient, forMs: number, until?: AbortSignal): Promise<number[]> {
-  const took: number[] = [];
-  const running: Promise<void>[] = [];
-  const startedMs = performance.now();
-  for (let sent = 0; until?.aborted !== true; sent++) {
-    const dueMs = startedMs + (sent * 1_000) / chatsPerSecond;
-    if (dueMs - startedMs >= forMs) break;
-    await pause(Math.max(0, dueMs - performance.now()));
-    const sentMs = performance.now();
-    running.push(
-      client.send('POST', '/v1/chat/completions', chat).then(() => {
-        took.push(performance.now() - sentMs);
-      }),
-    );
-  }
-  await Promise.all(running);
-  return took;
 }
 
 async function timed(
