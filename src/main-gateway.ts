@@ -58,7 +58,7 @@ import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
 import { createSettlement } from './metering/settlement.ts';
-import { postWebhook } from './net/post-webhook.ts';
+import type { postWebhook } from './net/post-webhook.ts';
 import { openSpool } from './net/spool.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -161,7 +161,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opened.push(snapshots.close);
   const snapshot = snapshots.current;
 
-  const notices = createNotices({ store: stores.notices, plans, clock, post: postWebhook, onTrouble });
+  /** Loaded with the first notice: its HTTP client costs a start some 19 ms. */
+  const post: typeof postWebhook = async (...sent) => (await import('./net/post-webhook.ts')).postWebhook(...sent);
+  const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const logRequest = requestLog(log);
   const resolve = createSystemResolver();
   const addressesOf = async (hostname: string) => (await resolve(hostname)).addresses;
