@@ -1,4 +1,4 @@
-import type { KeptPage } from '../tools/page-store.ts';
+import type { FoundPage, KeptPage } from '../tools/page-store.ts';
 import type { PageMetadata } from '../tools/scrape/scraped-page.ts';
 
 /** How much is kept of a tenant's pages: of what comes beyond, the oldest go. */
@@ -116,4 +116,20 @@ function startOf(text: string, best: number): number {
   if (best < leadChars) return 0;
   const space = text.indexOf(' ', best - leadChars);
   return space === -1 || space > best ? best : space + 1;
+}
+
+/** A row that was found, as both databases give it. */
+export interface MatchColumns {
+  url: string;
+  title: string;
+  text: string;
+  score: number;
+  fetched_ms: number;
+}
+
+export function foundPageOf(
+  { url, title, text, score, fetched_ms }: MatchColumns,
+  words: readonly string[],
+): FoundPage {
+  return { url, title, snippet: snippetOf(text, words), score, fetchedMs: fetched_ms };
 }

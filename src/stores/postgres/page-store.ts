@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
-import type { FoundPage, PageStore } from '../../tools/page-store.ts';
+import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import {
   columnsOf,
+  foundPageOf,
   keptPageOf,
+  type MatchColumns,
   type PageColumns,
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
-  snippetOf,
   wordsOf,
 } from '../page-rows.ts';
 import type { Database, Run } from './database.ts';
@@ -52,15 +53,7 @@ export function createPostgresPageStore(
       const words = wordsOf(query);
       if (words.length === 0) return [];
       const rows = await unavailable(matching(rest.run, tenant, words, limit, offset));
-      return rows.map(
-        ({ url, title, text, score, fetched_ms }): FoundPage => ({
-          url,
-          title,
-          snippet: snippetOf(text, words),
-          score,
-          fetchedMs: fetched_ms,
-        }),
-      );
+      return rows.map((row) => foundPageOf(row, words));
     },
     async holdsPages(tenant) {
       const { rows } = await unavailable(rest.run('SELECT FROM culvert.page WHERE tenant = $1 LIMIT 1', [tenant]));
@@ -71,14 +64,6 @@ export function createPostgresPageStore(
       return changes;
     },
   };
-}
-
-interface MatchColumns {
-  url: string;
-  title: string;
-  text: string;
-  score: number;
-  fetched_ms: number;
 }
 
 /** Pages with some of the words are better than none, but not beside those that have all. */

@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../kernel/clock.ts';
-import type { FoundPage, PageStore } from '../../tools/page-store.ts';
+import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import {
   columnsOf,
+  foundPageOf,
   keptPageOf,
+  type MatchColumns,
   type PageColumns,
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
-  snippetOf,
   wordsOf,
 } from '../page-rows.ts';
 import { openDatabase } from './database.ts';
@@ -99,15 +100,7 @@ export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBou
       // Pages with some of the words are better than none, but not beside those that have all.
       const none = all.length === 0 && (offset === 0 || matching(tenant, quoted.join(' AND '), 1, 0).length === 0);
       const rows = none ? matching(tenant, quoted.join(' OR '), limit, offset) : all;
-      return rows.map(
-        ({ url, title, text, score, fetched_ms }): FoundPage => ({
-          url,
-          title,
-          snippet: snippetOf(text, words),
-          score,
-          fetchedMs: fetched_ms,
-        }),
-      );
+      return rows.map((row) => foundPageOf(row, words));
     },
     async holdsPages(tenant) {
       return any.get(tenant) !== undefined;
@@ -130,14 +123,6 @@ export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBou
       database.close();
     },
   };
-}
-
-interface MatchColumns {
-  url: string;
-  title: string;
-  text: string;
-  score: number;
-  fetched_ms: number;
 }
 
 /** One word that no text holds. */
