@@ -2,13 +2,12 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid, type PageRefusal } from '../../kernel/failure.ts';
 import type { FetchRefusal } from '../../net/guarded-fetch.ts';
 import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
-import { carriesCredentials } from '../../net/page-headers.ts';
 import { type Extracted, noFacts } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
-import type { KeptPage, PageStore } from '../page-store.ts';
-import { pageVariant } from './page-variant.ts';
+import type { PageStore } from '../page-store.ts';
+import { createPageCache } from './page-cache.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
 export interface PageReaderParts {
@@ -29,14 +28,15 @@ const scrapeDelayMs = 0;
 
 /** Cache → fetch → extraction → cache. */
 export function createPageReader(parts: PageReaderParts): PageReader {
-  const { clock, store, pool, onTrouble } = parts;
+  const { clock, pool } = parts;
+  const cache = createPageCache(parts);
 
   async function read(order: PageOrder): Promise<ScrapedPage | Failure> {
     const { options } = order;
     const endMs = clock.monotonicMs() + options.timeoutMs;
     const unsupported = notRendered(options);
     if (unsupported !== null) return unsupported;
-    const kept = await keptPage(order);
+    const kept = await cache.find(order, 'none');
     if (kept !== null) return shownOf(kept, options, { ...kept.metadata, cacheState: 'hit' }, []);
     const fetched = await fetchPage(order);
     if (!fetched.ok) return refusalOf(fetched);
@@ -102,40 +102,14 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   async function keepAndShow(
-    { tenant, url, options }: PageOrder,
+    order: PageOrder,
     extracted: Extracted,
-    metadata: PageMetadata,
+    facts: PageMetadata,
     warnings: readonly string[],
   ): Promise<ScrapedPage> {
-    const { facts, markdown, text, html, links } = extracted;
-    const full = { ...metadata, ...facts };
-    // A page that came for the caller's own login, only in part, or as an error stands for no other time.
-    const whole = warnings.length === 0 && metadata.statusCode >= 200 && metadata.statusCode < 300;
-    if (store !== null && whole && !carriesCredentials(options.headers)) {
-      const variant = pageVariant(options, 'none');
-      const page: KeptPage = {
-        tenant,
-        url,
-        variant,
-        fetchedMs: clock.wallMs(),
-        markdown,
-        text,
-        html,
-        links,
-        metadata: full,
-      };
-      await store.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
-    }
-    return shownOf(extracted, options, full, warnings);
-  }
-
-  async function keptPage({ tenant, url, options }: PageOrder): Promise<KeptPage | null> {
-    const { formats, maxAgeMs, headers } = options;
-    if (store === null || maxAgeMs === 0 || formats.includes('rawHtml') || carriesCredentials(headers)) return null;
-    return store.find(tenant, url, pageVariant(options, 'none'), maxAgeMs).catch((error: unknown) => {
-      onTrouble(`kept pages could not be looked up: ${String(error)}`);
-      return null;
-    });
+    const metadata = { ...facts, ...extracted.facts };
+    await cache.keep(order, { extracted, metadata, warnings });
+    return shownOf(extracted, order.options, metadata, warnings);
   }
 
   return {
