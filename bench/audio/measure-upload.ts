@@ -51,7 +51,11 @@ export async function measureUpload(mode: 'quick' | 'full'): Promise<Row[]> {
     }
     return [
       judged('100 MB upload, transcribed: extra memory at its peak', extra, { atMost: 30, unit: ' MB', digits: 0 }),
-      told('… of the very first one, in which the heap grows to its working size', `${extra[0]?.toFixed(0)} MB`),
+      judged('… of the very first one, in which the heap grows to its working size', extra.slice(0, 1), {
+        atMost: 30,
+        unit: ' MB',
+        digits: 0,
+      }),
       told('… of it passed on to the service', `${(upstream.taken() / 1e6 / extra.length).toFixed(0)} MB each`),
     ];
   } finally {

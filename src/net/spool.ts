@@ -4,6 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { FailureError } from '../kernel/failure.ts';
+import { bytesPassed } from './passing-bytes.ts';
 
 /** Where uploads wait on disk while their requests run: nothing of them is ever whole in memory. */
 export interface Spool {
@@ -71,7 +72,12 @@ export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promi
             throw isNoRoom(error) ? full() : error;
           }
         },
-        read: () => createReadStream(path, { highWaterMark: pieceBytes }),
+        async *read() {
+          for await (const piece of createReadStream(path, { highWaterMark: pieceBytes })) {
+            yield piece;
+            bytesPassed(piece.length);
+          }
+        },
         async head(wanted) {
           const file = await open(path, 'r');
           try {
@@ -96,6 +102,7 @@ export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promi
           own += chunk.length;
           if (state === 'there') bytes += chunk.length;
           yield chunk;
+          bytesPassed(chunk.length);
         }
       }
     },
