@@ -1,5 +1,13 @@
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type CounterCell, counterSeries, type HistogramCell, histogramSeries, seriesCellsMax } from './series.ts';
+import type { Counter, Registry } from 'prom-client';
+import {
+  type CounterCell,
+  counterSeries,
+  gaugeSeries,
+  type HistogramCell,
+  histogramSeries,
+  type Series,
+  seriesCellsMax,
+} from './series.ts';
 
 /** What one finished request says to the metrics. Labels are bounded: never users, keys or request ids. */
 export interface MeasuredRequest {
@@ -25,25 +33,27 @@ export interface Metrics {
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 
-/** Culvert's Prometheus metrics, in a registry of their own. */
+/** Culvert's Prometheus metrics, in a registry of their own: loaded with the first scrape, since a start needs none. */
 export function createMetrics(): Metrics {
-  const registry = new Registry();
-  const requests = counterSeries(registry, 'culvert_requests_total', 'Finished requests.');
-  const tokens = counterSeries(registry, 'culvert_tokens_total', 'Tokens by direction.');
-  const cost = counterSeries(registry, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.');
+  const all: Series[] = [];
+  const requests = counterSeries(all, 'culvert_requests_total', 'Finished requests.');
+  const tokens = counterSeries(all, 'culvert_tokens_total', 'Tokens by direction.');
+  const cost = counterSeries(all, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.');
   const duration = histogramSeries(
-    registry,
+    all,
     'culvert_request_duration_seconds',
     'From arrival to the end of the answer.',
     secondsBuckets,
   );
   const firstToken = histogramSeries(
-    registry,
+    all,
     'culvert_first_token_seconds',
     'From dispatch to the first content.',
     secondsBuckets,
   );
-  let defaults = false;
+  let prometheus: Promise<typeof import('prom-client')> | null = null;
+  let registry: Registry | null = null;
+  let registered = 0;
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();
   let last: { request: MeasuredRequest; children: Children } | null = null;
@@ -84,21 +94,15 @@ export function createMetrics(): Metrics {
       if (request.costUsd !== null && request.costUsd > 0) child.cost.total += request.costUsd;
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
     },
-    gauge(name, help, read) {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(read());
-        },
-      });
-    },
+    gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     async render() {
+      prometheus ??= import('prom-client');
+      const { Registry, collectDefaultMetrics } = await prometheus;
+      const first = registry === null;
+      registry ??= new Registry();
+      for (; registered < all.length; registered += 1) registry.registerMetric(all[registered] as unknown as Counter);
       // Its own collectors (event loop, GC) run from the first scrape on: unwatched, they would cost for nothing.
-      const first = !defaults;
       if (first) collectDefaultMetrics({ register: registry });
-      defaults = true;
       const text = await registry.metrics();
       return { contentType: registry.contentType, text: first ? withoutEventLoopLag(text) : text };
     },
