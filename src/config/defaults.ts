@@ -3,5 +3,5 @@ import { configSchema } from './schema.ts';
 
 /** The configuration of an empty file: loopback, ./.culvert, no providers of its own. A new object each time. */
 export function zeroConfig(): Config {
-  return configSchema.parse({});
+  return configSchema.parse({}, { jitless: true });
 }
