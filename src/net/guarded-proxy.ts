@@ -1,0 +1,224 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type LookupFunction, type Socket } from 'node:net';
+import { type Duplex, Transform } from 'node:stream';
+import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
+import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';
+
+/**
+ * A forward proxy on loopback for a browser of ours: whatever its pages ask for, documents, scripts, frames, redirects,
+ * goes through here and meets the same guard as `guardedFetch` (S17, F27). Nobody else on the machine can use it: each
+ * pass has a password of its own.
+ */
+export interface GuardedProxy {
+  /** `http://127.0.0.1:…` */
+  url: string;
+  /** Lets one page through, until `end`. */
+  open(bounds: ProxyBounds): ProxyPass;
+  close(): Promise<void>;
+}
+
+const connectionsMax = 256;
+const headerBytesMax = 64 * 1024;
+const connectTimeoutMs = 10_000;
+const urlCharsMax = 8_192;
+/** A TLS handshake record (RFC 8446 §5.1): nothing else goes through a tunnel, so that `ws:` does not. */
+const tlsHandshake = 0x16;
+/** Of one connection alone, or the proxy's own (RFC 9110 §7.6.1). */
+const ownHeaders = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** `guard`: the one in force, asked anew for every request. */
+export async function startGuardedProxy(guard: () => FetchGuard): Promise<GuardedProxy> {
+  const passes = new Map<string, { password: Buffer; pass: ProxyPass }>();
+  const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 });
+  server.maxConnections = connectionsMax;
+  // Whatever breaks, breaks for one connection alone.
+  server.on('request', (request, response) => forward(request, response).catch(() => request.socket.destroy()));
+  server.on('connect', (request, socket, head) => tunnel(request, socket, head).catch(() => socket.destroy()));
+  server.on('upgrade', (_request, socket) => socket.destroy());
+  server.on('clientError', (_error, socket) => socket.destroy());
+
+  function passOf({ headers }: IncomingMessage): ProxyPass | null {
+    const said = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
+    const text = Buffer.from(said, 'base64').toString('latin1');
+    const colon = text.indexOf(':');
+    const known = passes.get(text.slice(0, colon));
+    const password = Buffer.from(text.slice(colon + 1), 'latin1');
+    if (known === undefined || password.length !== known.password.length) return null;
+    return timingSafeEqual(password, known.password) && !known.pass.ended() ? known.pass : null;
+  }
+
+  /** Null: told to the pass already. */
+  async function checked(pass: ProxyPass, text: string): Promise<Checked | null> {
+    const url = text.length > urlCharsMax ? null : URL.parse(text);
+    if (url === null || !pass.begin()) return null;
+    const inForce = guard();
+    const verdict = await inForce.check(url);
+    if (verdict.ok) return pass.ended() ? null : { url, addresses: verdict.addresses, guard: inForce };
+    pass.refused(url, verdict);
+    return null;
+  }
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pass = passOf(request);
+    if (pass === null) {
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="culvert"', 'content-length': '0' }).end();
+      return;
+    }
+    pass.holds(request.socket);
+    const place = /^http:/i.test(request.url ?? '') ? await checked(pass, request.url!) : null;
+    // A page that is refused gets no answer of ours, which it would take for its server's.
+    if (place === null) return void request.socket.destroy();
+    const { url } = place;
+    const upstream = httpRequest({
+      host: bareHost(url),
+      port: portOf(url),
+      path: url.pathname + url.search,
+      method: request.method ?? 'GET',
+      // A socket of its own: one that is kept could have been connected for another check.
+      agent: false,
+      maxHeaderSize: headerBytesMax,
+      lookup: lookupOf(place),
+      headers: ['host', url.host, ...passedOn(request.rawHeaders, 'host'), 'connection', 'close'],
+    });
+    upstream.on('socket', (socket) => watch(pass, place, socket));
+    upstream.on('error', () => request.socket.destroy());
+    upstream.on('response', (answer) => {
+      answer.on('error', () => response.destroy());
+      try {
+        response.writeHead(answer.statusCode ?? 502, passedOn(answer.rawHeaders));
+      } catch {
+        // A head that node cannot write.
+        return void response.destroy();
+      }
+      answer.on('aborted', () => response.destroy());
+      answer.pipe(counted(pass)).pipe(response);
+    });
+    response.on('close', () => upstream.destroy());
+    request.pipe(counted(pass)).pipe(upstream);
+  }
+
+  async function tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    socket.on('error', () => socket.destroy());
+    const pass = passOf(request);
+    if (pass === null) {
+      socket.end(
+        'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="culvert"\r\ncontent-length: 0\r\n\r\n',
+      );
+      return;
+    }
+    pass.holds(socket);
+    const place = await checked(pass, `https://${request.url}/`);
+    if (place === null) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+    const { url } = place;
+    const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: lookupOf(place) });
+    watch(pass, place, upstream);
+    upstream.on('error', () => socket.destroy());
+    upstream.on('close', () => {
+      // What came whole is still on its way to the browser.
+      if (!upstream.readableEnded) socket.destroy();
+    });
+    socket.on('close', () => upstream.destroy());
+    upstream.once('connect', () => {
+      if (upstream.destroyed) return;
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      if (head.length > 0) socket.unshift(head);
+      socket.once('data', (first: Buffer) => {
+        if (first[0] !== tlsHandshake) return void socket.destroy();
+        socket.pause();
+        socket.unshift(first);
+        socket.pipe(counted(pass)).pipe(upstream);
+        upstream.pipe(counted(pass)).pipe(socket);
+      });
+    });
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  // It keeps no process alive: whoever uses it does.
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `http://127.0.0.1:${port}`,
+    open(bounds) {
+      const user = randomBytes(12).toString('hex');
+      const password = randomBytes(24).toString('hex');
+      const pass = createProxyPass(bounds, { user, password }, () => passes.delete(user));
+      passes.set(user, { password: Buffer.from(password, 'latin1'), pass });
+      return pass;
+    },
+    async close() {
+      for (const { pass } of [...passes.values()]) pass.end();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+interface Checked {
+  url: URL;
+  addresses: (GuardVerdict & { ok: true })['addresses'];
+  guard: FetchGuard;
+}
+
+/** The connection is the pass's, goes to a checked address or nowhere, and is given up when nothing comes of it. */
+function watch(pass: ProxyPass, { url, guard }: Checked, socket: Socket): void {
+  pass.holds(socket);
+  const timer = setTimeout(() => socket.destroy(), connectTimeoutMs);
+  socket.once('close', () => clearTimeout(timer));
+  // Ahead of whoever writes to it.
+  socket.prependOnceListener('connect', () => {
+    clearTimeout(timer);
+    const { remoteAddress } = socket;
+    if (remoteAddress !== undefined && guard.allows(url, remoteAddress)) return;
+    pass.refused(url, { ok: false, reason: 'blocked', message: 'its address is not on the public Internet' });
+    socket.destroy();
+  });
+}
+
+/** Node asks this for names only; literals were checked as they are and are connected to as they are. */
+function lookupOf({ addresses }: Checked): LookupFunction {
+  return (_hostname, { all }, callback) => {
+    const [first] = addresses;
+    if (all) callback(null, [...addresses]);
+    else callback(null, first!.address, first!.family);
+  };
+}
+
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+/** Flat, name before value; `but`: one that stays here too. */
+function passedOn(raw: readonly string[], but = ''): string[] {
+  const kept: string[] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) {
+    const name = raw[at]!.toLowerCase();
+    if (name !== but && !ownHeaders.has(name)) kept.push(raw[at]!, raw[at + 1]!);
+  }
+  return kept;
+}
+
+/** What goes by is counted; above the bound the pass ends itself and everything it holds. */
+function counted(pass: ProxyPass): Transform {
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      if (pass.spend(chunk.length)) done(null, chunk);
+      else done();
+    },
+  });
+}

@@ -1,0 +1,83 @@
+import type { GuardVerdict } from './fetch-guard.ts';
+
+/** What one page may take of the network. */
+export interface ProxyBounds {
+  /** Both ways together, as they come over the wire. */
+  bytesMax: number;
+  requestsMax: number;
+}
+
+export type ProxyRefusal = GuardVerdict & { ok: false };
+
+/** One page's way through the guarded proxy. */
+export interface ProxyPass {
+  user: string;
+  password: string;
+  /** Why nothing more comes through; null: something does. `ended`: whoever opened it ended it. */
+  ended(): 'bytes' | 'requests' | 'ended' | null;
+  /** What the guard said of this place; undefined: nothing was refused there. */
+  refusalAt(url: URL): ProxyRefusal | undefined;
+  /** Closes every connection of it. */
+  end(): void;
+  /** One more request; false: one too many. */
+  begin(): boolean;
+  /** So many bytes more; false: too many. */
+  spend(bytes: number): boolean;
+  refused(url: URL, refusal: ProxyRefusal): void;
+  /** A connection that ends with it. */
+  holds(connection: Connection): void;
+}
+
+interface Connection {
+  destroy(): unknown;
+  once(event: 'close', told: () => void): unknown;
+}
+
+/** Places of one page that are remembered as refused. */
+const refusalsMax = 200;
+
+export function createProxyPass(
+  { bytesMax, requestsMax }: ProxyBounds,
+  secret: { user: string; password: string },
+  onEnd: () => void,
+): ProxyPass {
+  const connections = new Set<Connection>();
+  const refusals = new Map<string, ProxyRefusal>();
+  let bytes = 0;
+  let requests = 0;
+  let why: ReturnType<ProxyPass['ended']> = null;
+
+  function end(reason: 'bytes' | 'requests' | 'ended'): void {
+    if (why !== null) return;
+    why = reason;
+    onEnd();
+    for (const connection of connections) connection.destroy();
+    connections.clear();
+  }
+
+  return {
+    ...secret,
+    ended: () => why,
+    refusalAt: (url) => refusals.get(url.host),
+    end: () => end('ended'),
+    begin() {
+      requests += 1;
+      if (requests > requestsMax) end('requests');
+      return why === null;
+    },
+    spend(more) {
+      bytes += more;
+      if (bytes > bytesMax) end('bytes');
+      return why === null;
+    },
+    refused(url, refusal) {
+      if (refusals.size < refusalsMax) refusals.set(url.host, refusal);
+    },
+    holds(connection) {
+      if (why !== null) return void connection.destroy();
+      if (connections.has(connection)) return;
+      connections.add(connection);
+      connection.once('close', () => connections.delete(connection));
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import type { FetchRefusal } from '../net/guarded-fetch.ts';
+
+/** The port of browsers: pages as they are when their scripts have run. Driver: `render/`. */
+export interface PageRenderer {
+  /** Why it cannot be done here, and how it can; null: it can. Looks at files alone. */
+  missing(): string | null;
+  /** Never rejects. Whatever the page does, it is over at `timeoutMs`. */
+  render(order: RenderOrder): Promise<Rendered>;
+  close(): Promise<void>;
+}
+
+export interface RenderOrder {
+  url: string;
+  /** Lower-case; shown to the origin of `url` alone, but for `user-agent`, which is the browser's. */
+  headers: Readonly<Record<string, string>>;
+  /** A phone: its width, touch, its name. */
+  mobile: boolean;
+  /** Pause after the page has loaded. */
+  waitForMs: number;
+  /** Null: none is taken. */
+  screenshot: ScreenshotWish | null;
+  /** Of the document when it is done; more is cut. */
+  bytesMax: number;
+  /** Waiting for a free browser included. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface ScreenshotWish {
+  /** The whole page, or what fits the window. */
+  fullPage: boolean;
+  /** CSS pixels; null: the usual window. */
+  viewport: { width: number; height: number } | null;
+}
+
+export type Rendered =
+  | {
+      ok: true;
+      /** Of the main document's answer. */
+      status: number;
+      /** Where redirects and scripts ended; checked. */
+      url: string;
+      /** The document, UTF-8. */
+      body: Buffer;
+      /** The body is the beginning of a larger one. */
+      cut: boolean;
+      /** PNG; null when none was asked for, or none could be taken, which `warnings` says. */
+      screenshot: Buffer | null;
+      warnings: readonly string[];
+    }
+  /** `no-html`: what stands there needs no browser. `unfit`: no browser could be started. Messages name no address. */
+  | { ok: false; reason: FetchRefusal | 'busy' | 'no-html' | 'unfit'; message: string };

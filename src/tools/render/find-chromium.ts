@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs';
+
+/** Where packages put it: Debian, Ubuntu, Fedora, Alpine, Chrome's own, macOS. */
+const usualPlaces = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+  '/opt/google/chrome/chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+/** The browser to be driven; null when there is none. `named`: `tools.scrape.chromium`, which stands for itself alone. */
+export function findChromium(named: string | undefined): string | null {
+  return (named === undefined ? usualPlaces : [named]).find((path) => existsSync(path)) ?? null;
+}

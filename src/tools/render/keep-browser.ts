@@ -1,0 +1,144 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Browser } from 'playwright-core';
+import type { FetchGuard } from '../../net/fetch-guard.ts';
+import { type GuardedProxy, startGuardedProxy } from '../../net/guarded-proxy.ts';
+import { runsAsRoot, startOptions } from './chromium-start.ts';
+import { loadPlaywright } from './load-playwright.ts';
+
+/** The one browser of this process: started at the first page, let go after a while without any. */
+export interface BrowserKeeper {
+  /** Runs `work` with a browser that is alive at its beginning. Rejects with `BrowserUnfit` when none can be started. */
+  use<T>(executablePath: string, work: (running: RunningBrowser) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface RunningBrowser {
+  browser: Browser;
+  proxy: GuardedProxy;
+  /** As it calls itself, but for saying that it has no window. */
+  userAgent: string;
+  /** At once, with all its pages: for what cannot be closed otherwise. */
+  kill(): void;
+}
+
+/** Chromium is there and does not start: the message is for the operator. */
+export class BrowserUnfit extends Error {}
+
+export interface KeeperOptions {
+  /** In force. */
+  guard(): FetchGuard;
+  /** For the operator's log. */
+  onTrouble(message: string): void;
+}
+
+/** It takes some 200 MB: unused, it is let go. */
+const idleMs = 60_000;
+const closeMaxMs = 5_000;
+
+interface Kept {
+  path: string;
+  running: RunningBrowser;
+  users: number;
+  idle: NodeJS.Timeout | null;
+}
+
+export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): BrowserKeeper {
+  let starting: Promise<Kept> | null = null;
+  let kept: Kept | null = null;
+  let closed = false;
+  let rootTold = false;
+
+  async function start(path: string): Promise<Kept> {
+    if (runsAsRoot() && !rootTold) {
+      rootTold = true;
+      onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
+    }
+    const proxy = await startGuardedProxy(guard);
+    try {
+      const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url));
+      const running = { browser, proxy, ...(await factsOf(browser)) };
+      const started: Kept = { path, running, users: 0, idle: null };
+      browser.once('disconnected', () => {
+        if (kept === started) kept = null;
+        forgetIdle(started);
+        void proxy.close();
+      });
+      return started;
+    } catch (error) {
+      void proxy.close();
+      throw new BrowserUnfit(String(error instanceof Error ? error.message : error).slice(0, 2_000));
+    }
+  }
+
+  async function current(path: string): Promise<Kept> {
+    for (;;) {
+      if (closed) throw new BrowserUnfit('the server is stopping');
+      if (starting !== null) await starting.catch(() => undefined);
+      else if (kept === null) {
+        starting = start(path);
+        try {
+          kept = await starting;
+        } finally {
+          starting = null;
+        }
+      } else if (kept.path !== path && kept.users === 0) await letGo(kept);
+      else return kept;
+    }
+  }
+
+  function forgetIdle(one: Kept): void {
+    if (one.idle !== null) clearTimeout(one.idle);
+    one.idle = null;
+  }
+
+  async function letGo(one: Kept): Promise<void> {
+    if (kept === one) kept = null;
+    forgetIdle(one);
+    const { browser, kill } = one.running;
+    const slow = new AbortController();
+    const late = pause(closeMaxMs, undefined, { signal: slow.signal }).then(kill, () => undefined);
+    await Promise.race([browser.close().catch(() => undefined), late]);
+    slow.abort();
+  }
+
+  return {
+    async use(path, work) {
+      const one = await current(path);
+      forgetIdle(one);
+      one.users += 1;
+      try {
+        return await work(one.running);
+      } finally {
+        one.users -= 1;
+        if (one.users === 0 && one === kept) {
+          one.idle = setTimeout(() => void letGo(one), idleMs);
+          one.idle.unref();
+        }
+      }
+    },
+    async close() {
+      closed = true;
+      await starting?.catch(() => undefined);
+      if (kept !== null) await letGo(kept);
+    },
+  };
+}
+
+async function factsOf(browser: Browser): Promise<Pick<RunningBrowser, 'userAgent' | 'kill'>> {
+  const session = await browser.newBrowserCDPSession();
+  const { userAgent } = await session.send('Browser.getVersion');
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  const pid = processInfo.find(({ type }) => type === 'browser')?.id;
+  await session.detach();
+  return {
+    userAgent: userAgent.replace('HeadlessChrome', 'Chrome'),
+    kill() {
+      if (pid === undefined || !browser.isConnected()) return;
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has gone meanwhile.
+      }
+    },
+  };
+}

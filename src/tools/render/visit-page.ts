@@ -1,0 +1,131 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BrowserContext, CDPSession, Page, Request, Response } from 'playwright-core';
+import type { ProxyPass } from '../../net/proxy-pass.ts';
+import type { Rendered, RenderOrder } from '../page-renderer.ts';
+import { addOwnHeaders } from './own-headers.ts';
+import { readDocument } from './read-document.ts';
+import { takeScreenshot } from './take-screenshot.ts';
+import { type FailedLoad, refusalOf } from './visit-refusal.ts';
+
+export interface Visit {
+  /** Fresh, and through the pass; it is closed by whoever made it. */
+  context: BrowserContext;
+  pass: ProxyPass;
+  order: RenderOrder;
+  /** Ms that are left at the moment. */
+  leftMs(): number;
+}
+
+/** As `guardedFetch`. */
+const redirectsMax = 5;
+/** What scripts fetch after the page has come: no longer is waited for quiet. */
+const quietMaxMs = 5_000;
+/** Kept of the time for reading what has come. */
+const readingMs = 1_500;
+
+/** One page, from its address to what stands there. May hang where the page does: whoever calls has a clock. */
+export async function visitPage({ context, pass, order, leftMs }: Visit): Promise<Rendered> {
+  const page = await context.newPage();
+  context.on('page', (other) => void other.close().catch(() => undefined));
+  const session = await context.newCDPSession(page);
+  const { 'user-agent': _, ...headers } = order.headers;
+  if (Object.keys(headers).length > 0) await addOwnHeaders(session, new URL(order.url).origin, headers);
+
+  const main = watchMain(page);
+  const workMs = () => Math.max(1, leftMs() - Math.min(readingMs, order.timeoutMs / 4));
+  try {
+    await page.goto(order.url, { waitUntil: 'commit', timeout: leftMs() });
+  } catch (error) {
+    const status = main.response?.status() ?? 0;
+    // Chromium shows a page of its own in place of an answer without a body.
+    const bare = main.failed === null || /ERR_HTTP_RESPONSE_CODE_FAILURE|ERR_ABORTED/.test(main.failed.error);
+    if (bare && (status >= 400 || status === 204 || status === 205)) return emptyPage(main.response!);
+    return refusalOf(main.failed ?? { url: order.url, error: String(error) }, pass);
+  }
+  const warnings: string[] = [];
+  if (!isHtml(main.response)) return { ok: false, reason: 'no-html', message: 'it is no HTML' };
+  if (hopsOf(main.response) > redirectsMax) return tooManyRedirects;
+  try {
+    await page.waitForLoadState('domcontentloaded', { timeout: workMs() });
+    await page.waitForLoadState('networkidle', { timeout: Math.min(quietMaxMs, workMs()) }).catch(() => undefined);
+  } catch {
+    warnings.push('The page had not come whole when its time was over.');
+  }
+  if (order.waitForMs > 0) await pause(Math.min(order.waitForMs, workMs()), undefined, { signal: order.signal });
+  return read(page, session, { pass, order, leftMs, main, warnings });
+}
+
+interface Main {
+  /** Of the last navigation of the main frame that was answered. */
+  response: Response | null;
+  failed: FailedLoad | null;
+}
+
+function watchMain(page: Page): Main {
+  const main: Main = { response: null, failed: null };
+  const isMain = (request: Request) => request.isNavigationRequest() && request.frame() === page.mainFrame();
+  page.on('response', (response) => {
+    if (isMain(response.request())) main.response = response;
+  });
+  page.on('requestfailed', (request) => {
+    if (isMain(request)) main.failed = { url: request.url(), error: request.failure()?.errorText ?? '' };
+  });
+  return main;
+}
+
+interface Reading extends Omit<Visit, 'context'> {
+  main: Main;
+  warnings: string[];
+}
+
+async function read(page: Page, session: CDPSession, reading: Reading): Promise<Rendered> {
+  const { pass, order, leftMs, main, warnings } = reading;
+  const document = await readDocument(session, order.bytesMax);
+  // Scripts may lead elsewhere as redirects do: into what the guard refuses, or what is no page of the web.
+  if (!/^https?:/.test(document.url)) {
+    const failed = document.url.startsWith('chrome-error:') ? main.failed : null;
+    return refusalOf(failed ?? { url: document.url, error: 'ERR_DISALLOWED_URL_SCHEME' }, pass);
+  }
+  const spent = pass.ended();
+  if (spent === 'bytes') warnings.push('The page asked for more bytes than it may: what came until then is given.');
+  if (spent === 'requests') warnings.push('The page sent more requests than it may: what came until then is given.');
+  let screenshot: Buffer | null = null;
+  if (order.screenshot !== null) {
+    const taken = await takeScreenshot(page, document, order.screenshot, leftMs());
+    if ('picture' in taken) screenshot = taken.picture;
+    if (taken.warning !== null) warnings.push(taken.warning);
+  }
+  const whole = Buffer.from(document.html);
+  return {
+    ok: true,
+    status: main.response?.status() ?? 200,
+    url: document.url,
+    body: whole.subarray(0, order.bytesMax),
+    cut: document.cut || whole.length > order.bytesMax,
+    screenshot,
+    warnings,
+  };
+}
+
+function emptyPage(response: Response): Rendered {
+  const page = { body: Buffer.alloc(0), cut: false, screenshot: null, warnings: [] };
+  return { ok: true, status: response.status(), url: response.url(), ...page };
+}
+
+const tooManyRedirects = {
+  ok: false,
+  reason: 'redirects',
+  message: `it redirects more than ${redirectsMax} times`,
+} as const;
+
+function hopsOf(response: Response | null): number {
+  let hops = 0;
+  for (let at = response?.request().redirectedFrom() ?? null; at !== null; at = at.redirectedFrom()) hops += 1;
+  return hops;
+}
+
+/** What says nothing of itself is looked at by Chromium, and HTML if it comes out as a document. */
+function isHtml(response: Response | null): boolean {
+  const type = (response?.headers()['content-type'] ?? '').split(';')[0]!.trim().toLowerCase();
+  return type === '' || type === 'text/html' || type === 'application/xhtml+xml';
+}
