@@ -5,8 +5,11 @@ import type { AccountStore, Stored } from './auth/account-store.ts';
 import type { CliParts, StoreFacts } from './cli/parts.ts';
 import { checkConfigText } from './config/check.ts';
 import type { Config } from './config/schema.ts';
+import type { Snapshot } from './inference/pipeline/services.ts';
+import { scrub } from './inference/providers/scrub.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createTransport } from './inference/transport/send.ts';
+import type { Transport } from './inference/transport/upstream-call.ts';
 import { systemClock as clock } from './kernel/clock.ts';
 import { ownVectors } from './main-cli-vectors.ts';
 import { previewSnapshot } from './main-preview.ts';
@@ -22,6 +25,8 @@ import { sqliteFacts } from './stores/sqlite/facts.ts';
 import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 import { migrateDataFolder, pendingMigrations } from './stores/sqlite/schema-state.ts';
 import { whyUnusable } from './stores/sqlite/unusable.ts';
+import { createEngineOperator, type EngineOperator } from './tools/search/engine-operator.ts';
+import { configuredEngines, providersInForce } from './tools/search/engine-targets.ts';
 
 type StoreParts = Pick<
   CliParts,
@@ -87,6 +92,7 @@ async function adminApi(config: Config, configFile: string | null, version: stri
     health: createHealth({ clock }),
     transport,
     vectors: own.vectors,
+    engines: ownEngines(config, snapshot, transport),
     configFile,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', process.env),
     reload: async () => ({ ok: true, config }),
@@ -101,6 +107,12 @@ async function adminApi(config: Config, configFile: string | null, version: stri
       await close();
     },
   };
+}
+
+/** Nobody searches in this process: all are as if they were never asked. */
+function ownEngines(config: Config, { localSearch }: Snapshot, transport: Transport): EngineOperator {
+  const { engines } = configuredEngines(providersInForce(config.tools.search.providers, localSearch));
+  return createEngineOperator({ transport, clock, scrub, health: createHealth({ clock }), engines: () => engines });
 }
 
 async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledger: Ledger; close(): Promise<void> }> {

@@ -277,6 +277,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
         health,
         transport,
         vectors: async () => createVectorOperator(vectors.store),
+        engines: tools.engines,
         configFile: options.configFile,
         checkConfig: options.checkConfig,
         reload: options.reload,

@@ -19,6 +19,8 @@ import type { PageReader } from './tools/page-reader.ts';
 import type { PageStore } from './tools/page-store.ts';
 import { createPageReader } from './tools/scrape/read-page.ts';
 import type { Corpus } from './tools/search/corpus.ts';
+import { createEngineOperator, type EngineOperator } from './tools/search/engine-operator.ts';
+import { providersInForce } from './tools/search/engine-targets.ts';
 import { createSearchTool, type SearchTool, type SearchToolParts } from './tools/search/search-tool.ts';
 import { createSiteFiles } from './tools/site-files.ts';
 
@@ -37,6 +39,8 @@ export interface Tools {
   reader: PageReader;
   fetcher: PageFetcher;
   search: SearchTool;
+  /** For the admin API. */
+  engines: EngineOperator;
   close(): Promise<void>;
 }
 
@@ -65,18 +69,17 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     onTrouble,
   });
   const parts = { meter: createToolMeter(services), clock };
+  // Of its own: a reload forgets there what is no model's.
+  const health = createHealth({ clock });
+  const asking = { transport: services.transport, clock, scrub, health };
   const search = createSearchTool({
+    ...asking,
     providers: searchProviders(services),
     costs: () => config().costs,
     reader,
     corpus: pages,
-    transport: services.transport,
-    clock,
     random: services.random,
-    // Of its own: a reload forgets there what is no model's.
-    health: createHealth({ clock }),
     retryBudget: createRetryBudget(),
-    scrub,
     onTrouble,
   });
   const thread = createCrawlThread();
@@ -93,20 +96,20 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     reader,
     fetcher,
     search,
+    engines: createEngineOperator({ ...asking, engines: search.engines }),
     async close() {
       await Promise.all([reader.close(), thread.close()]);
     },
   };
 }
 
-/** The file's; without any, a confirmed SearXNG of this machine. */
 function searchProviders({ snapshot }: Pick<Services, 'snapshot'>): SearchToolParts['providers'] {
   /** The same list as long as it is the same address: with another, engines are made anew. */
   let local: { url: string; providers: ReturnType<SearchToolParts['providers']> } | null = null;
   return () => {
     const { config, localSearch: url } = snapshot();
     if (url === null) return config.tools.search.providers;
-    if (local?.url !== url) local = { url, providers: [{ type: 'searxng', base_url: url, priority: 1 }] };
+    if (local?.url !== url) local = { url, providers: providersInForce(config.tools.search.providers, url) };
     return local.providers;
   };
 }

@@ -41,7 +41,7 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/kernel'],
     typesOnly: ['src/auth', 'src/metering', 'src/vectors', 'src/tools'],
   },
-  { path: 'src/admin', mayImport: ['src/inference/pipeline'], typesOnly: ['src/vectors'] },
+  { path: 'src/admin', mayImport: ['src/inference/pipeline'], typesOnly: ['src/vectors', 'src/tools'] },
   {
     path: 'src/http',
     mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline', 'src/vectors', 'src/tools'],

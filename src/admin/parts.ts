@@ -9,6 +9,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
+import type { EngineOperator } from '../tools/search/engine-operator.ts';
 import type { VectorOperator } from '../vectors/operator.ts';
 
 /** What the admin API works on, given by the composition root. */
@@ -29,6 +30,8 @@ export interface AdminParts {
   transport: Transport;
   /** Vector data; rejects with a FailureError where it cannot be touched. Opened when it is first asked for. */
   vectors(): Promise<VectorOperator>;
+  /** Of web search. */
+  engines: EngineOperator;
   /** The configuration file as messages name it; null when there is none. */
   configFile: string | null;
   /** A text as if it stood in the configuration file. */

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import type { ConfiguredProvider } from '../inference/pipeline/connections.ts';
 import { lookAtProvider } from '../inference/pipeline/live-look.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
+import type { Failure } from '../kernel/failure.ts';
+import type { EngineState } from '../tools/search/engine-operator.ts';
 import { healthField, listOf, noQuery, pageFields, timeField } from './fields.ts';
 import { jsonOperation, type Operation, refuse } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';
@@ -23,16 +25,17 @@ const laneSchema = z.object({
 });
 
 const providerSchema = z.object({
-  name: z.string(),
+  name: z.string().describe('A search engine: search: and its name.'),
+  serves: z.enum(['models', 'search']),
   type: z.string(),
   base_url: z.string().describe('Without user, password and query.'),
   simulated: z.boolean().describe('The zero-key simulator.'),
   status: healthField.describe('Of all its targets together; one that was never tried is healthy.'),
-  models: z.int().describe('Targets that models of the configuration name here.'),
+  models: z.int().describe('Targets that models of the configuration name here; 0 of a search engine.'),
   credentials: z.array(
     z.object({
       id: z.string().describe('provider#0, provider#1… in the order of the configuration; never the secret.'),
-      lanes: z.array(laneSchema).describe('Models that requests were sent to with it.'),
+      lanes: z.array(laneSchema).describe('Models that requests were sent to with it; of a search engine one, search.'),
     }),
   ),
 });
@@ -56,29 +59,34 @@ export function providerOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/providers',
-      summary: 'Providers with the live health of their credentials.',
+      summary: 'Providers and search engines with the live health of their credentials.',
       query: z.strictObject(pageFields),
       body: null,
       reply: listOf(providerSchema),
       run({ query }) {
         const { providers } = parts.snapshot();
-        const ordered = inOrderOf([...providers.values()], nameOf);
-        const page = pageByText(ordered, nameOf, query);
         const show = showing(parts);
-        return { data: page.rows.map(show), next_cursor: page.next };
+        const shown = [
+          ...[...providers.values()].map(show),
+          ...parts.engines.list().map((one) => shownEngine(one, parts)),
+        ];
+        const page = pageByText(inOrderOf(shown, nameOf), nameOf, query);
+        return { data: [...page.rows], next_cursor: page.next };
       },
     }),
     jsonOperation({
       method: 'POST',
       path: '/providers/{name}/test',
-      summary: 'Asks a provider for its list of models now, once with each credential. Costs no tokens.',
+      summary:
+        'Asks a provider for its list of models now, once with each credential, which costs no tokens. A search engine is asked one query, which costs one search of its plan.',
       query: noQuery,
       body: null,
       reply: testSchema,
       async run({ params }) {
+        if (params.name.startsWith(enginePrefix)) return testedEngine(parts, params.name);
         const provider = parts.snapshot().providers.get(params.name);
         if (provider === undefined) {
-          return refuse({ kind: 'not-found', message: `There is no provider '${params.name.slice(0, 64)}'.` });
+          return refuse(noProvider(params.name));
         }
         const looks = await lookAtProvider(parts.transport, provider.connection);
         return {
@@ -90,16 +98,43 @@ export function providerOperations(parts: AdminParts): Operation[] {
   ];
 }
 
-function nameOf({ connection }: ConfiguredProvider): string {
-  return connection.name;
+type ShownProvider = z.input<typeof providerSchema>;
+
+/** No provider's name holds a colon. */
+const enginePrefix = 'search:';
+
+function nameOf({ name }: ShownProvider): string {
+  return name;
+}
+
+function noProvider(name: string): Failure {
+  return { kind: 'not-found', message: `There is no provider '${name.slice(0, 64)}'.` };
+}
+
+function shownEngine({ name, type, baseUrl, status, lane }: EngineState, { health }: AdminParts): ShownProvider {
+  const wallMs = (ms: number) => health.wallMs(ms);
+  const lanes = lane === null ? [] : [{ ...shownLane(lane, name, wallMs), model: 'search' }];
+  return {
+    name: enginePrefix + name,
+    serves: 'search',
+    type,
+    base_url: baseUrl,
+    simulated: false,
+    status,
+    models: 0,
+    credentials: [{ id: `${name}#0`, lanes }],
+  };
+}
+
+async function testedEngine({ engines }: AdminParts, name: string): Promise<z.input<typeof testSchema>> {
+  const look = await engines.look(name.slice(enginePrefix.length));
+  if (look === null) return refuse(noProvider(name));
+  const { engine, verdict, message, ms } = look;
+  return { ok: verdict === 'ok', data: [{ credential: `${engine}#0`, verdict, message, models: 0, ms }] };
 }
 
 /** Health is looked at once for all the providers of an answer. */
-function showing({
-  health,
-  clock,
-  snapshot,
-}: AdminParts): (provider: ConfiguredProvider) => z.input<typeof providerSchema> {
+function showing({ health, clock, snapshot }: AdminParts): (provider: ConfiguredProvider) => ShownProvider {
   const nowMs = clock.monotonicMs();
   const lanes = Map.groupBy(health.snapshot(nowMs), ({ credential }) => credential);
   const targets = Map.groupBy(snapshot().models.targets(), ({ provider }) => provider);
@@ -107,6 +142,7 @@ function showing({
     const own = targets.get(connection.name) ?? [];
     return {
       name: connection.name,
+      serves: 'models',
       type: config.type,
       base_url: `${connection.origin}${connection.basePath}`,
       simulated,

@@ -14,6 +14,7 @@ import { formatProblem } from '../../src/config/problem.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { buildSnapshot } from '../../src/inference/pipeline/build-snapshot.ts';
 import { createKnownModels } from '../../src/inference/pipeline/known-models.ts';
+import { scrub } from '../../src/inference/providers/scrub.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
 import { createTransport } from '../../src/inference/transport/send.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
@@ -23,6 +24,8 @@ import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
+import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
+import { configuredEngines } from '../../src/tools/search/engine-targets.ts';
 import { createEmbeddedStore } from '../../src/vectors/embedded/embedded-store.ts';
 import { allShards } from '../../src/vectors/embedded/shard-of.ts';
 import { createVectorOperator } from '../../src/vectors/operator.ts';
@@ -52,6 +55,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
   const counters = createMemoryCounters({ clock, books: ledger });
   const transport = createTransport();
   const health = createHealth({ clock });
+  const engineHealth = createHealth({ clock });
   const ring = createKeyRing(clock, declaredKeys(current, 'sk-cv-admin-of-tests'));
   let stored: Stored = await store.load();
   let snapshot = snapshotOf(current);
@@ -87,6 +91,13 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     health,
     transport,
     vectors: async () => createVectorOperator(vectors()),
+    engines: createEngineOperator({
+      transport,
+      clock,
+      scrub,
+      health: engineHealth,
+      engines: () => configuredEngines(current.tools.search.providers).engines,
+    }),
     configFile: 'culvert.yaml',
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => reloaded ?? { ok: true, config: current },

@@ -1,29 +1,44 @@
-import type { ConfiguredProvider } from '../../inference/pipeline/connections.ts';
 import { type LiveLook, lookAtProvider } from '../../inference/pipeline/live-look.ts';
+import type { Snapshot } from '../../inference/pipeline/services.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../../inference/providers/probe-local.ts';
+import { scrub } from '../../inference/providers/scrub.ts';
 import { createTransport } from '../../inference/transport/send.ts';
+import { systemClock as clock } from '../../kernel/clock.ts';
+import { type EngineLook, lookAtEngines } from '../../tools/search/engine-look.ts';
+import { configuredEngines, providersInForce } from '../../tools/search/engine-targets.ts';
 import { table } from '../table.ts';
 
 export interface LiveReport {
   ok: boolean;
   live: readonly LiveLook[];
+  /** Search engines. */
+  search: readonly EngineLook[];
   /** Servers found on this machine, used or not. */
   local: readonly { type: string; url: string; models: number; note: string | null }[];
 }
 
-/** Asks every provider for its list of models, once with each credential, all at the same time. */
-export async function checkLive(providers: ReadonlyMap<string, ConfiguredProvider>): Promise<LiveReport> {
+/**
+ * Asks every provider for its list of models, once with each credential, and every search engine one query, all at the
+ * same time.
+ */
+export async function checkLive({ providers, config, localSearch }: Snapshot): Promise<LiveReport> {
   const transport = createTransport();
   try {
     const asked = [...providers.values()]
       .filter((provider) => !provider.simulated)
       .map(({ connection }) => lookAtProvider(transport, connection));
-    const [looks, found] = await Promise.all([Promise.all(asked), probeLocalServers({ probeGet })]);
+    const { engines } = configuredEngines(providersInForce(config.tools.search.providers, localSearch));
+    const [looks, search, found] = await Promise.all([
+      Promise.all(asked),
+      lookAtEngines({ transport, clock, scrub }, engines),
+      probeLocalServers({ probeGet }),
+    ]);
     const live = looks.flat();
     return {
-      ok: live.every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
+      ok: [...live, ...search].every(({ verdict }) => verdict === 'ok' || verdict === 'not listed'),
       live,
+      search,
       local: found.map((server: LocalServer) => ({ ...server, models: server.models.length })),
     };
   } finally {
@@ -44,6 +59,17 @@ export function liveTable(report: LiveReport): string {
       ? 'No provider is configured.'
       : table(['credential', 'verdict', 'latency', 'models', 'message'], looks),
   ];
+  if (report.search.length > 0) {
+    const rows = report.search.map(({ engine, verdict, ms, hits, message }) => [
+      engine,
+      verdict,
+      `${ms} ms`,
+      verdict === 'ok' ? String(hits) : '',
+      message,
+    ]);
+    const asked = 'Search engines were asked one query each, which costs one search of their plans:';
+    parts.push(`\n${asked}\n${table(['engine', 'verdict', 'latency', 'results', 'message'], rows)}`);
+  }
   for (const { type, url, models, note } of report.local) {
     parts.push(`Found on this machine: ${type} at ${url}, ${models} models${note === null ? '' : ` (${note})`}`);
   }

@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
+import type { Snapshot } from '../../inference/pipeline/services.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
@@ -21,7 +22,7 @@ interface Counts {
   keys: number;
 }
 
-/** `culvert check`: 0 when a start would take this configuration and, with `--live`, every provider answers. */
+/** `culvert check`: 0 when a start would take this configuration and, with `--live`, every provider and search engine answers. */
 export async function check(flags: CheckFlags, parts: CliParts): Promise<number> {
   if (flags.schema) {
     printJson(configJsonSchema());
@@ -48,14 +49,14 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
     print(`OK: ${shown} (${counted(counts)})`);
     if (unsupported.length > 0) print(`Qdrant keeps vectors; 501 there: ${unsupported.join('; ')}.`);
   }
-  const live = flags.live ? await look(snapshot.providers, flags) : null;
+  const live = flags.live ? await look(snapshot, flags) : null;
   if (flags.json) printJson({ file, errors: [], warnings, ...counts, unsupported, ...(live ?? { ok: true }) });
   return live === null || live.ok ? 0 : 1;
 }
 
-async function look(providers: Parameters<typeof import('./check-live.ts').checkLive>[0], flags: CheckFlags) {
+async function look(snapshot: Snapshot, flags: CheckFlags) {
   const { checkLive, liveTable } = await import('./check-live.ts');
-  const report: LiveReport = await checkLive(providers);
+  const report: LiveReport = await checkLive(snapshot);
   if (!flags.json) print(`\n${liveTable(report)}`);
   return report;
 }

@@ -64,7 +64,7 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
   findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? ''));
   if (flags.live) {
     const { checkLive } = await import('./check-live.ts');
-    findings.push(...liveFindings(await checkLive(snapshot.providers)));
+    findings.push(...liveFindings(await checkLive(snapshot)));
   }
   return [...findings, ...localFindings(found, snapshot)];
 }

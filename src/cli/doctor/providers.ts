@@ -22,9 +22,15 @@ export function providerFindings(snapshot: Snapshot, problems: readonly string[]
   return [...findings, ...problems.map((message) => problem('providers', message, 'Correct it in the configuration.'))];
 }
 
-/** What each provider answered with each credential. */
-export function liveFindings({ live }: LiveReport): Finding[] {
-  return live.map(({ credential, verdict, message, models, ms }): Finding => {
+/** What each provider answered with each credential, and each search engine to a query. */
+export function liveFindings({ live, search }: LiveReport): Finding[] {
+  const engines = search.map(({ engine, verdict, message, hits, ms }): Finding => {
+    const check = `search engine ${engine}`;
+    if (verdict === 'ok') return ok(check, `answered in ${ms} ms with ${hits === 0 ? 'no result' : 'results'}`);
+    const fix = verdict === 'bad credential' ? 'Give it an API key that works.' : 'Check its base_url and settings.';
+    return problem(check, `${verdict}: ${message}`, fix);
+  });
+  const models = live.map(({ credential, verdict, message, models, ms }): Finding => {
     const check = `provider ${credential}`;
     if (verdict === 'ok') return ok(check, `answered in ${ms} ms, lists ${models} models`);
     if (verdict === 'not listed') return ok(check, `answered in ${ms} ms; it lists no models`);
@@ -32,6 +38,7 @@ export function liveFindings({ live }: LiveReport): Finding[] {
       verdict === 'bad credential' ? 'Give it a credential that works.' : 'Check its base_url and the network.';
     return problem(check, `${verdict}: ${message}`, fix);
   });
+  return [...models, ...engines];
 }
 
 /** Model servers that were recognised on this machine. */

@@ -22,10 +22,20 @@ export interface SearchProviderConfig {
 export interface ConfiguredEngine {
   /** Its type; the second of one type is `brave-2`. */
   name: string;
+  /** As the configuration says it. */
+  type: SearchProviderConfig['type'];
   /** Null: the caller's own pages. */
   driver: SearchEngine | null;
   settings: EngineSettings;
   target: Target;
+}
+
+/** The file's; without any, a confirmed SearXNG of this machine (`localUrl`, null: there is none). */
+export function providersInForce(
+  configured: readonly SearchProviderConfig[],
+  localUrl: string | null,
+): readonly SearchProviderConfig[] {
+  return localUrl === null ? configured : [{ type: 'searxng', base_url: localUrl, priority: 1 }];
 }
 
 export const corpusName = 'corpus';
@@ -50,7 +60,7 @@ export function configuredEngines(providers: readonly SearchProviderConfig[]): {
 function engineOf(config: SearchProviderConfig, name: string): ConfiguredEngine {
   const driver: SearchEngine | null = config.type === 'corpus' ? null : drivers[config.type];
   const settings = { baseUrl: config.base_url ?? driver?.defaultBaseUrl ?? '', apiKey: config.api_key ?? '' };
-  return { name, driver, settings, target: targetOf(name, config.priority, settings) };
+  return { name, type: config.type, driver, settings, target: targetOf(name, config.priority, settings) };
 }
 
 /** What the router needs to know; no engine speaks a dialect of models, so all are said to speak the same one. */

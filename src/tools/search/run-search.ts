@@ -5,27 +5,20 @@ import { createRoute } from '../../inference/routing/create-route.ts';
 import type { Health } from '../../inference/routing/health.ts';
 import type { RetryBudget } from '../../inference/routing/retry-budget.ts';
 import type { Route, RouteStep } from '../../inference/routing/route.ts';
-import type { Transport } from '../../inference/transport/upstream-call.ts';
-import type { Clock } from '../../kernel/clock.ts';
 import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
-import { askEngine } from './ask-engine.ts';
 import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts';
 import type { SearchQuery } from './engine.ts';
-import { faultOfAnswer } from './engine-fault.ts';
 import type { ConfiguredEngine } from './engine-targets.ts';
 import { mergeHits, type SearchHit } from './merge-hits.ts';
+import { type Asked, type QueryParts, queryEngine } from './query-engine.ts';
 
-export interface SearchRunParts {
-  transport: Transport;
-  clock: Clock;
+export interface SearchRunParts extends QueryParts {
   random: Random;
   /** Of engines alone; lives through changes of the configuration. */
   health: Health;
   retryBudget: RetryBudget;
   corpus: Corpus;
-  /** Takes what is known to be secret, and what looks so, out of an engine's words. */
-  scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
   /** For the operator's log: other engines hide from every caller what only he can mend. */
   onTrouble(message: string): void;
 }
@@ -137,28 +130,10 @@ async function rest(ms: number, { deadlineMs, signal }: SearchRun, nowMs: number
   return pause(ms, true, { signal }).catch(() => false);
 }
 
-type Asked = { class: 'ok'; hits: readonly SearchHit[]; warnings: readonly string[] } | Fault;
-
-async function ask(parts: SearchRunParts, engine: ConfiguredEngine, run: SearchRun): Promise<Asked> {
-  const { driver, settings, target } = engine;
+function ask(parts: SearchRunParts, { driver, settings, target }: ConfiguredEngine, run: SearchRun): Promise<Asked> {
   if (driver === null) return askOwnPages(parts, run);
-  const { query } = run;
-  const request = driver.encode(query, settings);
-  if ('cannot' in request) return fault('caller_fault', request.cannot, 400);
   const timeoutMs = Math.min(target.timeouts.totalMs, run.deadlineMs - parts.clock.monotonicMs());
-  const answer = await askEngine(parts.transport, request, timeoutMs, run.signal);
-  if (answer.kind === 'failed') return fault(answer.class, answer.message);
-  if (answer.status !== 200) {
-    const known = {
-      secrets: [settings.apiKey].filter((key) => key !== ''),
-      hosts: [request.url.host, request.url.hostname],
-    };
-    return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
-  }
-  const decoded = driver.decode(parsed(answer.body), query);
-  if (decoded === null) return fault('malformed', 'its answer is not what its API promises', 200);
-  const warnings = decoded.warning === undefined ? [] : [decoded.warning];
-  return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
+  return queryEngine(parts, { driver, settings }, run.query, { timeoutMs, signal: run.signal });
 }
 
 async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<Asked> {
@@ -170,14 +145,6 @@ async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: Search
     return { class: 'ok', hits: mergeHits(raw, query, query.offset), warnings: [corpusWarning] };
   } catch {
     return fault('transient', 'the kept pages cannot be read just now');
-  }
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
   }
 }
 

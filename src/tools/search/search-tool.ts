@@ -30,6 +30,8 @@ export interface SearchCaller {
 export interface SearchTool {
   /** Checks what is asked; a wrong field throws a FailureError. Nothing has been asked or charged yet. */
   prepare(fields: ToolFields, caller: SearchCaller): ToolJob;
+  /** Those in force, as health knows them. */
+  engines(): readonly ConfiguredEngine[];
 }
 
 export function createSearchTool(parts: SearchToolParts): SearchTool {
@@ -43,6 +45,7 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
   }
 
   return {
+    engines: () => enginesNow().engines,
     prepare(fields, caller) {
       const { engines, corpus } = enginesNow();
       const names = [...new Set([...engines.map(({ name }) => name), corpusName])];

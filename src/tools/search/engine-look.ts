@@ -1,0 +1,53 @@
+import type { ConfiguredEngine } from './engine-targets.ts';
+import { type QueryParts, queryEngine } from './query-engine.ts';
+
+/** What an engine answered when it was asked one query, right now. */
+export interface EngineLook {
+  /** Its name as callers write it. */
+  engine: string;
+  verdict: 'ok' | 'bad credential' | 'unreachable' | 'failed';
+  /** Without secrets; '' when all is well. */
+  message: string;
+  hits: number;
+  ms: number;
+}
+
+const lookTimeoutMs = 10_000;
+
+/**
+ * Asks each engine one query, all at the same time: there is no other way to know that a key is accepted, and it costs
+ * one search of each plan. Health learns nothing of it. Never rejects.
+ */
+export function lookAtEngines(parts: QueryParts, engines: readonly ConfiguredEngine[]): Promise<EngineLook[]> {
+  return Promise.all(
+    engines.flatMap(({ name, driver, settings }) =>
+      driver === null ? [] : [lookAt(parts, name, { driver, settings })],
+    ),
+  );
+}
+
+async function lookAt(parts: QueryParts, name: string, engine: Parameters<typeof queryEngine>[1]): Promise<EngineLook> {
+  const { clock } = parts;
+  const startedMs = clock.monotonicMs();
+  const query = {
+    query: 'test',
+    source: 'web',
+    limit: 1,
+    offset: 0,
+    country: null,
+    lang: null,
+    timeRange: null,
+    includeDomains: [],
+    excludeDomains: [],
+    nowMs: clock.wallMs(),
+  } as const;
+  const { signal } = new AbortController();
+  const asked = await queryEngine(parts, engine, query, { timeoutMs: lookTimeoutMs, signal });
+  const ms = Math.round(clock.monotonicMs() - startedMs);
+  if (asked.class === 'ok') {
+    return { engine: name, verdict: 'ok', message: asked.warnings.join(' '), hits: asked.hits.length, ms };
+  }
+  const verdict =
+    asked.class === 'bad_credential' ? 'bad credential' : asked.status === null ? 'unreachable' : 'failed';
+  return { engine: name, verdict, message: asked.message, hits: 0, ms };
+}

@@ -1,0 +1,48 @@
+import { type Fault, fault } from '../../inference/neutral/outcome.ts';
+import type { Transport } from '../../inference/transport/upstream-call.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import { askEngine } from './ask-engine.ts';
+import type { EngineSettings, SearchEngine, SearchQuery } from './engine.ts';
+import { faultOfAnswer } from './engine-fault.ts';
+import { mergeHits, type SearchHit } from './merge-hits.ts';
+
+export interface QueryParts {
+  transport: Transport;
+  clock: Clock;
+  /** Takes what is known to be secret, and what looks so, out of an engine's words. */
+  scrub(message: string, known: { secrets: readonly string[]; hosts: readonly string[] }): string;
+}
+
+export type Asked = { class: 'ok'; hits: readonly SearchHit[]; warnings: readonly string[] } | Fault;
+
+/** One query to one engine, once. Never rejects. */
+export async function queryEngine(
+  parts: QueryParts,
+  { driver, settings }: { driver: SearchEngine; settings: EngineSettings },
+  query: SearchQuery,
+  { timeoutMs, signal }: { timeoutMs: number; signal: AbortSignal },
+): Promise<Asked> {
+  const request = driver.encode(query, settings);
+  if ('cannot' in request) return fault('caller_fault', request.cannot, 400);
+  const answer = await askEngine(parts.transport, request, timeoutMs, signal);
+  if (answer.kind === 'failed') return fault(answer.class, answer.message);
+  if (answer.status !== 200) {
+    const known = {
+      secrets: [settings.apiKey].filter((key) => key !== ''),
+      hosts: [request.url.host, request.url.hostname],
+    };
+    return faultOfAnswer(driver, answer, parts.clock.wallMs(), (message) => parts.scrub(message, known));
+  }
+  const decoded = driver.decode(parsed(answer.body), query);
+  if (decoded === null) return fault('malformed', 'its answer is not what its API promises', 200);
+  const warnings = decoded.warning === undefined ? [] : [decoded.warning];
+  return { class: 'ok', hits: mergeHits(decoded.hits, query, request.skip), warnings };
+}
+
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
