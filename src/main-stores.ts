@@ -82,7 +82,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
   const pages = latePageStore(() =>
     import('./stores/sqlite/page-store.ts').then(({ openSqlitePageStore }) =>
-      openSqlitePageStore(join(folder.path, 'pages.db'), clock),
+      openSqlitePageStore(join(folder.path, 'pages.db')),
     ),
   );
   const crawlDb = join(folder.path, 'crawl.db');
@@ -195,7 +195,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     accounts: createPostgresAccountStore(database),
     pages: latePageStore(async () => {
       const { createPostgresPageStore } = await import('./stores/postgres/page-store.ts');
-      return { ...createPostgresPageStore(database, clock), close: async () => {} };
+      return { ...createPostgresPageStore(database), close: async () => {} };
     }),
     async crawls() {
       const { createPostgresCrawlStore } = await import('./stores/postgres/crawl-store.ts');

@@ -18,12 +18,26 @@ export interface GuardedFetchOptions {
   userAgent?: string;
   /** Further headers, lower-case; those that carry credentials go to the first origin alone. */
   headers?: Readonly<Record<string, string>>;
+  /** Given back as 304, without a body, when its place says that it is still what it was. */
+  known?: KnownCopy | null;
   /** Gives up at any moment. */
   signal?: AbortSignal;
 }
 
+/** What a place gave for the next time: `if-none-match`, `if-modified-since`. */
+export interface Validators {
+  etag: string | null;
+  lastModified: string | null;
+}
+
+/** What somebody has from before. */
+export interface KnownCopy extends Validators {
+  /** Where redirects ended: other places are not asked with its validators, which mean nothing there. */
+  url: string;
+}
+
 export type Fetched =
-  | {
+  | ({
       ok: true;
       status: number;
       url: string;
@@ -31,10 +45,7 @@ export type Fetched =
       body: Buffer;
       /** The body is the beginning of a larger one. */
       cut: boolean;
-      /** For the next time: `if-none-match`, `if-modified-since`. */
-      etag: string | null;
-      lastModified: string | null;
-    }
+    } & Validators)
   | { ok: false; reason: FetchRefusal; message: string };
 
 /** `blocked` is the guard's; the rest is the place's own doing. Messages name no address. */
@@ -90,7 +101,10 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     if (!verdict.ok) {
       throw new Refused(verdict.reason === 'blocked' ? 'blocked' : 'unreachable', verdict.message);
     }
-    const headers = headersFor(url.origin === origin ? 'first' : 'another', options);
+    const headers = {
+      ...headersFor(url.origin === origin ? 'first' : 'another', options),
+      ...conditionsFor(url, options.known),
+    };
     const response = await answerFrom(url, verdict.addresses, headers, options.guard, signal);
     const status = response.statusCode ?? 0;
     const { location } = response.headers;
@@ -129,6 +143,14 @@ function headersFor(
 ): Record<string, string> {
   const further = Object.entries(headers).filter(([name]) => origin === 'first' || !credentialHeaders.has(name));
   return { 'user-agent': userAgent, accept, ...Object.fromEntries(further), 'accept-encoding': acceptedEncodings };
+}
+
+function conditionsFor({ href }: URL, known: KnownCopy | null | undefined): Record<string, string> {
+  if (known == null || known.url !== href) return {};
+  return {
+    ...(known.etag !== null && { 'if-none-match': known.etag }),
+    ...(known.lastModified !== null && { 'if-modified-since': known.lastModified }),
+  };
 }
 
 /** Resolves with the response's head; its body has not been read. */

@@ -1,5 +1,5 @@
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
-import { type Fetched, guardedFetch } from './guarded-fetch.ts';
+import { type Fetched, guardedFetch, type KnownCopy } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
 import { createRobotsCache, type RobotsRules } from './page-robots.ts';
 
@@ -24,6 +24,8 @@ export interface PageFetch {
   bytesMax: { page: number; pdf: number };
   /** Waiting included. */
   timeoutMs: number;
+  /** As in `guardedFetch`. */
+  known?: KnownCopy | null;
   /** Least pause since the last beginning at this host; null: whoever asks keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;
@@ -62,7 +64,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
   }
 
   async function fetchInTurn(order: PageFetch): Promise<PageFetched> {
-    const { url, accept, headers, mobile, bytesMax, timeoutMs, delayMs, signal } = order;
+    const { url, accept, headers, mobile, bytesMax, timeoutMs, known = null, delayMs, signal } = order;
     const host = URL.parse(url)?.host ?? '';
     const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const get = () =>
@@ -74,6 +76,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
         accept,
         userAgent: mobile ? `${mobilePrefix} ${userAgent()}` : userAgent(),
         headers,
+        known,
         signal: ending,
       });
     try {

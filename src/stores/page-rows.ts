@@ -12,6 +12,8 @@ export const pageBounds: PageBounds = { pagesMax: 10_000, charsMax: 500_000_000 
 
 /** A page of more than this is not kept at all: what is read from the web is smaller, as long as it is text. */
 export const pageCharsMax = 20_000_000;
+/** Of one URL: main content and all of it, of a phone and of a desktop. */
+export const variantsMax = 4;
 /** Of a page's text, how much can be found by its words; snippets come from there too. */
 export const searchedCharsMax = 100_000;
 
@@ -21,6 +23,8 @@ export interface PageColumns {
   url: string;
   variant: string;
   fetched_ms: number;
+  etag: string | null;
+  last_modified: string | null;
   markdown: string;
   text: string;
   html: string;
@@ -34,6 +38,7 @@ export function keptPageOf(row: PageColumns): KeptPage {
     url: row.url,
     variant: row.variant,
     fetchedMs: row.fetched_ms,
+    validators: { etag: row.etag, lastModified: row.last_modified },
     markdown: row.markdown,
     text: row.text,
     html: row.html,
@@ -46,10 +51,16 @@ export function keptPageOf(row: PageColumns): KeptPage {
 export function columnsOf(page: KeptPage): PageColumns & { title: string; chars: number } {
   const links = JSON.stringify(page.links);
   const metadata = JSON.stringify(page.metadata);
-  const { markdown, text, html } = page;
+  const { tenant, url, variant, markdown, text, html, validators } = page;
   const chars = markdown.length + text.length + html.length + links.length + metadata.length;
   const title = page.metadata.title ?? '';
-  return { ...page, fetched_ms: page.fetchedMs, links, metadata, title: title.slice(0, 1_000), chars };
+  return {
+    ...{ tenant, url, variant, markdown, text, html, links, metadata, chars },
+    fetched_ms: page.fetchedMs,
+    etag: validators.etag,
+    last_modified: validators.lastModified,
+    title: title.slice(0, 1_000),
+  };
 }
 
 const wordsMax = 32;

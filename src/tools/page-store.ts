@@ -1,12 +1,16 @@
+import type { Validators } from '../net/guarded-fetch.ts';
 import type { PageMetadata } from './scrape/scraped-page.ts';
 
 /** The port of pages that were read: the cache of scrapes and the corpus that `search` looks through. Drivers: stores/. */
 export interface PageStore {
-  /** Keeps a page, replacing the tenant's older one of the same URL. Pages are bounded by tenant, the oldest go first. */
+  /**
+   * Keeps a page, replacing the tenant's older one of the same URL and variant; it is the one of its URL that searches
+   * find from here on. Variants are bounded by URL, pages by tenant: the oldest go first.
+   */
   keep(page: KeptPage): Promise<void>;
-  /** The newest of this tenant at this URL whose `variant` is the same and which is not older than `maxAgeMs`. */
-  find(tenant: string, url: string, variant: string, maxAgeMs: number): Promise<KeptPage | null>;
-  /** Full text search over the tenant's pages, best first. `query`: words as a person types them. */
+  /** The tenant's page of this URL and variant, however old. */
+  find(tenant: string, url: string, variant: string): Promise<KeptPage | null>;
+  /** Full text search over the tenant's pages, best first, each URL once. `query`: words as a person types them. */
   search(tenant: string, query: string, limit: number, offset: number): Promise<readonly FoundPage[]>;
   /** Removes what is older than `beforeMs`. */
   prune(beforeMs: number): Promise<number>;
@@ -18,7 +22,10 @@ export interface KeptPage {
   url: string;
   /** What of the options shaped it: main content or all, tags, renderer. */
   variant: string;
+  /** When its server last said that this is it. */
   fetchedMs: number;
+  /** What `metadata.url` gave to be asked with again. */
+  validators: Validators;
   markdown: string;
   text: string;
   html: string;

@@ -44,7 +44,7 @@ export interface StoreUnderTest {
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
-  pages(clock: Clock, bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
+  pages(bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
   /**
    * Whatever is dead is known to be dead from here on, as it is by itself after 30 s where several processes share the
    * books; nothing to do where another boot is a dead one. Suites call it after a kill and before `recover`.
@@ -83,7 +83,7 @@ const sqlite: StoreDriver = {
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
-    pages: (clock, bounds) => openSqlitePageStore(join(place, 'pages.db'), clock, bounds),
+    pages: (bounds) => openSqlitePageStore(join(place, 'pages.db'), bounds),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
   }),
@@ -144,9 +144,9 @@ const postgres: StoreDriver = {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresCrawlStore(database), database.close);
       },
-      async pages(clock, bounds) {
+      async pages(bounds) {
         const database = await openPostgres(place);
-        return untilRemoved(createPostgresPageStore(database, clock, bounds), database.close);
+        return untilRemoved(createPostgresPageStore(database, bounds), database.close);
       },
       async letTheDeadBeKnown() {
         const database = await openPostgres(place);

@@ -26,3 +26,22 @@ export const pageMigration: Migration = {
     CREATE INDEX page_words ON culvert.page USING gin (words);
   `,
 };
+
+export const pageVariantMigration: Migration = {
+  version: 8,
+  name: 'page variants',
+  sql: `
+    ALTER TABLE culvert.page
+      -- A variant may be longer than what an index holds.
+      ADD COLUMN variant_hash BYTEA,
+      ADD COLUMN etag TEXT,
+      ADD COLUMN last_modified TEXT,
+      -- Those of one variant of a URL alone: a page is found once.
+      ALTER COLUMN words DROP NOT NULL;
+    UPDATE culvert.page SET variant_hash = sha256(convert_to(variant, 'UTF8'));
+    ALTER TABLE culvert.page
+      ALTER COLUMN variant_hash SET NOT NULL,
+      DROP CONSTRAINT page_pkey,
+      ADD PRIMARY KEY (id, variant_hash);
+  `,
+};

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../kernel/clock.ts';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import {
@@ -11,6 +10,7 @@ import {
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
+  variantsMax,
   wordsOf,
 } from '../page-rows.ts';
 import type { Database, Run } from './database.ts';
@@ -19,21 +19,21 @@ import { unavailable } from './unavailable.ts';
 /** Pages in PostgreSQL, for all replicas. */
 export function createPostgresPageStore(
   { rest }: Pick<Database, 'rest'>,
-  clock: Clock,
   bounds = pageBounds,
 ): Omit<PageStore, 'close'> & Corpus {
   return {
     async keep(page) {
       const columns = columnsOf(page);
       if (columns.chars > pageCharsMax) return;
-      const { tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata } = columns;
-      const values = [tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata];
-      const id = createHash('sha256')
-        .update(JSON.stringify([tenant, url]))
-        .digest('hex');
+      const { tenant, url, variant, text } = columns;
+      const id = idOf(tenant, url);
       await unavailable(
         rest.transaction('write', async (run) => {
-          await run(put, [id, ...values, text.slice(0, searchedCharsMax)]);
+          // Two variants that are kept at one moment would both be found otherwise.
+          await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [urlLock, id]);
+          await run(put, [id, ...names.map((name) => columns[name]), text.slice(0, searchedCharsMax)]);
+          await run(wordless, [id, variant]);
+          await run(dropSurplus, [id, variantsMax]);
           const { rows } = await run<{ pages: number; chars: number }>(held, [tenant]);
           const { pages, chars: all } = rows[0]!;
           if (pages > bounds.pagesMax || all > bounds.charsMax) {
@@ -42,11 +42,8 @@ export function createPostgresPageStore(
         }),
       );
     },
-    async find(tenant, url, variant, maxAgeMs) {
-      const id = createHash('sha256')
-        .update(JSON.stringify([tenant, url]))
-        .digest('hex');
-      const { rows } = await unavailable(rest.run<PageColumns>(byId, [id, tenant, variant, clock.wallMs() - maxAgeMs]));
+    async find(tenant, url, variant) {
+      const { rows } = await unavailable(rest.run<PageColumns>(byId, [idOf(tenant, url), tenant, variant]));
       return rows[0] === undefined ? null : keptPageOf(rows[0]);
     },
     async search(tenant, query, limit, offset) {
@@ -75,26 +72,44 @@ async function matching(run: Run, tenant: string, words: readonly string[], limi
   return none ? asked(words.join(' | '), offset, limit) : all;
 }
 
+/** First half of an advisory lock: variants of one URL are kept one after another. */
+const urlLock = 0x63_76_70;
+
+/** Of tenant and URL: a URL may be longer than what an index holds. */
+function idOf(tenant: string, url: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([tenant, url]))
+    .digest('hex');
+}
+
+/** $2 and on, in this order. */
+const names = [
+  ...['tenant', 'url', 'variant', 'fetched_ms', 'etag', 'last_modified', 'chars', 'title'],
+  ...['markdown', 'text', 'html', 'links', 'metadata'],
+] as const satisfies readonly (keyof ReturnType<typeof columnsOf>)[];
 const put = `
-  INSERT INTO culvert.page
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-    setweight(to_tsvector('english', $7), 'A') || to_tsvector('english', $13))
-  ON CONFLICT (id) DO UPDATE SET
-    variant = excluded.variant, fetched_ms = excluded.fetched_ms, chars = excluded.chars, title = excluded.title,
-    markdown = excluded.markdown, text = excluded.text, html = excluded.html, links = excluded.links,
-    metadata = excluded.metadata, words = excluded.words`;
+  INSERT INTO culvert.page (id, ${names.join(', ')}, variant_hash, words)
+  VALUES ($1, ${names.map((_, at) => `$${at + 2}`).join(', ')}, sha256(convert_to($4, 'UTF8')),
+    setweight(to_tsvector('english', $9), 'A') || to_tsvector('english', $15))
+  ON CONFLICT (id, variant_hash) DO UPDATE SET
+    ${[...names, 'words'].map((name) => `${name} = excluded.${name}`).join(', ')}`;
+/** Searches find the one that was kept last. */
+const wordless = 'UPDATE culvert.page SET words = NULL WHERE id = $1 AND variant <> $2 AND words IS NOT NULL';
+const dropSurplus = `
+  DELETE FROM culvert.page WHERE id = $1 AND variant_hash IN (
+    SELECT variant_hash FROM culvert.page WHERE id = $1 ORDER BY words IS NULL, fetched_ms DESC, variant_hash OFFSET $2)`;
 const held = `
   SELECT count(*) AS pages, coalesce(sum(chars), 0)::bigint AS chars FROM culvert.page WHERE tenant = $1`;
 const makeRoom = `
-  DELETE FROM culvert.page WHERE id IN (
-    SELECT id FROM (
-      SELECT id, row_number() OVER newest AS nth, sum(chars) OVER newest AS chars FROM culvert.page WHERE tenant = $1
-      WINDOW newest AS (ORDER BY fetched_ms DESC, id)
+  DELETE FROM culvert.page WHERE (id, variant_hash) IN (
+    SELECT id, variant_hash FROM (
+      SELECT id, variant_hash, row_number() OVER newest AS nth, sum(chars) OVER newest AS chars
+      FROM culvert.page WHERE tenant = $1
+      WINDOW newest AS (ORDER BY fetched_ms DESC, words IS NULL, id, variant_hash)
     ) AS page WHERE nth > $2 OR chars > $3
   )`;
 const byId = `
-  SELECT tenant, url, variant, fetched_ms, markdown, text, html, links, metadata FROM culvert.page
-  WHERE id = $1 AND tenant = $2 AND variant = $3 AND fetched_ms >= $4`;
+  SELECT ${names.join(', ')} FROM culvert.page WHERE id = $1 AND tenant = $2 AND variant = $3`;
 const match = `
   SELECT url, title, left(text, ${searchedCharsMax}) AS text, fetched_ms, ts_rank_cd(words, query, 1)::float8 AS score
   FROM culvert.page, to_tsquery('english', $2) AS query

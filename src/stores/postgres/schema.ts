@@ -4,7 +4,7 @@ import { crawlMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
-import { pageMigration } from './page-schema.ts';
+import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
@@ -16,4 +16,5 @@ export const migrations: readonly Migration[] = [
   vectorMigration,
   crawlMigration,
   pageMigration,
+  pageVariantMigration,
 ];

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../kernel/clock.ts';
 import type { PageStore } from '../../tools/page-store.ts';
 import type { Corpus } from '../../tools/search/corpus.ts';
 import {
@@ -12,6 +11,7 @@ import {
   pageBounds,
   pageCharsMax,
   searchedCharsMax,
+  variantsMax,
   wordsOf,
 } from '../page-rows.ts';
 import { openDatabase } from './database.ts';
@@ -25,7 +25,7 @@ const migrationBusyTimeoutMs = 10_000;
 const prunedAtOnceMax = 50;
 
 /** Pages in `pages.db`. A power cut may lose the last ones, which can be read again. */
-export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBounds): PageStore & Corpus {
+export function openSqlitePageStore(file: string, bounds = pageBounds): PageStore & Corpus {
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
     migrate(database, pageMigrations);
@@ -34,17 +34,21 @@ export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBou
     database.close();
     throw error;
   }
-  const idOf = database.prepare('SELECT id FROM page WHERE tenant = ? AND url = ?');
+  const ofUrl = database.prepare(
+    'SELECT id, variant FROM page WHERE tenant = ? AND url = ? ORDER BY fetched_ms DESC, id DESC',
+  );
   const remove = database.prepare('DELETE FROM page WHERE id = ?');
   const removeWords = database.prepare('DELETE FROM page_words WHERE rowid = ?');
   const insert = database.prepare(
-    `INSERT INTO page (tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO page (tenant, url, variant, fetched_ms, etag, last_modified, chars, title, markdown, text, html, links,
+       metadata)
+     VALUES (:tenant, :url, :variant, :fetched_ms, :etag, :last_modified, :chars, :title, :markdown, :text, :html, :links,
+       :metadata)`,
   );
   const insertWords = database.prepare('INSERT INTO page_words (rowid, owner, title, text) VALUES (?, ?, ?, ?)');
   const held = database.prepare('SELECT count(*) AS pages, total(chars) AS chars FROM page WHERE tenant = ?');
   const oldest = database.prepare('SELECT id, chars FROM page WHERE tenant = ? ORDER BY fetched_ms, id LIMIT ?');
-  const byUrl = database.prepare('SELECT * FROM page WHERE tenant = ? AND url = ? AND variant = ? AND fetched_ms >= ?');
+  const byUrl = database.prepare('SELECT * FROM page WHERE tenant = ? AND url = ? AND variant = ?');
   const any = database.prepare('SELECT 1 FROM page WHERE tenant = ? LIMIT 1');
   const match = database.prepare(
     `SELECT p.url, p.title, substr(p.text, 1, ${searchedCharsMax}) AS text, p.fetched_ms,
@@ -77,19 +81,20 @@ export function openSqlitePageStore(file: string, clock: Clock, bounds = pageBou
     async keep(page) {
       const columns = columnsOf(page);
       if (columns.chars > pageCharsMax) return;
-      const { tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata } = columns;
+      const { tenant, url, variant, title, text } = columns;
       await transaction(database, () => {
-        const known = idOf.get(tenant, url);
-        if (known !== undefined) forget(Number(known.id));
-        const { lastInsertRowid: id } = insert.run(
-          ...[tenant, url, variant, fetched_ms, chars, title, markdown, text, html, links, metadata],
-        );
+        let others = 0;
+        for (const known of ofUrl.all(tenant, url) as { id: number; variant: string }[]) {
+          if (known.variant === variant || ++others >= variantsMax) forget(known.id);
+          else removeWords.run(known.id);
+        }
+        const { lastInsertRowid: id } = insert.run({ ...columns });
         insertWords.run(id, ownerOf(tenant), title, text.slice(0, searchedCharsMax));
         makeRoom(tenant);
       });
     },
-    async find(tenant, url, variant, maxAgeMs) {
-      const row = byUrl.get(tenant, url, variant, clock.wallMs() - maxAgeMs);
+    async find(tenant, url, variant) {
+      const row = byUrl.get(tenant, url, variant);
       return row === undefined ? null : keptPageOf(row as unknown as PageColumns);
     },
     async search(tenant, query, limit, offset) {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { KnownCopy, Validators } from '../../net/guarded-fetch.ts';
 import { carriesCredentials } from '../../net/page-headers.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { PageOrder } from '../page-reader.ts';
@@ -8,16 +9,21 @@ import type { PageMetadata } from './scraped-page.ts';
 
 /** What reads of pages keep for the next ones. A store that does not answer costs no read. */
 export interface PageCache {
-  /** A page that may be given instead of a fetch, not older than the order allows. */
-  find(order: PageOrder, renderer: PageMetadata['renderer']): Promise<KeptPage | null>;
+  find(order: PageOrder, renderer: PageMetadata['renderer']): Promise<CachedPage | null>;
+  /** Its server said just now that it is still what it was. `validators`: those that came with that, if any. */
+  renew(page: KeptPage, validators: Validators): Promise<void>;
   /** Keeps what was read, where it may stand for another time. */
   keep(order: PageOrder, read: PageRead): Promise<void>;
 }
+
+/** `fresh`: given without a fetch. `stale`: given if its server says, asked with `known`, that it is still that. */
+export type CachedPage = { is: 'fresh'; page: KeptPage } | { is: 'stale'; page: KeptPage; known: KnownCopy };
 
 export interface PageRead {
   extracted: Extracted;
   /** With the facts of the page. */
   metadata: PageMetadata;
+  validators: Validators;
   /** Of fetch and extraction: a page that has any was read in part. */
   warnings: readonly string[];
 }
@@ -30,24 +36,55 @@ export interface PageCacheParts {
   onTrouble(message: string): void;
 }
 
+/** A longer one is not kept: nobody needs it, and it would be sent back every time. */
+const validatorCharsMax = 1_000;
+
 export function createPageCache({ store, clock, onTrouble }: PageCacheParts): PageCache {
+  async function put(page: KeptPage): Promise<void> {
+    await store?.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
+  }
+
   return {
     async find({ tenant, url, options }, renderer) {
       const { formats, maxAgeMs, headers } = options;
       if (store === null || maxAgeMs === 0 || formats.includes('rawHtml') || carriesCredentials(headers)) return null;
-      return store.find(tenant, url, pageVariant(options, renderer), maxAgeMs).catch((error: unknown) => {
+      const page = await store.find(tenant, url, pageVariant(options, renderer)).catch((error: unknown) => {
         onTrouble(`kept pages could not be looked up: ${String(error)}`);
         return null;
       });
+      if (page === null) return null;
+      if (page.fetchedMs >= clock.wallMs() - maxAgeMs) return { is: 'fresh', page };
+      const { etag, lastModified } = page.validators;
+      // What headers of a caller make of a page its validators may not tell apart. A browser asks in its own way.
+      const asksAgain = Object.keys(headers).length === 0 && renderer === 'none';
+      if (!asksAgain || (etag === null && lastModified === null)) return null;
+      return { is: 'stale', page, known: { url: page.metadata.url, etag, lastModified } };
     },
-    async keep({ tenant, url, options }, { extracted, metadata, warnings }) {
+    renew: (page, { etag, lastModified }) =>
+      put({
+        ...page,
+        fetchedMs: clock.wallMs(),
+        validators: bounded({
+          etag: etag ?? page.validators.etag,
+          lastModified: lastModified ?? page.validators.lastModified,
+        }),
+      }),
+    async keep({ tenant, url, options }, { extracted, metadata, validators, warnings }) {
       // A page that came for the caller's own login, only in part, or as an error stands for no other time.
       const whole = warnings.length === 0 && metadata.statusCode >= 200 && metadata.statusCode < 300;
-      if (store === null || !whole || carriesCredentials(options.headers)) return;
+      if (!whole || carriesCredentials(options.headers)) return;
       const { markdown, text, html, links } = extracted;
-      const variant = pageVariant(options, metadata.renderer);
-      const page: KeptPage = { tenant, url, variant, fetchedMs: clock.wallMs(), markdown, text, html, links, metadata };
-      await store.keep(page).catch((error: unknown) => onTrouble(`a page could not be kept: ${String(error)}`));
+      await put({
+        ...{ tenant, url, markdown, text, html, links, metadata },
+        variant: pageVariant(options, metadata.renderer),
+        fetchedMs: clock.wallMs(),
+        validators: bounded(validators),
+      });
     },
   };
+}
+
+function bounded({ etag, lastModified }: Validators): Validators {
+  const fit = (text: string | null) => (text === null || text.length > validatorCharsMax ? null : text);
+  return { etag: fit(etag), lastModified: fit(lastModified) };
 }

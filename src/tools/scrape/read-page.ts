@@ -1,13 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid, type PageRefusal } from '../../kernel/failure.ts';
-import type { FetchRefusal } from '../../net/guarded-fetch.ts';
+import type { FetchRefusal, Validators } from '../../net/guarded-fetch.ts';
 import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import { type Extracted, noFacts } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import type { PageStore } from '../page-store.ts';
-import { createPageCache } from './page-cache.ts';
+import { type CachedPage, createPageCache } from './page-cache.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
 export interface PageReaderParts {
@@ -37,13 +37,20 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     const unsupported = notRendered(options);
     if (unsupported !== null) return unsupported;
     const kept = await cache.find(order, 'none');
-    if (kept !== null) return shownOf(kept, options, { ...kept.metadata, cacheState: 'hit' }, []);
-    const fetched = await fetchPage(order);
+    if (kept?.is === 'fresh') return keptShown(kept, options);
+    const fetched = await fetchPage(order, kept);
     if (!fetched.ok) return refusalOf(fetched);
+    if (kept !== null && fetched.status === 304 && fetched.url === kept.known.url) {
+      await cache.renew(kept.page, fetched);
+      return keptShown(kept, options);
+    }
     return extractPage(order, fetched, endMs);
   }
 
-  function fetchPage({ url, options, paced, signal }: PageOrder): Promise<PageFetched> {
+  function fetchPage(
+    { url, options, paced, signal }: PageOrder,
+    kept: (CachedPage & { is: 'stale' }) | null,
+  ): Promise<PageFetched> {
     const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
     const page = Math.min(parts.bytesMax(), wishedBytes);
     return parts.fetcher.fetch({
@@ -53,6 +60,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       mobile: options.mobile,
       bytesMax: { page, pdf: Math.min(pdfBytesMax, wishedBytes) },
       timeoutMs: options.timeoutMs,
+      known: kept?.known ?? null,
       delayMs: paced ? null : scrapeDelayMs,
       signal,
     });
@@ -88,7 +96,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     }
     switch (outcome.kind) {
       case 'extracted':
-        return keepAndShow(order, outcome.extracted, metadata, [...warnings, ...outcome.extracted.warnings]);
+        return keepAndShow(order, outcome.extracted, metadata, fetched, [...warnings, ...outcome.extracted.warnings]);
       case 'wrong':
         return invalid(outcome.field, outcome.message);
       case 'unfit':
@@ -105,10 +113,11 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     order: PageOrder,
     extracted: Extracted,
     facts: PageMetadata,
+    validators: Validators,
     warnings: readonly string[],
   ): Promise<ScrapedPage> {
     const metadata = { ...facts, ...extracted.facts };
-    await cache.keep(order, { extracted, metadata, warnings });
+    await cache.keep(order, { extracted, metadata, validators, warnings });
     return shownOf(extracted, order.options, metadata, warnings);
   }
 
@@ -164,6 +173,10 @@ function metadataOf(sourceURL: string, { url, status, contentType }: PageFetched
     cacheState: 'miss',
     renderer: 'none',
   };
+}
+
+function keptShown({ page }: CachedPage, options: ScrapeOptions): ScrapedPage {
+  return shownOf(page, options, { ...page.metadata, cacheState: 'hit' }, []);
 }
 
 type Shown = Pick<Extracted, 'markdown' | 'text' | 'html' | 'links'> & { rawHtml?: string | null };
