@@ -53,7 +53,7 @@ export async function add(extra: string | undefined, flags: AddFlags, parts: Cli
     openDataFolder(config.storage.data_dir);
     if (!runtimeInstalled(folder)) {
       note(`Installing ${runtimePackage} ${runtimeVersion} …`);
-      await installRuntime({ folder, signal, network: flags.offline ? 'offline' : 'online' });
+      await installRuntime({ folder, signal, network: flags.offline ? 'offline' : 'online', nowMs: Date.now });
     }
     await bringModel(folder, manifest, hosted, signal, () => tellServer(flags, parts));
   } catch (error) {

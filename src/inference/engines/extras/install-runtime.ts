@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import type { ExtrasFolder } from './extras-folder.ts';
 import { AddFailed } from './model-host.ts';
 
@@ -24,26 +24,61 @@ export interface RuntimeParts {
   folder: ExtrasFolder;
   signal: AbortSignal;
   network: 'online' | 'offline';
+  /** Wall-clock. */
+  nowMs(): number;
   /** Another npm, in tests. */
   npm?: string;
 }
 
 /**
- * Has npm install the packages, by a lock with their checksums and without any script of theirs. Into a folder beside,
- * which takes the other's place when it is whole.
+ * Has npm install the packages, by a lock with their checksums and without any script of theirs. Into a folder of this
+ * call alone, which takes the place of the packages when it is whole: of two at once the second finds them there.
  */
-export async function installRuntime({ folder, signal, network, npm = 'npm' }: RuntimeParts): Promise<void> {
-  const fresh = `${folder.runtime}.new`;
-  rmSync(fresh, { recursive: true, force: true });
-  mkdirSync(fresh, { recursive: true, mode: 0o700 });
-  cpSync(new URL('./runtime-package.json', import.meta.url), join(fresh, 'package.json'));
-  cpSync(new URL('./runtime-lock.json', import.meta.url), join(fresh, 'package-lock.json'));
-  const offline = network === 'offline' ? ['--offline'] : [];
-  await run(npm, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...offline], fresh, signal);
-  rmSync(folder.runtime, { recursive: true, force: true });
-  renameSync(fresh, folder.runtime);
+export async function installRuntime(parts: RuntimeParts): Promise<void> {
+  const { folder, signal, network, npm = 'npm' } = parts;
+  mkdirSync(folder.path, { recursive: true, mode: 0o700 });
+  removeForgotten(parts);
+  const fresh = mkdtempSync(`${folder.runtime}${freshSuffix}`);
+  try {
+    cpSync(new URL('./runtime-package.json', import.meta.url), join(fresh, 'package.json'));
+    cpSync(new URL('./runtime-lock.json', import.meta.url), join(fresh, 'package-lock.json'));
+    const offline = network === 'offline' ? ['--offline'] : [];
+    await run(
+      npm,
+      ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...offline],
+      fresh,
+      signal,
+    );
+    if (!runtimeInstalled(folder)) replaceBy(fresh, folder);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
   if (!runtimeInstalled(folder))
     throw new AddFailed(`npm installed something else than ${runtimePackage} ${runtimeVersion}.`);
+}
+
+const freshSuffix = '.new-';
+/** No installation takes as long. */
+const forgottenMs = 86_400_000;
+
+/** What was left by one that was killed. */
+function removeForgotten({ folder, nowMs }: RuntimeParts): void {
+  const begin = `${basename(folder.runtime)}.new`;
+  for (const name of readdirSync(dirname(folder.runtime))) {
+    const path = join(dirname(folder.runtime), name);
+    const changedMs = name.startsWith(begin) ? (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? null) : null;
+    if (changedMs !== null && changedMs < nowMs() - forgottenMs) rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function replaceBy(fresh: string, folder: ExtrasFolder): void {
+  try {
+    rmSync(folder.runtime, { recursive: true, force: true });
+    renameSync(fresh, folder.runtime);
+  } catch (error) {
+    // Another was whole between our two steps: the same packages.
+    if (!runtimeInstalled(folder)) throw error;
+  }
 }
 
 function run(command: string, args: readonly string[], cwd: string, signal: AbortSignal): Promise<void> {
