@@ -9,6 +9,8 @@ import { clockFinding, nodeFinding, skewFinding } from '../../src/cli/doctor/mac
 import { portFinding, serverFinding } from '../../src/cli/doctor/serving.ts';
 import { schemaFinding, storeFindings } from '../../src/cli/doctor/stores.ts';
 import type { StoreFacts } from '../../src/cli/parts.ts';
+import { checkConfigText } from '../../src/config/check.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
 import { closedPort, temporaryFolder } from '../start-process.ts';
 
@@ -107,8 +109,26 @@ test('a port that another program has is a problem, the own server’s is not', 
 
 test('a machine without ffmpeg is told what that costs, and how to get it', (t) => {
   const folder = temporaryFolder(t);
-  assert.match(toolFindings(folder)[0]!.message, /^not installed: mp3/);
-  assert.match(toolFindings(folder)[0]!.fix!, /apt install ffmpeg/);
+  const config = configWith({});
+  assert.match(toolFindings(folder, config)[0]!.message, /^not installed: mp3/);
+  assert.match(toolFindings(folder, config)[0]!.fix!, /apt install ffmpeg/);
   writeFileSync(join(folder, 'ffmpeg'), '', { mode: 0o755 });
-  assert.equal(toolFindings(folder)[0]!.state, 'ok');
+  assert.equal(toolFindings(folder, config)[0]!.state, 'ok');
 });
+
+test('a Chromium is told by its path; one that is named and missing is a warning with its fix', (t) => {
+  const file = join(temporaryFolder(t), 'chromium');
+  const look = (scrape: object) => toolFindings('', configWith({ tools: { scrape } }))[1]!;
+  const missing = look({ chromium: file });
+  assert.equal(missing.state, 'warning');
+  assert.match(missing.fix!, /tools\.scrape\.chromium/);
+  writeFileSync(file, '', { mode: 0o755 });
+  assert.deepEqual([look({ chromium: file }).state, look({ chromium: file }).message], ['ok', file]);
+  assert.match(look({ chromium: file, render: 'never' }).message, /unused/);
+});
+
+function configWith(parts: object): Config {
+  const checked = checkConfigText(JSON.stringify(parts), 'culvert.yaml', {});
+  assert.ok(checked.ok);
+  return checked.config;
+}

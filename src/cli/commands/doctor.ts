@@ -61,7 +61,7 @@ async function serverFindings(config: Config, flags: DoctorFlags, parts: CliPart
     probeLocalServers({ probeGet }),
   ]);
   findings.push(...providerFindings(snapshot, problems));
-  findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? ''));
+  findings.push(...capabilityFindings(snapshot), ...toolFindings(process.env.PATH ?? '', config));
   if (flags.live) {
     const { checkLive } = await import('./check-live.ts');
     findings.push(...liveFindings(await checkLive(snapshot)));

@@ -1,5 +1,7 @@
+import type { Config } from '../../config/schema.ts';
 import { findTool } from '../../inference/audio/find-tool.ts';
 import type { Snapshot } from '../../inference/pipeline/services.ts';
+import { findChromium } from '../../tools/render/find-chromium.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
@@ -12,9 +14,24 @@ export function capabilityFindings(snapshot: Snapshot): Finding[] {
   });
 }
 
-/** What sound is converted with. */
-export function toolFindings(searchPath: string): Finding[] {
-  if (findTool('ffmpeg', searchPath) !== null) return [ok('ffmpeg', 'installed')];
+/** Programs that do what Culvert alone cannot: convert sound, draw pages. */
+export function toolFindings(searchPath: string, config: Config): Finding[] {
+  return [ffmpegFinding(searchPath), chromiumFinding(config.tools.scrape)];
+}
+
+function ffmpegFinding(searchPath: string): Finding {
+  if (findTool('ffmpeg', searchPath) !== null) return ok('ffmpeg', 'installed');
   const without = 'mp3, opus and aac are had from providers that give them alone, and engines hear wav alone';
-  return [warning('ffmpeg', `not installed: ${without}`, 'Install ffmpeg (apt install ffmpeg).')];
+  return warning('ffmpeg', `not installed: ${without}`, 'Install ffmpeg (apt install ffmpeg).');
+}
+
+/** Nobody needs it who reads plain pages: missing where it is not named, it is no trouble. */
+function chromiumFinding({ render, chromium: named }: Config['tools']['scrape']): Finding {
+  const found = findChromium(named);
+  if (found !== null)
+    return ok('chromium', render === 'never' ? `${found}, unused: tools.scrape.render is never` : found);
+  const install = 'Install Chromium (apt install chromium), or correct tools.scrape.chromium.';
+  if (named !== undefined) return warning('chromium', 'tools.scrape.chromium names a file that is not there', install);
+  const without = 'not installed: pages that are made by scripts come as they were sent, screenshots are 501';
+  return render === 'always' ? warning('chromium', without, install) : ok('chromium', without);
 }
