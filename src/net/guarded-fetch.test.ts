@@ -29,14 +29,23 @@ interface Asked {
   bytesMax?: number;
   timeoutMs?: number;
   signal?: AbortSignal;
+  mayFollow?: (url: URL) => Promise<boolean>;
 }
 
 const nobody = async (): Promise<readonly Address[]> => Promise.reject(new Error('ENOTFOUND'));
 
 function get(url: string, asked: Asked = {}): Promise<Fetched> {
-  const { allow = [], ports = [80, 443], resolve = nobody, bytesMax = 100_000, timeoutMs = 5_000, signal } = asked;
+  const {
+    allow = [],
+    ports = [80, 443],
+    resolve = nobody,
+    bytesMax = 100_000,
+    timeoutMs = 5_000,
+    signal,
+    mayFollow = null,
+  } = asked;
   const guard = createFetchGuard({ ports, allow_private: allow }, resolve);
-  return guardedFetch(url, { guard, bytesMax, timeoutMs, accept: '*/*', ...(signal && { signal }) });
+  return guardedFetch(url, { guard, bytesMax, timeoutMs, accept: '*/*', mayFollow, ...(signal && { signal }) });
 }
 
 const reasonOf = (fetched: Fetched) => (fetched.ok ? 'ok' : fetched.reason);
@@ -175,6 +184,20 @@ test('S18 a slow drip, a server that never answers and a name server that hangs 
   const hanging = () => new Promise<never>(() => undefined);
   assert.equal(reasonOf(await get('http://hangs.example/', { resolve: hanging, timeoutMs: 50 })), 'timeout');
   assert.equal(reasonOf(await get(`http://gone.example:${port}/`, { ports: [port] })), 'unreachable');
+});
+
+test('a redirect is followed only where whoever asks allows it, and is not waited for longer than the rest', async () => {
+  const asked: string[] = [];
+  const { url, place } = await serve((request, response) => {
+    asked.push(request.url!);
+    if (request.url === '/') response.writeHead(302, { location: '/next' }).end();
+    else response.end('here');
+  });
+  const allow = [place];
+  assert.equal(reasonOf(await get(url, { allow, mayFollow: async () => false })), 'redirects');
+  assert.equal(reasonOf(await get(url, { allow, mayFollow: () => new Promise(() => {}), timeoutMs: 100 })), 'timeout');
+  assert.deepEqual(asked, ['/', '/']);
+  assert.equal(reasonOf(await get(url, { allow, mayFollow: async ({ pathname }) => pathname === '/next' })), 'ok');
 });
 
 test('whoever waits may leave', async () => {

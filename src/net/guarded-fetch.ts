@@ -20,6 +20,8 @@ export interface GuardedFetchOptions {
   headers?: Readonly<Record<string, string>>;
   /** Given back as 304, without a body, when its place says that it is still what it was. */
   known?: KnownCopy | null;
+  /** Asked before each redirect is followed; default: wherever it leads. */
+  mayFollow?: ((url: URL) => Promise<boolean>) | null;
   /** Gives up at any moment. */
   signal?: AbortSignal;
 }
@@ -116,6 +118,9 @@ async function follow(text: string, options: GuardedFetchOptions, signal: AbortS
     response.destroy();
     if (redirects >= redirectsMax) throw new Refused('redirects', `it redirects more than ${redirectsMax} times`);
     url = parsed(location, url);
+    if (options.mayFollow != null && !(await beforeEnd(options.mayFollow(url), signal))) {
+      throw new Refused('redirects', 'it redirects to where it may not be followed');
+    }
   }
 }
 

@@ -26,6 +26,7 @@ export interface PageFetch {
   timeoutMs: number;
   /** As in `guardedFetch`. */
   known?: KnownCopy | null;
+  mayFollow?: ((url: URL) => Promise<boolean>) | null;
   /** Least pause since the last beginning at this host; null: whoever asks keeps the pace. */
   delayMs: number | null;
   signal: AbortSignal;
@@ -64,7 +65,18 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
   }
 
   async function fetchInTurn(order: PageFetch): Promise<PageFetched> {
-    const { url, accept, headers, mobile, bytesMax, timeoutMs, known = null, delayMs, signal } = order;
+    const {
+      url,
+      accept,
+      headers,
+      mobile,
+      bytesMax,
+      timeoutMs,
+      known = null,
+      mayFollow = null,
+      delayMs,
+      signal,
+    } = order;
     const host = URL.parse(url)?.host ?? '';
     const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     const get = () =>
@@ -77,6 +89,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
         userAgent: mobile ? `${mobilePrefix} ${userAgent()}` : userAgent(),
         headers,
         known,
+        mayFollow,
         signal: ending,
       });
     try {

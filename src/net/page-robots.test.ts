@@ -57,6 +57,14 @@ test('no robots.txt allows all, one that cannot be reached forbids all for ten m
   assert.equal(asked.length, 2);
 });
 
+test('where too many wait here nothing is known of the host: it is asked for the next time', async () => {
+  let answer: PageFetched = { ok: false, reason: 'busy', message: '' };
+  const { allows } = answering(() => answer);
+  assert.equal(await allows('https://e.org/x'), false);
+  answer = page('');
+  assert.equal(await allows('https://e.org/x'), true);
+});
+
 test('it is asked for once a day, by origin', async () => {
   const { allows, clock, asked } = answering(() => page(''));
   await allows('https://e.org/a');

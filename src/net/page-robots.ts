@@ -45,8 +45,8 @@ export function createRobotsCache({
     const known = kept.get(origin);
     if (known !== undefined && known.untilMs > nowMs()) return known.rules;
     const fetched = await get(`${origin}/robots.txt`, signal);
-    // Whoever left says nothing of the host.
-    if (signal.aborted) return nothing;
+    // Whoever left, or was not let in here, says nothing of the host.
+    if (signal.aborted || (!fetched.ok && fetched.reason === 'busy')) return nothing;
     const reached = fetched.ok && fetched.status < 500;
     const rules = reached ? rulesIn(origin, fetched.status, fetched.body) : nothing;
     kept.delete(origin);

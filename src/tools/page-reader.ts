@@ -15,5 +15,7 @@ export interface PageOrder {
   options: ScrapeOptions;
   /** For crawls: the host's pace is kept by the crawl itself. Scrapes wait for their turn at the host. */
   paced: boolean;
+  /** Asked before a redirect is followed; what it refuses is a Failure `page_redirects`. Default: wherever it leads. */
+  mayFollow?: (url: URL) => Promise<boolean>;
   signal: AbortSignal;
 }

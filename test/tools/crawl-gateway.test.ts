@@ -23,11 +23,13 @@ interface LocalSite {
   asked: string[];
   /** Answered when it is let go. */
   hold: { path: string; until: Promise<void> } | null;
+  /** Where a path redirects. */
+  moved: Map<string, string>;
 }
 
 /** Pages of prose: `/` links to all others, `/9` is forbidden to robots, `/sitemap.xml` names one that nobody links. */
 async function startSite(t: Pick<TestContext, 'after'>, pages = 8): Promise<LocalSite> {
-  const site: LocalSite = { url: '', place: '', asked: [], hold: null };
+  const site: LocalSite = { url: '', place: '', asked: [], hold: null, moved: new Map() };
   const server = createServer((request, response) => {
     void (async () => {
       const path = request.url ?? '/';
@@ -37,6 +39,8 @@ async function startSite(t: Pick<TestContext, 'after'>, pages = 8): Promise<Loca
       }
       site.asked.push(path);
       if (site.hold?.path === path) await site.hold.until;
+      const location = site.moved.get(path);
+      if (location !== undefined) return response.writeHead(302, { location }).end();
       const links = Array.from({ length: pages }, (_, at) => `<a href="/${at + 1}">Page ${at + 1}</a>`).join(' ');
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.end(
@@ -81,6 +85,24 @@ async function ended(gateway: Pick<TestGateway, 'fetch'>, id: string): Promise<B
 async function usedUnits(gateway: TestGateway): Promise<number> {
   return ((await get(gateway, '/v1/usage')).body as Body).windows.month.used;
 }
+
+test('a crawl follows no redirect to where robots.txt forbids it, of this site or of another', async (t) => {
+  const site = await startSite(t);
+  const other = await startSite(t);
+  const gateway = await startGateway(t, { ...crawlFast, fetch: { allow_private: [site.place, other.place] } });
+  for (const to of ['/forbidden/y', `${other.url}/forbidden/y`]) {
+    site.moved.set('/moved', to);
+    const { id } = (await post(gateway, { url: `${site.url}/moved`, sitemap: 'skip' })).body;
+    const end = await ended(gateway, id);
+    assert.deepEqual([end.status, end.completed, end.failed, end.creditsUsed], ['completed', 0, 1, 0]);
+    const { body } = await get(gateway, `/v1/tools/crawl/${id}/errors`);
+    assert.deepEqual(body.robotsBlocked, [`${site.url}/moved`]);
+  }
+  assert.deepEqual([site.asked, other.asked], [['/moved', '/moved'], []]);
+  // Whoever is asked for it by name goes there: a caller's scrape is no robot.
+  const scraped = await post(gateway, { url: `${site.url}/moved` }, '/v1/tools/scrape');
+  assert.equal(scraped.body.data.metadata.url, `${other.url}/forbidden/y`);
+});
 
 test('a site is crawled over HTTP: pages by cursor, errors, list, a unit a page', async (t) => {
   const site = await startSite(t);

@@ -24,11 +24,14 @@ export type Site = Record<string, { links?: string[]; text?: string; status?: nu
 
 export function siteReader(site: Site, read: string[] = []): PageReader {
   return {
-    async read({ url }) {
+    async read({ url, mayFollow }) {
       const path = url.startsWith(origin) ? url.slice(origin.length) : url;
       read.push(path);
       const page = site[path] ?? { status: 404, text: 'not found' };
       if ('kind' in page) return page;
+      if (page.movedTo !== undefined && mayFollow && !(await mayFollow(new URL(page.movedTo, url)))) {
+        return { kind: 'page-refused', code: 'page_redirects', message: 'It leads elsewhere.', param: null };
+      }
       const { links = [], text = `This is ${path}`, status = 200, movedTo } = page;
       return {
         markdown: text,

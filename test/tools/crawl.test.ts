@@ -213,6 +213,38 @@ test('robots.txt is obeyed, its pages are named and cost nothing; who says so go
   assert.deepEqual(ignored.read.toSorted(), ['/', '/closed', '/open']);
 });
 
+test('robots.txt of the place is asked wherever a redirect leads, before it is followed', async (t) => {
+  const site: Site = {
+    '/': { links: ['/to-closed', '/to-open', '/to-elsewhere'] },
+    '/to-closed': { movedTo: '/closed' },
+    '/to-open': { movedTo: '/open' },
+    '/to-elsewhere': { movedTo: 'https://elsewhere.test/closed' },
+  };
+  const asked: string[] = [];
+  const files: CrawlsParts['files'] = {
+    robots: async ({ origin: of, pathname }) => ({
+      allows: () => {
+        asked.push(pathOf(of + pathname));
+        return pathname !== '/closed';
+      },
+      crawlDelayMs: null,
+      sitemaps: [],
+    }),
+    file: async () => null,
+  };
+  const { crawl, errors, counted, paths } = await crawled(t, site, { allowExternalLinks: true }, { files });
+  assert.deepEqual(paths.toSorted(), ['/', '/to-open']);
+  assert.ok(asked.includes('https://elsewhere.test/closed') && asked.includes('/open'));
+  assert.deepEqual(errors.map(({ url, code }) => [pathOf(url), code]).toSorted(), [
+    ['/to-closed', robotsCode],
+    ['/to-elsewhere', robotsCode],
+  ]);
+  assert.match(errors[0]!.error, /^It leads to https:.*\/closed, which robots\.txt there asks not to be read\.$/);
+  assert.deepEqual([crawl.charged, counted.got], [2, 2], 'and costs nothing');
+  const ignored = await crawled(t, site, { ignoreRobotsTxt: true, allowExternalLinks: true }, { files });
+  assert.deepEqual(ignored.paths.toSorted(), ['/', '/to-closed', '/to-elsewhere', '/to-open']);
+});
+
 test('the pace is the slowest that the caller, the configuration and robots.txt ask for', async (t) => {
   const files: CrawlsParts['files'] = {
     robots: async ({ pathname }) => ({

@@ -61,10 +61,14 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
   let end: 'got' | 'nothing' = 'nothing';
   let failure: Failure | null = null;
   try {
-    const read = await readPage(run, page);
+    const { read, forbidden } = await readPage(run, page);
     if (signal.aborted && 'kind' in read) return null;
     if ('kind' in read) {
       failure = read;
+      if (forbidden !== null) {
+        await fail(run, page, robotsCode, `It leads to ${forbidden}, which robots.txt there asks not to be read.`);
+        return goOn;
+      }
       if (isPassing(read)) return null;
       await fail(run, page, codeOf(read), factsOf(read, run.clock.wallMs()).message);
       return goOn;
@@ -80,11 +84,25 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
 
 const free: CrawlHold = { kind: 'held', settle: () => undefined };
 
-function readPage({ reader, crawl, signal }: CrawlRun, page: TakenPage): Promise<ScrapedPage | Failure> {
-  const { scrape } = crawl.options;
+interface PageRead {
+  read: ScrapedPage | Failure;
+  /** Where the page leads, if robots.txt there is why it was not read. */
+  forbidden: string | null;
+}
+
+async function readPage({ reader, files, crawl, signal }: CrawlRun, page: TakenPage): Promise<PageRead> {
+  const { scrape, robots } = crawl.options;
+  let forbidden: string | null = null;
+  async function mayFollow(url: URL): Promise<boolean> {
+    const allowed = robots === 'ignore' || (await files.robots(url, signal)).allows(url);
+    if (!allowed) forbidden = url.href;
+    return allowed;
+  }
   // Links make the crawl, markdown tells pages apart, whatever the caller wants to see.
   const formats = [...new Set<ScrapeFormat>([...scrape.formats, 'links', 'markdown'])];
-  return reader.read({ tenant: crawl.tenant, url: page.url, options: { ...scrape, formats }, paced: true, signal });
+  const options = { ...scrape, formats };
+  const order = { tenant: crawl.tenant, url: page.url, options, paced: true, mayFollow, signal };
+  return { read: await reader.read(order), forbidden };
 }
 
 interface Kept {

@@ -48,7 +48,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   function fetchPage(
-    { url, options, paced, signal }: PageOrder,
+    { url, options, paced, mayFollow, signal }: PageOrder,
     kept: (CachedPage & { is: 'stale' }) | null,
   ): Promise<PageFetched> {
     const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
@@ -61,6 +61,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       bytesMax: { page, pdf: Math.min(pdfBytesMax, wishedBytes) },
       timeoutMs: options.timeoutMs,
       known: kept?.known ?? null,
+      mayFollow: mayFollow ?? null,
       delayMs: paced ? null : scrapeDelayMs,
       signal,
     });
