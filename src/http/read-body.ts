@@ -2,30 +2,54 @@ import type { Failure } from '../kernel/failure.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Where a body goes, for those who count what is on its way or use memory again. */
+export interface BodyRoom {
+  /** Before bytes are read; a Failure refuses the body. */
+  take(bytes: number): Failure | null;
+  /** For a large body of a declared length. What stands in it does not matter. */
+  memory(bytes: number): Buffer;
+}
+
+/** Memory of its own, which the system gives only as it is written: a length that is only claimed takes none. */
+const anyRoom: BodyRoom = { take: () => null, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) };
+
 /** As `readBody`, for JSON: a Failure for another content type too (415). */
-export function readJsonBody(exchange: Exchange, limitBytes: number): Promise<Buffer | Failure | null> {
+export function readJsonBody(
+  exchange: Exchange,
+  limitBytes: number,
+  room: BodyRoom = anyRoom,
+): Promise<Buffer | Failure | null> {
   const { headers } = exchange.request;
   const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
-  return refused === null ? readBody(exchange, limitBytes) : Promise.resolve(refused);
+  return refused === null ? readBody(exchange, limitBytes, room) : Promise.resolve(refused);
 }
 
 /**
  * The whole request body, of any content type. A Failure for a compressed one (415), more than `limitBytes` (413) or
- * 60 s without progress (408); null when the caller left while sending.
+ * 60 s without progress (408), or that `room` has no place for; null when the caller left while sending.
  */
-export function readBody(exchange: Exchange, limitBytes: number): Promise<Buffer | Failure | null> {
+export function readBody(
+  exchange: Exchange,
+  limitBytes: number,
+  room: BodyRoom = anyRoom,
+): Promise<Buffer | Failure | null> {
   const { request, response } = exchange;
   const refused = wrongEncoding(request.headers['content-encoding']);
   if (refused !== null) return Promise.resolve(refused);
   const declared = request.headers['content-length'];
-  if (declared !== undefined && Number(declared) > limitBytes) {
-    return Promise.resolve({ kind: 'body-too-large', limitBytes });
+  const declaredBytes = declared === undefined ? null : Number(declared);
+  if (declaredBytes !== null) {
+    if (declaredBytes > limitBytes) return Promise.resolve({ kind: 'body-too-large', limitBytes });
+    const noRoom = room.take(declaredBytes);
+    if (noRoom !== null) return Promise.resolve(noRoom);
   }
   if (request.headers.expect !== undefined) response.writeContinue();
 
   return new Promise((resolve) => {
-    const parts = declared !== undefined && Number(declared) > inPlaceBytes ? inPlace(Number(declared)) : inChunks();
+    const parts =
+      declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(room.memory(declaredBytes)) : inChunks();
     let receivedBytes = 0;
+    let turnBytes = 0;
     let settled = false;
     const timedOut = () => {
       settle({
@@ -40,15 +64,31 @@ export function readBody(exchange: Exchange, limitBytes: number): Promise<Buffer
       clearTimeout(stall);
       resolve(result);
     };
+    const nextTurn = () => {
+      turnBytes = 0;
+      if (!settled) request.resume();
+    };
     request.on('data', (chunk: Buffer) => {
+      // The memory may be another's by now.
+      if (settled) return;
       receivedBytes += chunk.length;
-      if (receivedBytes > limitBytes) {
+      const refusal: Failure | null =
+        receivedBytes > limitBytes
+          ? { kind: 'body-too-large', limitBytes }
+          : declaredBytes === null
+            ? room.take(chunk.length)
+            : null;
+      if (refusal !== null) {
         request.pause();
-        settle({ kind: 'body-too-large', limitBytes });
+        settle(refusal);
         return;
       }
       parts.add(chunk);
       stall.refresh();
+      turnBytes += chunk.length;
+      if (turnBytes < turnBytesMax) return;
+      request.pause();
+      setImmediate(nextTurn);
     });
     request.on('end', () => settle(parts.whole()));
     request.on('close', () => settle(null));
@@ -58,6 +98,8 @@ export function readBody(exchange: Exchange, limitBytes: number): Promise<Buffer
 
 /** From here on a body is put together as it comes: all at once its copy would hold up the loop for milliseconds. */
 const inPlaceBytes = 1024 * 1024;
+/** Of one body in a turn of the loop: Node would read 2 MB of it before it looks at anybody else. */
+const turnBytesMax = 128 * 1024;
 
 interface Parts {
   add(chunk: Buffer): void;
@@ -72,16 +114,17 @@ function inChunks(): Parts {
   };
 }
 
-/** Into memory of its own, which the system gives only as it is written: a length that is only claimed takes none. */
-function inPlace(bytes: number): Parts {
-  const body = Buffer.allocUnsafeSlow(bytes);
+/** Chunks are given back as they come: left to V8, they make it collect the whole heap in the middle of the body. */
+function inPlace(body: Buffer): Parts {
   let at = 0;
   return {
     add(chunk) {
       at += chunk.copy(body, at);
+      const { buffer } = chunk;
+      if (buffer.byteLength === chunk.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
     },
     // Node ends a request before its declared length only where the caller has gone.
-    whole: () => (at === bytes ? body : body.subarray(0, at)),
+    whole: () => (at === body.length ? body : body.subarray(0, at)),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Failure } from '../kernel/failure.ts';
+import type { CallMemory } from './calls-in-flight.ts';
 import type { Owner } from './store.ts';
 import type { VectorVerb } from './verbs.ts';
 
@@ -8,6 +9,8 @@ import type { VectorVerb } from './verbs.ts';
  * rejects.
  */
 export interface VectorEngine {
+  /** The memory that a tenant's call may have, before its body is read; `prepare` needs none. */
+  begin(tenant: string): CallMemory;
   /** Reads and checks a call, and what of it must be embedded first. Every `Prepared` must be run or dropped. */
   prepare(call: VectorCall): Promise<Prepared | Failure>;
   /** Why it cannot serve, for /readyz; null when it can or has not been asked for yet. */
@@ -22,7 +25,7 @@ export interface VectorCall {
   params: Readonly<Record<string, string | undefined>>;
   /** What stands behind the `?`, raw; '' when nothing. */
   search: string;
-  /** Empty when the call has none. Its memory goes to the worker: the caller must not use it afterwards. */
+  /** Empty when the call has none. Unless it is shared, its memory goes to the worker: nobody must use it afterwards. */
   body: Uint8Array;
 }
 

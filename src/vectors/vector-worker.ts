@@ -1,4 +1,4 @@
-import { setPriority } from 'node:os';
+import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
@@ -13,11 +13,12 @@ const prepared = new Map<number, PreparedCall>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
-/** 0 is everybody's, 19 the least. */
+/** More than the main thread's; 19 is the most there is. */
 const niceness = 10;
+const nicenessMax = 19;
 
 // Of this thread alone (Linux): where cores are few, requests of the main thread come first.
-if (process.platform === 'linux') setPriority(niceness);
+if (process.platform === 'linux') setPriority(Math.min(nicenessMax, getPriority() + niceness));
 
 const store = await openStore();
 /** Messages whose answers are not sent yet. */

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
+import { createCallsInFlight, type FlightBounds } from './calls-in-flight.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
 import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
@@ -13,9 +14,8 @@ import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** Threads of `auto`: one core is the main thread's. */
 const autoWorkersMax = 4;
-/** Calls between their `prepare` and their end, and bytes of their bodies, in one thread; further ones get 503. */
+/** Calls between their `prepare` and their end in one thread; further ones get 503. */
 const callsMax = 1_024;
-const bodyBytesMax = 256 * 1024 * 1024;
 
 export interface VectorWorkersOptions {
   driver:
@@ -26,6 +26,7 @@ export interface VectorWorkersOptions {
   /** For the operator's log. */
   onTrouble(message: string): void;
   clock?: Clock;
+  flight?: FlightBounds;
 }
 
 export interface VectorWorkers extends VectorEngine {
@@ -36,7 +37,6 @@ export interface VectorWorkers extends VectorEngine {
 interface Thread {
   worker: WorkerThread;
   calls: number;
-  bodyBytes: number;
 }
 
 /**
@@ -61,7 +61,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       onDeath: (reason) => onTrouble(`vectors: a thread ended and is started again: ${reason}`),
       clock,
     });
-    return { worker, calls: 0, bodyBytes: 0 };
+    return { worker, calls: 0 };
   }
 
   function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
@@ -102,29 +102,21 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   async function prepare(call: VectorCall): Promise<Prepared | Failure> {
     if (closed) return stopped();
     const thread = threadOf(call.owner.tenant);
-    const bytes = call.body.byteLength;
-    if (thread.calls >= callsMax || (thread.calls > 0 && thread.bodyBytes + bytes > bodyBytesMax)) {
-      const bound = thread.calls >= callsMax ? `${callsMax} calls` : `${bodyBytesMax} bytes`;
-      return {
-        kind: 'overloaded',
-        message: `The vector store has ${bound} waiting, as many as it takes. Retry shortly.`,
-      };
+    if (thread.calls >= callsMax) {
+      const message = `The vector store has ${callsMax} calls waiting, as many as it takes. Retry shortly.`;
+      return { kind: 'overloaded', message };
     }
     thread.calls++;
-    thread.bodyBytes += bytes;
     let held = true;
     const end = () => {
-      if (held) {
-        thread.calls--;
-        thread.bodyBytes -= bytes;
-      }
+      if (held) thread.calls--;
       held = false;
     };
     const prepared = ++lastPrepared;
-    const body = owned(call.body);
+    const { body, moved } = given(call.body);
     try {
       const message = { kind: 'prepare', prepared, call: { ...call, body } } as const;
-      const { texts } = await thread.worker.ask<PreparedReply>(message, [body.buffer]);
+      const { texts } = await thread.worker.ask<PreparedReply>(message, moved);
       return { kind: 'prepared', texts, run: (embedded) => run(thread, prepared, embedded, end), drop };
     } catch (error) {
       end();
@@ -174,6 +166,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   }
 
   return {
+    begin: createCallsInFlight(options.flight).begin,
     prepare,
     trouble() {
       look();
@@ -190,10 +183,12 @@ function workerCount(workers: number | 'auto', kind: 'embedded' | 'qdrant'): num
   return kind === 'embedded' ? Math.min(wanted, allShards.length) : wanted;
 }
 
-/** Moved, not copied, where the memory is the body's alone. */
-function owned(body: Uint8Array): Uint8Array<ArrayBuffer> {
-  const alone = body.byteLength === body.buffer.byteLength && body.buffer instanceof ArrayBuffer;
-  return alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
+/** Moved or shared, not copied, where the memory is the body's alone. */
+function given(body: Uint8Array): { body: Uint8Array; moved: ArrayBuffer[] } {
+  if (body.buffer instanceof SharedArrayBuffer) return { body, moved: [] };
+  const alone = body.byteLength === body.buffer.byteLength;
+  const own = alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
+  return { body: own, moved: [own.buffer] };
 }
 
 function failureOf(error: unknown): Failure {

@@ -3,6 +3,7 @@ import type { Caller } from '../../inference/pipeline/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import type { Admitted } from '../../metering/admission.ts';
+import type { CallMemory } from '../../vectors/calls-in-flight.ts';
 import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
@@ -38,10 +39,22 @@ const left: End = { status: 499, failure: null, aborted: true };
 
 /** The way of a vector call: body → checked → held → texts embedded → done → answered → settled. */
 export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
+  const { response } = exchange;
+  const memory = parts.engine.begin(exchange.principal!.tenant);
+  try {
+    await runCall(parts, verb, exchange, memory);
+  } finally {
+    // Until then the answer stands in the socket's buffer.
+    if (response.closed) memory.end();
+    else response.once('close', memory.end);
+  }
+}
+
+async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, memory: CallMemory): Promise<void> {
   const caller = new ResponseCaller(exchange, parts.clock);
   const principal = exchange.principal!;
   const admitted = exchange.admitted!;
-  const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax) : Buffer.alloc(0);
+  const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, memory) : Buffer.alloc(0);
   if (body === null) return;
   if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
   const prepared = await parts.engine.prepare({
@@ -51,13 +64,20 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
     search: exchange.search,
     body,
   });
+  memory.bodyRead();
   if (prepared.kind !== 'prepared') return caller.refuse(prepared, admitted.headers);
   const { requestId, clientRequestId, atMs, startedMs } = exchange;
-  await runPrepared(parts, { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs }, prepared);
+  const call = { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs };
+  await runPrepared(parts, call, prepared, memory);
 }
 
 /** From the checked body on: `prepared` is run or dropped, and what is held is settled, whatever happens. */
-async function runPrepared({ meter }: VectorParts, call: MeteredCall, prepared: Prepared): Promise<void> {
+async function runPrepared(
+  { meter }: VectorParts,
+  call: MeteredCall,
+  prepared: Prepared,
+  memory: CallMemory,
+): Promise<void> {
   const { caller, admitted } = call;
   let waiting: Prepared | null = prepared;
   let held: VectorHold | null = null;
@@ -78,6 +98,7 @@ async function runPrepared({ meter }: VectorParts, call: MeteredCall, prepared: 
       waiting = null;
       answer = await prepared.run(embedded);
     }
+    if (answer.kind === 'answer') memory.answered(answer.body.byteLength);
     end = answerWith(caller, answer, hold);
   } finally {
     waiting?.drop();

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { createCallsInFlight, type FlightBounds } from '../../vectors/calls-in-flight.ts';
 import type { Embedded, Prepared, TextsToEmbed, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
@@ -27,6 +28,7 @@ interface Script {
   embed?: (call: MeteredCall) => Promise<Embedded | Failure>;
   run?: (embedded: Embedded | null, call: MeteredCall) => Promise<VectorAnswer | Failure>;
   settled?: () => void;
+  flight?: FlightBounds;
 }
 
 const answered: VectorAnswer = {
@@ -42,6 +44,7 @@ async function serve(t: Context, script: Script = {}) {
   const told: string[] = [];
   let metered: MeteredCall | null = null;
   const engine: VectorEngine = {
+    begin: createCallsInFlight(script.flight).begin,
     async prepare(call) {
       calls.push(call);
       const refused = await script.prepare?.(call);
@@ -331,4 +334,54 @@ test("every path of Qdrant's API is served or refused in words", async (t) => {
       assert.ok(response.status === 200 || response.status === 501, `${method} ${path}: ${response.status}`);
     }
   }
+});
+
+const mb = 1024 * 1024;
+
+test('large bodies come whole, each its own, however the memory of others is used again', async (t) => {
+  const seen: string[] = [];
+  const { send } = await serve(t, {
+    prepare: async (call) => {
+      seen.push(Buffer.from(call.body).toString());
+      return null;
+    },
+  });
+  const bodies = [3, 2.5, 1.5, 3.9].map((size, at) => JSON.stringify({ text: String(at).repeat(size * mb) }));
+  for (const body of bodies) {
+    const response = await send('/v1/vectors/collections/c/points', { method: 'PUT', body });
+    assert.equal(response.status, 200);
+  }
+  assert.deepEqual(
+    seen.map((body) => bodies.indexOf(body)),
+    [0, 1, 2, 3],
+  );
+});
+
+test('calls beyond the bytes that may be on their way get 503 with Retry-After, and pass once others were answered', async (t) => {
+  const running = Promise.withResolvers<void>();
+  const started = Promise.withResolvers<void>();
+  let runs = 0;
+  const { send } = await serve(t, {
+    flight: { bytesMax: 3 * mb, tenantBytesMax: 3 * mb },
+    run: async () => {
+      started.resolve();
+      if (runs++ === 0) await running.promise;
+      return answered;
+    },
+  });
+  const write = () =>
+    send('/v1/vectors/collections/c/points', { method: 'PUT', body: JSON.stringify({ text: 'x'.repeat(2 * mb) }) });
+  const first = write();
+  await started.promise;
+  const refused = await write();
+  assert.equal(refused.status, 503);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.match(await refused.text(), /bytes on their way/);
+  // One whose length nobody said counts as it comes.
+  const body = new Blob(['x'.repeat(2 * mb)]).stream();
+  const unsaid = await send('/v1/vectors/collections/c/points', { method: 'PUT', body, duplex: 'half' } as RequestInit);
+  assert.equal(unsaid.status, 503);
+  running.resolve();
+  assert.equal((await first).status, 200);
+  assert.equal((await write()).status, 200);
 });
