@@ -9,15 +9,17 @@ import type { Services } from './inference/pipeline/services.ts';
 import { scrub } from './inference/providers/scrub.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
-import type { ResolveAddresses } from './net/fetch-guard.ts';
+import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
-import { createPageFetcher, type PageFetcher } from './net/page-fetch.ts';
+import { createPageFetcher, type PageFetcher, userAgentOf } from './net/page-fetch.ts';
 import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
 import { findInSitemaps } from './tools/crawl/find-sitemaps.ts';
 import { createExtractPool } from './tools/extract/extract-pool.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import type { PageStore } from './tools/page-store.ts';
+import { createChromiumRenderer } from './tools/render/chromium-renderer.ts';
 import { createPageReader } from './tools/scrape/read-page.ts';
+import { createRendering } from './tools/scrape/rendering.ts';
 import type { Corpus } from './tools/search/corpus.ts';
 import { createEngineOperator, type EngineOperator } from './tools/search/engine-operator.ts';
 import { providersInForce } from './tools/search/engine-targets.ts';
@@ -51,18 +53,22 @@ const extractThreadsMax = 4;
 export function openTools({ services, config, resolve, pages, version, onTrouble }: ToolsOptions): Tools {
   const { clock } = services;
   const nowMs = clock.monotonicMs;
-  const fetcher = createPageFetcher({
-    rules: () => config().fetch,
-    resolve,
-    turns: createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs }),
-    nowMs: clock.wallMs,
-    version,
-    contact: () => config().server.public_url,
+  const turns = createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs });
+  const contact = () => config().server.public_url;
+  const rules = () => config().fetch;
+  const fetcher = createPageFetcher({ rules, resolve, turns, nowMs: clock.wallMs, version, contact });
+  const renderer = createChromiumRenderer({
+    guard: () => createFetchGuard(rules(), resolve),
+    chromium: () => config().tools.scrape.chromium,
+    userAgent: () => userAgentOf(version, contact()),
+    nowMs,
+    onTrouble,
   });
   const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
   const reader = createPageReader({
     fetcher,
     pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),
+    rendering: createRendering({ renderer, rule: () => config().tools.scrape.render, turns }),
     store: pages,
     clock,
     bytesMax: () => config().tools.scrape.max_bytes,

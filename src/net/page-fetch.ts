@@ -129,7 +129,8 @@ const busy = { ok: false, reason: 'busy', message: 'too many wait for this host 
 export const robotsName = 'Culvert';
 const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';
 
-function userAgentOf(version: string, contact: string | undefined): string {
+/** Our own name, wherever pages are asked. */
+export function userAgentOf(version: string, contact: string | undefined): string {
   return `${robotsName}/${version}${contact === undefined ? '' : ` (+${contact})`}`;
 }
 

@@ -14,6 +14,7 @@ import { createPageReader } from '../../src/tools/scrape/read-page.ts';
 import { readScrapeOptions } from '../../src/tools/scrape/scrape-options.ts';
 import { ToolFields } from '../../src/tools/tool-fields.ts';
 import { startAwkwardSite } from './awkward-site.ts';
+import { noRendering } from './no-rendering.ts';
 
 /** What the site answers to who asks with this validator; `words` of any other. */
 interface Version {
@@ -62,6 +63,7 @@ const reader = createPageReader({
       return pool.extract(...asked);
     },
   },
+  rendering: noRendering,
   store,
   clock,
   bytesMax: () => 1_000_000,

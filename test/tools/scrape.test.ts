@@ -150,6 +150,16 @@ test('a wrong field is refused by its name, and costs nothing', async () => {
     [{ url: `${site.url}/article`, excludeTags: [5] }, 'excludeTags'],
     [{ url: site.url, maxAge: 1e300 }, 'maxAge'],
     [{ url: site.url, render: 'sometimes' }, 'render'],
+    [{ url: site.url, render: 'never', waitFor: 100 }, 'render'],
+    [{ url: site.url, render: 'never', formats: ['screenshot'] }, 'render'],
+    [{ url: site.url, waitFor: 60_001 }, 'waitFor'],
+    [{ url: site.url, waitFor: 30_000 }, 'waitFor'],
+    [{ url: site.url, formats: [{ type: 'screenshot', fullPage: 1 }] }, 'formats.screenshot.fullPage'],
+    [
+      { url: site.url, formats: [{ type: 'screenshot', viewport: { width: 9e9 } }] },
+      'formats.screenshot.viewport.width',
+    ],
+    [{ url: site.url, formats: [{ type: 'screenshot', viewport: {} }] }, 'formats.screenshot.viewport'],
     [[], null],
     [null, null],
   ] as const) {
@@ -162,12 +172,32 @@ test('a wrong field is refused by its name, and costs nothing', async () => {
   assert.equal(await usedUnits(), before);
 });
 
-test('what needs a browser is answered 501 with what it needs', async () => {
-  for (const asked of [{ render: 'always' }, { formats: ['screenshot'] }]) {
-    const { status, body } = await scrape('/article', asked);
+test('without Chromium, what needs it is answered 501 with what to install, and nothing is charged', async (t) => {
+  const bare = await startGateway(t, {
+    fetch: { allow_private: [site.place] },
+    tools: { scrape: { chromium: '/nowhere/chromium' } },
+  });
+  for (const asked of [{ render: 'always' }, { formats: ['screenshot'] }, { waitFor: 100 }]) {
+    const { status, headers, body } = await post('scrape', { url: `${site.url}/article`, ...asked }, bare);
     assert.equal(status, 501);
-    assert.match(body.error.message, /Chromium/);
+    assert.match(body.error.message, /Chromium.*tools\.scrape\.chromium.*apt-get install chromium.*playwright-core/);
+    assert.equal(headers.get('x-culvert-cost'), '0');
   }
+  const { status, body } = await post('scrape', { url: `${site.url}/script-only` }, bare);
+  assert.equal(status, 200);
+  assert.equal(body.data.metadata.renderer, 'none');
+  assert.match(body.warning, /seems to need a browser, but there is no file where tools\.scrape\.chromium points/);
+});
+
+test('where rendering is switched off, what needs it is 501 and says so', async (t) => {
+  const off = await startGateway(t, {
+    fetch: { allow_private: [site.place] },
+    tools: { scrape: { render: 'never' } },
+  });
+  const { status, body } = await post('scrape', { url: `${site.url}/article`, render: 'always' }, off);
+  assert.equal(status, 501);
+  assert.match(body.error.message, /switched off here \(tools\.scrape\.render: never\)/);
+  assert.match((await post('scrape', { url: `${site.url}/script-only` }, off)).body.warning, /switched off/);
 });
 
 test('a page that cannot be had is 408 or 502 with a reason, and costs nothing', async () => {

@@ -77,6 +77,12 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
     const path = findChromium(parts.chromium());
     if (path === null) return { ok: false, reason: 'unfit', message: missing() ?? 'there is no Chromium' };
     const endMs = nowMs() + order.timeoutMs;
+    // What is refused at once starts no browser.
+    const place = URL.parse(order.url);
+    const verdict = place === null ? nowhere : await parts.guard().check(place);
+    if (!verdict.ok) {
+      return { ok: false, reason: verdict.reason === 'blocked' ? 'blocked' : 'unreachable', message: verdict.message };
+    }
     const ending = AbortSignal.any([order.signal, AbortSignal.timeout(order.timeoutMs)]);
     const over = new Promise<Rendered>((resolve) => {
       const end = () => resolve(order.signal.aborted ? left : tooSlow);
@@ -139,6 +145,7 @@ function failed(error: unknown, connected: boolean, onTrouble: (message: string)
   return crash;
 }
 
+const nowhere = { ok: false, reason: 'blocked', message: 'it is not a URL' } as const;
 const crash = { ok: false, reason: 'broken', message: 'the browser broke off over it' } as const;
 const tooSlow = { ok: false, reason: 'timeout', message: 'it took too long in the browser' } as const;
 const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;

@@ -1,18 +1,23 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid, type PageRefusal } from '../../kernel/failure.ts';
-import type { FetchRefusal, Validators } from '../../net/guarded-fetch.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Validators } from '../../net/guarded-fetch.ts';
 import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import { type Extracted, noFacts } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
+import type { Rendered } from '../page-renderer.ts';
 import type { PageStore } from '../page-store.ts';
+import { needsBrowser } from './needs-browser.ts';
 import { type CachedPage, createPageCache } from './page-cache.ts';
+import { left, refusalOf, refused, tooSlow } from './page-failures.ts';
+import type { Rendering, RenderWay } from './rendering.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
 export interface PageReaderParts {
   fetcher: PageFetcher;
   pool: ExtractPool;
+  rendering: Rendering;
   /** Null: nothing is kept. */
   store: PageStore | null;
   clock: Clock;
@@ -26,25 +31,94 @@ const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,applicatio
 /** A scrape that names no pace of its own: several pages of one host may be asked at one time. */
 const scrapeDelayMs = 0;
 
-/** Cache → fetch → extraction → cache. */
+/** What came of a page, by whichever way: the bytes, and what the browser adds. */
+interface Came extends Pick<PageFetched & { ok: true }, 'status' | 'url' | 'contentType' | 'body' | 'cut'>, Validators {
+  renderer: PageMetadata['renderer'];
+  /** PNG. */
+  screenshot: Buffer | null;
+  warnings: readonly string[];
+}
+
+interface PageRead {
+  extracted: Extracted;
+  metadata: PageMetadata;
+  warnings: readonly string[];
+}
+
+/** Where a page that was kept may have come from; the first that is found is given. */
+const keptOf = {
+  plain: ['none'],
+  rendered: ['chromium'],
+  'as-needed': ['none', 'chromium'],
+} as const satisfies Record<RenderWay, readonly PageMetadata['renderer'][]>;
+
+/** Cache → fetch, browser or both → extraction → cache. */
 export function createPageReader(parts: PageReaderParts): PageReader {
-  const { clock, pool } = parts;
+  const { clock, pool, rendering } = parts;
   const cache = createPageCache(parts);
 
   async function read(order: PageOrder): Promise<ScrapedPage | Failure> {
-    const { options } = order;
+    const { options, signal } = order;
     const endMs = clock.monotonicMs() + options.timeoutMs;
-    const unsupported = notRendered(options);
-    if (unsupported !== null) return unsupported;
-    const kept = await cache.find(order, 'none');
+    const way = rendering.wayOf(options);
+    if (typeof way !== 'string') return way;
+    const kept = await keptPage(order, way);
     if (kept?.is === 'fresh') return keptShown(kept, options);
+    const warnings: string[] = [];
+    if (way === 'rendered') {
+      const rendered = await renderPage(order, endMs);
+      if (rendered.ok) return readAndShow(order, rendered, endMs);
+      if (rendered.reason !== 'no-html') return refusalOf(rendered);
+      warnings.push(`The page was read without a browser: ${rendered.message}.`);
+    }
     const fetched = await fetchPage(order, kept);
     if (!fetched.ok) return refusalOf(fetched);
     if (kept !== null && fetched.status === 304 && fetched.url === kept.known.url) {
       await cache.renew(kept.page, fetched);
       return keptShown(kept, options);
     }
-    return extractPage(order, fetched, endMs);
+    const plain: Came = { ...fetched, renderer: 'none', screenshot: null, warnings };
+    if (way !== 'as-needed' || !seemsEmpty(plain)) return readAndShow(order, plain, endMs);
+    const why = rendering.missing();
+    if (why !== null) warnings.push(`The page seems to need a browser, but ${why}.`);
+    else {
+      const rendered = await renderPage(order, endMs);
+      if (rendered.ok) return readAndShow(order, rendered, endMs);
+      if (signal.aborted) return left;
+      warnings.push(`The page seems to need a browser, and could not be rendered: ${rendered.message}.`);
+    }
+    return readAndShow(order, plain, Math.max(endMs, clock.monotonicMs() + plainAfterAllMs));
+  }
+
+  /** A picture of a page is always a new one. */
+  async function keptPage(order: PageOrder, way: RenderWay): Promise<CachedPage | null> {
+    if (order.options.formats.includes('screenshot')) return null;
+    let stale: CachedPage | null = null;
+    for (const renderer of keptOf[way]) {
+      const kept = await cache.find(order, renderer);
+      if (kept?.is === 'fresh') return kept;
+      stale ??= kept;
+    }
+    return stale;
+  }
+
+  async function renderPage(
+    order: PageOrder,
+    endMs: number,
+  ): Promise<(Came & { ok: true }) | (Rendered & { ok: false })> {
+    const bytesMax = Math.min(parts.bytesMax(), order.options.maxBytes ?? Number.POSITIVE_INFINITY);
+    const timeoutMs = Math.max(1, endMs - clock.monotonicMs() - extractReserveMs(order.options));
+    const rendered = await rendering.render(order, { bytesMax, timeoutMs });
+    if (!rendered.ok) return rendered;
+    if (order.mayFollow !== undefined && rendered.url !== order.url && !(await order.mayFollow(new URL(rendered.url))))
+      return { ok: false, reason: 'redirects', message: 'it leads to where it is not to be followed' };
+    return {
+      ...rendered,
+      renderer: 'chromium',
+      contentType: 'text/html; charset=utf-8',
+      etag: null,
+      lastModified: null,
+    };
   }
 
   function fetchPage(
@@ -67,28 +141,39 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     });
   }
 
-  async function extractPage(
-    order: PageOrder,
-    fetched: PageFetched & { ok: true },
-    endMs: number,
-  ): Promise<ScrapedPage | Failure> {
+  async function readAndShow(order: PageOrder, came: Came, endMs: number): Promise<ScrapedPage | Failure> {
+    const read = await extractPage(order, came, endMs);
+    if ('kind' in read) return read;
+    const { extracted, warnings } = read;
+    const metadata = { ...read.metadata, ...extracted.facts };
+    await cache.keep(order, { extracted, metadata, validators: came, warnings });
+    const { screenshot } = came;
+    const picture = screenshot !== null && { screenshot: `data:image/png;base64,${screenshot.toString('base64')}` };
+    return { ...shownOf(extracted, order.options, metadata, warnings), ...picture };
+  }
+
+  async function extractPage(order: PageOrder, came: Came, endMs: number): Promise<PageRead | Failure> {
     const { url, options, signal } = order;
-    const { body, contentType } = fetched;
-    const metadata = metadataOf(url, fetched);
+    const { body, contentType } = came;
+    const metadata = metadataOf(url, came);
     const kind = pageKindOf(contentType, body);
+    const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
     if (kind === null) {
       const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', no text`;
-      return shownOf(nothing, options, metadata, [`The page is ${what}: nothing of it can be given.`]);
+      return {
+        extracted: nothing,
+        metadata,
+        warnings: [...came.warnings, `The page is ${what}: nothing of it can be given.`],
+      };
     }
-    if (kind === 'pdf' && fetched.cut) {
+    if (kind === 'pdf' && came.cut) {
       return refused('page_too_large', `The page cannot be read: the PDF is larger than ${body.length} bytes.`);
     }
-    const warnings = fetched.cut ? [`The page was cut after ${body.length} bytes.`] : [];
     const { onlyMainContent, includeTags, excludeTags } = options;
     const wishes = { onlyMainContent, includeTags, excludeTags, rawHtml: options.formats.includes('rawHtml') };
-    const job = { kind, body: new Uint8Array(body), url: fetched.url, contentType, wishes } as const;
+    const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
     const leftMs = () => Math.max(1, endMs - clock.monotonicMs());
-    const way = fetched.cut ? 'plain' : 'document';
+    const way = came.cut ? 'plain' : 'document';
     let outcome = await pool.extract({ ...job, way }, leftMs(), signal);
     if (outcome.kind === 'unfit' && (kind === 'html' || kind === 'xml') && way === 'document') {
       if (endMs <= clock.monotonicMs()) return tooSlow;
@@ -96,8 +181,10 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       outcome = await pool.extract({ ...job, way: 'plain' }, leftMs(), signal);
     }
     switch (outcome.kind) {
-      case 'extracted':
-        return keepAndShow(order, outcome.extracted, metadata, fetched, [...warnings, ...outcome.extracted.warnings]);
+      case 'extracted': {
+        const { extracted } = outcome;
+        return { extracted, metadata, warnings: [...warnings, ...extracted.warnings] };
+      }
       case 'wrong':
         return invalid(outcome.field, outcome.message);
       case 'unfit':
@@ -110,61 +197,32 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     }
   }
 
-  async function keepAndShow(
-    order: PageOrder,
-    extracted: Extracted,
-    facts: PageMetadata,
-    validators: Validators,
-    warnings: readonly string[],
-  ): Promise<ScrapedPage> {
-    const metadata = { ...facts, ...extracted.facts };
-    await cache.keep(order, { extracted, metadata, validators, warnings });
-    return shownOf(extracted, order.options, metadata, warnings);
-  }
-
   return {
     async read(order) {
       return order.signal.aborted ? left : read(order);
     },
-    close: () => pool.close(),
+    async close() {
+      await Promise.all([pool.close(), rendering.close()]);
+    },
   };
 }
 
 const nothing: Extracted = { markdown: '', text: '', html: '', rawHtml: null, links: [], facts: noFacts, warnings: [] };
 
-function refused(code: PageRefusal, message: string): Failure {
-  return { kind: 'page-refused', code, message, param: code === 'url_blocked' ? 'url' : null };
+/** For reading what the browser gives, of what the caller waits. */
+function extractReserveMs({ timeoutMs }: ScrapeOptions): number {
+  return Math.min(1_000, timeoutMs / 10);
 }
 
-const tooSlow = refused('page_timeout', "The page did not come in time; 'timeout' may be raised.");
-/** Nobody is there to read it. */
-const left: Failure = { kind: 'request-timeout', message: 'Nobody waits for the page any more.' };
+/** A page that is there is given, when the browser took the time for it. */
+const plainAfterAllMs = 2_000;
 
-function notRendered({ render, formats }: ScrapeOptions): Failure | null {
-  if (render !== 'always' && !formats.includes('screenshot')) return null;
-  const wish = render === 'always' ? "'render: always'" : "The format 'screenshot'";
-  const message = `${wish} needs Chromium, which this version does not drive yet: ask without it.`;
-  return { kind: 'unsupported', message };
+/** Errors are short by nature. */
+function seemsEmpty({ status, contentType, body, cut }: Came): boolean {
+  return status >= 200 && status < 300 && !cut && pageKindOf(contentType, body) === 'html' && needsBrowser(body);
 }
 
-const codeOf = {
-  blocked: 'url_blocked',
-  timeout: 'page_timeout',
-  'too-large': 'page_too_large',
-  redirects: 'page_redirects',
-  broken: 'page_broken',
-  unreachable: 'page_unreachable',
-} as const satisfies Record<Exclude<FetchRefusal, 'aborted'>, PageRefusal>;
-
-function refusalOf({ reason, message }: PageFetched & { ok: false }): Failure {
-  if (reason === 'aborted') return left;
-  if (reason === 'busy') return { kind: 'overloaded', message: `The page cannot be fetched now: ${message}.` };
-  const code = codeOf[reason];
-  const named = code === 'url_blocked' ? ' (url_blocked)' : '';
-  return refused(code, `The page cannot be fetched${named}: ${message}.`);
-}
-
-function metadataOf(sourceURL: string, { url, status, contentType }: PageFetched & { ok: true }): PageMetadata {
+function metadataOf(sourceURL: string, { url, status, contentType, renderer }: Came): PageMetadata {
   return {
     ...noFacts,
     sourceURL,
@@ -172,7 +230,7 @@ function metadataOf(sourceURL: string, { url, status, contentType }: PageFetched
     statusCode: status,
     contentType,
     cacheState: 'miss',
-    renderer: 'none',
+    renderer,
   };
 }
 

@@ -7,7 +7,8 @@ import {
   pageHeaderNames,
   pageHeadersMax,
 } from '../../net/page-headers.ts';
-import type { ToolFields } from '../tool-fields.ts';
+import type { ScreenshotWish } from '../page-renderer.ts';
+import { ToolFields } from '../tool-fields.ts';
 import { type ScrapeFormat, type ScrapeOptions, scrapeFormats } from './scraped-page.ts';
 
 export const timeoutMaxMs = 300_000;
@@ -16,6 +17,8 @@ const waitForMaxMs = 60_000;
 /** Two days, as Firecrawl's. */
 const maxAgeDefaultMs = 172_800_000;
 const maxAgeMaxMs = 365 * 86_400_000;
+/** CSS pixels of a window's side. */
+const viewportPxMax = 4_000;
 const bytesMaxMax = 100 * 1024 * 1024;
 const selectors = { itemsMax: 50, charsMax: 500 };
 export const pageUrlCharsMax = 8_192;
@@ -29,21 +32,32 @@ export interface ReadOptions {
 /** The members of a scrape request, or of another's `scrapeOptions`. Throws a FailureError (400) for a wrong one. */
 export function readScrapeOptions(fields: ToolFields): ReadOptions {
   const warnings: string[] = [];
+  const { formats, screenshot } = formatsIn(fields, warnings);
   const maxBytes = fields.whole('maxBytes', { min: 0, max: bytesMaxMax, default: 0 });
   const options: ScrapeOptions = {
-    formats: formatsIn(fields),
+    formats,
     onlyMainContent: fields.truth('onlyMainContent', true),
     includeTags: nonEmpty(fields.texts('includeTags', selectors)),
     excludeTags: nonEmpty(fields.texts('excludeTags', selectors)),
     waitForMs: fields.whole('waitFor', { min: 0, max: waitForMaxMs, default: 0 }),
     render: fields.oneOf('render', ['auto', 'never', 'always']) ?? 'auto',
+    ...(screenshot !== null && { screenshot }),
     headers: headersIn(fields, warnings),
     timeoutMs: fields.whole('timeout', { min: 1, max: timeoutMaxMs, default: timeoutDefaultMs }),
     maxAgeMs: fields.whole('maxAge', { min: 0, max: maxAgeMaxMs, default: maxAgeDefaultMs }),
     mobile: fields.truth('mobile', false),
     maxBytes: maxBytes === 0 ? null : maxBytes,
   };
+  refuseContradictions(fields, options);
   return { options, warnings };
+}
+
+function refuseContradictions(fields: ToolFields, { render, formats, waitForMs, timeoutMs }: ScrapeOptions): void {
+  const rendered = formats.includes('screenshot') || waitForMs > 0;
+  if (render === 'never' && rendered)
+    fields.refuse('render', "auto or always with 'waitFor' or the format screenshot, which need a browser");
+  if (waitForMs >= timeoutMs && waitForMs > 0)
+    fields.refuse('waitFor', `shorter than 'timeout' (${timeoutMs} ms), which may be raised`);
 }
 
 /** The address of a page or site, as the caller wrote it: what it may lead to is the guard's to say. */
@@ -62,22 +76,49 @@ function nonEmpty(texts: readonly string[] | null): readonly string[] | null {
   return texts === null || texts.length === 0 ? null : texts;
 }
 
-function formatsIn(fields: ToolFields): readonly ScrapeFormat[] {
+interface Formats {
+  formats: readonly ScrapeFormat[];
+  screenshot: ScreenshotWish | null;
+}
+
+function formatsIn(fields: ToolFields, warnings: string[]): Formats {
   const value = fields.value('formats');
-  if (value === undefined) return ['markdown'];
+  if (value === undefined) return { formats: ['markdown'], screenshot: null };
   const list = Array.isArray(value) ? value : [value];
   const formats = list.map(formatOf);
   if (list.length > 20 || formats.includes(null)) {
     return fields.refuse('formats', `an array of ${scrapeFormats.join(', ')}`);
   }
   const wanted = new Set(formats as ScrapeFormat[]);
-  return wanted.size === 0 ? ['markdown'] : [...wanted];
+  const pictured = list.find((one) => formatOf(one) === 'screenshot');
+  return {
+    formats: wanted.size === 0 ? ['markdown'] : [...wanted],
+    screenshot: pictured === undefined ? null : screenshotIn(fields, pictured, warnings),
+  };
 }
+
+/** Firecrawl's older word for the whole page. */
+const wholePage = 'screenshot@fullPage';
 
 /** A word, or an object whose `type` is one. */
 function formatOf(value: JsonValue): ScrapeFormat | null {
   const word = isObject(value) ? value.type : value;
+  if (word === wholePage) return 'screenshot';
   return scrapeFormats.find((format) => format === word) ?? null;
+}
+
+/** As Firecrawl's `{type, fullPage, quality, viewport: {width, height}}`. */
+function screenshotIn(fields: ToolFields, value: JsonValue, warnings: string[]): ScreenshotWish {
+  if (!isObject(value)) return { fullPage: value === wholePage, viewport: null };
+  const inner = new ToolFields(value, `${fields.pathOf('formats')}.screenshot`);
+  const fullPage = inner.truth('fullPage', value.type === wholePage);
+  const sized = inner.object('viewport');
+  const side = (name: string) =>
+    sized?.whole(name, { min: 1, max: viewportPxMax, default: 0 }) ||
+    inner.refuse('viewport', 'an object with width and height');
+  const viewport = sized === null ? null : { width: side('width'), height: side('height') };
+  if (value.quality != null) warnings.push("Screenshots are PNG: 'quality' is ignored.");
+  return { fullPage, viewport };
 }
 
 function headersIn(fields: ToolFields, warnings: string[]): Record<string, string> {

@@ -1,3 +1,5 @@
+import type { ScreenshotWish } from '../page-renderer.ts';
+
 /** What may be asked of a page. */
 export const scrapeFormats = ['markdown', 'html', 'rawHtml', 'links', 'text', 'screenshot'] as const;
 export type ScrapeFormat = (typeof scrapeFormats)[number];
@@ -9,8 +11,11 @@ export interface ScrapeOptions {
   /** CSS selectors; null = no wish. */
   includeTags: readonly string[] | null;
   excludeTags: readonly string[] | null;
+  /** Pause in the browser after the page has loaded; above 0 it is rendered. */
   waitForMs: number;
   render: 'auto' | 'never' | 'always';
+  /** How the format `screenshot` is wanted; absent: the window. */
+  screenshot?: ScreenshotWish;
   /** Sent to the page; only names that a page may be told. */
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;

@@ -1,0 +1,70 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { HostBusy, type HostTurns } from '../../net/host-turns.ts';
+import type { PageOrder } from '../page-reader.ts';
+import type { PageRenderer, Rendered } from '../page-renderer.ts';
+import type { ScrapeOptions } from './scraped-page.ts';
+
+/** When pages are rendered, and how one comes out of the browser. */
+export interface Rendering {
+  wayOf(options: ScrapeOptions): RenderWay | Failure;
+  /** Why nothing is rendered here, with what to do; null: it is. */
+  missing(): string | null;
+  /** A turn at its host, as a fetch. Never rejects. */
+  render(order: PageOrder, bounds: { bytesMax: number; timeoutMs: number }): Promise<Rendered>;
+  close(): Promise<void>;
+}
+
+/** `as-needed`: fetched, and rendered when there is next to nothing of it without its scripts. */
+export type RenderWay = 'plain' | 'rendered' | 'as-needed';
+
+export interface RenderingParts {
+  renderer: PageRenderer;
+  /** `tools.scrape.render`, in force: what holds where the caller says nothing; `never` holds for all. */
+  rule(): ScrapeOptions['render'];
+  /** The same that fetches wait for. */
+  turns: HostTurns;
+}
+
+const switchedOff = 'rendering is switched off here (tools.scrape.render: never)';
+
+export function createRendering({ renderer, rule, turns }: RenderingParts): Rendering {
+  const missing = () => (rule() === 'never' ? switchedOff : renderer.missing());
+
+  function wayOf(options: ScrapeOptions): RenderWay | Failure {
+    const wish = wishOf(options) ?? (options.render === 'auto' && rule() === 'always' ? 'This server' : null);
+    if (wish === null) return options.render === 'never' ? 'plain' : 'as-needed';
+    const why = missing();
+    return why === null ? 'rendered' : { kind: 'unsupported', message: `${wish} needs Chromium, but ${why}.` };
+  }
+
+  return {
+    wayOf,
+    missing,
+    async render({ url, options, paced, signal }, bounds) {
+      const { headers, mobile, waitForMs, formats } = options;
+      const screenshot = formats.includes('screenshot') ? (options.screenshot ?? usualScreenshot) : null;
+      const render = () => renderer.render({ url, headers, mobile, waitForMs, screenshot, ...bounds, signal });
+      if (paced) return render();
+      const ending = AbortSignal.any([signal, AbortSignal.timeout(bounds.timeoutMs)]);
+      try {
+        return await turns.take(URL.parse(url)?.host ?? '', 0, ending, render);
+      } catch (error) {
+        if (error instanceof HostBusy) return busy;
+        if (ending.aborted) return signal.aborted ? left : tooSlow;
+        throw error;
+      }
+    },
+    close: renderer.close,
+  };
+}
+
+function wishOf({ formats, waitForMs, render }: ScrapeOptions): string | null {
+  if (formats.includes('screenshot')) return "The format 'screenshot'";
+  if (waitForMs > 0) return "'waitFor'";
+  return render === 'always' ? "'render: always'" : null;
+}
+
+const usualScreenshot = { fullPage: false, viewport: null };
+const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
+const tooSlow = { ok: false, reason: 'timeout', message: 'its server took too long' } as const;
+const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
