@@ -111,6 +111,16 @@ test('§12 a size that a model declares costs no embedding', async () => {
   assert.equal(cost, 50);
 });
 
+test('§12 a vector_size that is not that of the embedding_model is 400, names both, and makes nothing', async () => {
+  const wrong = { name: 'wrong', embedding_model: 'lexical', vector_size: 8 };
+  const { status, headers, body } = await call('texts', 'POST', '/collections', wrong);
+  assert.equal(status, 400);
+  assert.match(body.error!.message, /vector_size.* 8, .*'lexical'.* 1024 /);
+  assert.equal(headers.get('x-culvert-cost'), '0');
+  assert.equal((await call('texts', 'GET', '/collections/wrong')).status, 404);
+  assert.equal((await done('texts', 'POST', '/collections', { ...wrong, vector_size: 1_024 })).vector_size, 1_024);
+});
+
 test('§12 "all or nothing": when the texts cannot be embedded nothing is written and nothing is charged', async () => {
   await done('texts', 'POST', '/collections', { name: 'nothing', vector_size: 8, distance: 'Cosine' });
   const points = [

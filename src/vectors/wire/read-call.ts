@@ -170,13 +170,17 @@ function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
   return { request, texts: vectors.texts, fill: (embedded) => vectors.fill(embedded) };
 }
 
-/** The size that nobody gave is that of the model's vectors. */
+/** The size that nobody gave is that of the model's vectors; one that somebody gave must be. */
 function readCreation(spec: CollectionSpec, form: 'contract' | 'qdrant'): ReadCall {
-  const unsized = spec.size === 0 && spec.embeddingModel !== null;
+  const { embeddingModel: model, size: given } = spec;
   return {
     request: { kind: 'create', spec, form },
-    texts: unsized ? { model: spec.embeddingModel!, purpose: 'document', texts: [] } : null,
+    texts: model === null ? null : { model, purpose: 'document', texts: [] },
     fill({ size }) {
+      if (given !== 0 && given !== size) {
+        const at = form === 'contract' ? 'vector_size' : 'vectors.size';
+        refuse(at, `is ${given}, but vectors of the embedding_model '${model}' have ${size} numbers: leave it out`);
+      }
       spec.size = size;
     },
   };

@@ -54,7 +54,23 @@ test('a collection with an embedding model needs no size: the model tells it', (
   assert.deepEqual(read.texts, { model: 'alpha', purpose: 'document', texts: [] });
   read.fill({ size: 1_024, vectors: new Float32Array() });
   assert.equal(read.request.kind === 'create' && read.request.spec.size, 1_024);
-  assert.equal(post({ name: 'c', embedding_model: 'alpha', vector_size: 4 }).texts, null);
+});
+
+test('a size beside an embedding model must be that of its vectors', () => {
+  const bodies = [{ vector_size: 4 }, { vectors: { size: 4 } }].map((size) => ({
+    name: 'c',
+    embedding_model: 'alpha',
+    ...size,
+  }));
+  for (const body of bodies) {
+    const read = post(body);
+    assert.deepEqual(read.texts, { model: 'alpha', purpose: 'document', texts: [] });
+    read.fill({ size: 4, vectors: new Float32Array() });
+    assert.equal(
+      refusalOf(() => read.fill({ size: 1_024, vectors: new Float32Array() })),
+      "400 vector_size: is 4, but vectors of the embedding_model 'alpha' have 1024 numbers: leave it out",
+    );
+  }
 });
 
 for (const [body, refusal] of [
