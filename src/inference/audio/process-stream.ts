@@ -5,7 +5,12 @@ import type { FfmpegProcess } from './ffmpeg-process.ts';
 
 /** A process for one job, and what to do when it is over. */
 export interface Lease {
-  process: FfmpegProcess;
+  readonly process: FfmpegProcess;
+  /**
+   * For a process that had waited for this job: ends it and starts another in its place, once. Null where the process
+   * was started for the job: there is nothing better to be had.
+   */
+  replace: (() => void) | null;
   /** Told whenever it changes whether the process has work to do. */
   setBusy(state: 'busy' | 'idle'): void;
   /** Called once, when the process gives its first output. */
@@ -17,6 +22,8 @@ export interface Lease {
 export interface StreamBounds {
   /** Longest time in which ffmpeg may do nothing while something is owed to us. */
   stallMs: number;
+  /** The same for the first output of a process that had waited, which then gets a successor: it may have been stopped. */
+  doubtMs: number;
   /** Longest life of one job. */
   lifeMs: number;
   /** Most that one job may give out. */
@@ -24,6 +31,8 @@ export interface StreamBounds {
 }
 
 const bufferBytes = 64 * 1024;
+/** More than goes into a standard input that nobody reads (some 200 KB on Linux): beyond it, somebody does. */
+const unreadBytesMax = 1024 * 1024;
 /** How long a process that has not been given anything yet counts as starting. */
 const startingMs = 250;
 
@@ -46,6 +55,10 @@ export function processStream(
   let isInputOver = options.input === 'none';
   let readerWaits = false;
   let isStarting = true;
+  /** What was written to a process that may be replaced; null once it has shown that it works, or was. */
+  let unproven: { chunks: Buffer[]; bytes: number } | null = { chunks: [], bytes: 0 };
+  /** Of the chunk that is being written. */
+  let whenWritten = () => {};
 
   /** Whether ffmpeg has something to do for us. Not while its reader is slow, nor while it was given nothing. */
   const owes = () => readerWaits && (isWriting || isInputOver);
@@ -54,6 +67,9 @@ export function processStream(
     if (leased !== null && owes())
       stream.destroy(new AudioFault('stalled', `could not be converted: no progress for ${bounds.stallMs / 1000} s`));
   }, bounds.stallMs).unref();
+  const doubt = setTimeout(() => {
+    if (unproven !== null && owes()) replace();
+  }, bounds.doubtMs).unref();
   const life = setTimeout(
     () => stream.destroy(new AudioFault('too-long', 'took too long to be converted')),
     bounds.lifeMs,
@@ -62,7 +78,38 @@ export function processStream(
   /** Something moved, or what is owed changed. */
   const moved = () => {
     late.refresh();
+    if (unproven !== null) doubt.refresh();
     leased?.setBusy(isStarting || owes() ? 'busy' : 'idle');
+  };
+  const proven = () => {
+    unproven = null;
+    clearTimeout(doubt);
+  };
+  const give = (chunk: Buffer, process: FfmpegProcess) => {
+    // An error here is an ffmpeg that reads no more; how it ends tells whether that was right.
+    process.stdin?.write(chunk, () => {
+      if (process !== leased?.process) return;
+      isWriting = false;
+      if (unproven !== null && unproven.bytes > unreadBytesMax) proven();
+      whenWritten();
+      moved();
+    });
+  };
+  /** All that the one before was given is given to the next. */
+  const replace = () => {
+    if (leased === null || unproven === null || leased.replace === null) return;
+    const { chunks } = unproven;
+    proven();
+    leased.replace();
+    const { process } = leased;
+    attend(process);
+    if (!isStarting) process.giveWay();
+    const last = isWriting ? chunks.pop() : undefined;
+    for (const chunk of chunks) process.stdin?.write(chunk);
+    if (last !== undefined) give(last, process);
+    if (isInputOver) process.stdin?.end();
+    process.stdout.resume();
+    late.refresh();
   };
   const started = () => {
     if (!isStarting) return;
@@ -82,13 +129,13 @@ export function processStream(
     write(chunk: Buffer, _encoding, done) {
       whenThere((process) => {
         isWriting = true;
+        whenWritten = done;
+        if (unproven !== null) {
+          unproven.chunks.push(chunk);
+          unproven.bytes += chunk.length;
+        }
         moved();
-        // An error here is an ffmpeg that reads no more; how it ends tells whether that was right.
-        process.stdin?.write(chunk, () => {
-          isWriting = false;
-          done();
-          moved();
-        });
+        give(chunk, process);
       });
     },
     final(done) {
@@ -106,6 +153,7 @@ export function processStream(
     },
     destroy(error, done) {
       clearTimeout(late);
+      proven();
       clearTimeout(life);
       onceThere = [];
       waitingForSlot.abort(error ?? new Error('The stream was destroyed.'));
@@ -116,37 +164,46 @@ export function processStream(
   // A stream without input is only read.
   if (options.input === 'none') stream.end();
 
+  /** Passes on what it gives and how it ends, as long as it is the one. */
+  const attend = (process: FfmpegProcess) => {
+    process.stdout.pause();
+    process.stdout.on('data', (chunk: Buffer) => {
+      if (leased?.process !== process) return;
+      if (outputBytes === 0) {
+        proven();
+        started();
+        leased.begun();
+      }
+      moved();
+      if (outputBytes === 0 && options.head !== undefined) stream.push(options.head);
+      outputBytes += chunk.length;
+      if (outputBytes > bounds.outputBytesMax)
+        stream.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
+      else if (!stream.destroyed && !stream.push(chunk)) {
+        readerWaits = false;
+        process.stdout.pause();
+        moved();
+      }
+    });
+    process.ended.then((ending) => {
+      if (leased?.process !== process) return;
+      const fault = endingFault(ending);
+      leased.release(fault === null ? 'ended-well' : 'failed');
+      if (stream.destroyed) return;
+      if (fault === null) stream.push(null);
+      else stream.destroy(fault);
+    });
+  };
+
   lease(waitingForSlot.signal).then(
     (given) => {
       leased = given;
-      const { process, release } = given;
+      const { process } = given;
+      if (given.replace === null) proven();
       if (options.input === 'none') process.giveWay();
       setTimeout(started, startingMs).unref();
       if (stream.destroyed) process.kill();
-      process.stdout.pause();
-      process.stdout.on('data', (chunk: Buffer) => {
-        if (outputBytes === 0) {
-          started();
-          given.begun();
-        }
-        moved();
-        if (outputBytes === 0 && options.head !== undefined) stream.push(options.head);
-        outputBytes += chunk.length;
-        if (outputBytes > bounds.outputBytesMax)
-          stream.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
-        else if (!stream.destroyed && !stream.push(chunk)) {
-          readerWaits = false;
-          process.stdout.pause();
-          moved();
-        }
-      });
-      process.ended.then((ending) => {
-        const fault = endingFault(ending);
-        release(fault === null ? 'ended-well' : 'failed');
-        if (stream.destroyed) return;
-        if (fault === null) stream.push(null);
-        else stream.destroy(fault);
-      });
+      attend(process);
       late.refresh();
       for (const act of onceThere) act(process);
       onceThere = [];

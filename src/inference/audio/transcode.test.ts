@@ -25,7 +25,7 @@ function startTranscoder(t: TestContext, options: Partial<TranscoderOptions> = {
     children.push(child);
     return child;
   }) as Spawn;
-  const transcoder = createTranscoder({ searchPath: process.env.PATH ?? '', spawn, ...options });
+  const transcoder = createTranscoder({ searchPath: process.env.PATH ?? '', spawn, doubtMs: 60_000, ...options });
   t.after(() => transcoder.close());
   return { transcoder, children };
 }
@@ -182,6 +182,27 @@ test('fault 57: an ffmpeg that hangs is found by our own timer and killed', { sk
   await broken;
   await gone;
   assert.equal(child.signalCode, 'SIGKILL');
+});
+
+test('fault 57: a waiting ffmpeg that was stopped is replaced, and nothing of the sound is lost', {
+  skip,
+}, async (t) => {
+  const { transcoder, children } = startTranscoder(t, { doubtMs: 50 });
+  const start = () => transcoder.transcode({ from: { format: 'pcm' }, to: { format: 'mp3' } });
+  for (const toneMs of [500, 20_000]) {
+    // The longer one does not fit into the pipe of a process that reads nothing.
+    const sound = tonePcm(toneMs);
+    const expected = await convert(start(), sound);
+    const waiting = children.at(-1) as ChildProcess;
+    assert.equal(waiting.exitCode ?? waiting.signalCode, null, 'one waits for the next');
+    waiting.kill('SIGSTOP');
+    const gone = once(waiting, 'close');
+    const stream = start();
+    for (let at = 0; at < sound.length; at += 30_000) stream.write(sound.subarray(at, at + 30_000));
+    assert.deepEqual(await convert(stream, Buffer.alloc(0)), expected);
+    await gone;
+    assert.equal(waiting.signalCode, 'SIGKILL');
+  }
 });
 
 test('fault 57: who comes when all processes are busy waits, and beyond the line is refused with 503', {

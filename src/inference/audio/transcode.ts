@@ -61,6 +61,7 @@ const defaults: TranscoderLimits = {
   warmMax: 2,
   warmIdleMs: 120_000,
   stallMs: 15_000,
+  doubtMs: 2_000,
   lifeMs: 3_600_000,
   outputBytesMax: 512 * 1024 * 1024,
   decodedSecondsMax: 6 * 3600,
@@ -106,13 +107,24 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
         const slot = await slots[input].take(AbortSignal.any([unwanted, closing.signal]));
         const key = args.join(' ');
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
-        const process = warm.take(key) ?? start();
+        const waited = warm.take(key);
+        let process = waited ?? start();
         running.add(process);
+        const replace = () => {
+          const stopped = process;
+          process = start();
+          running.add(process);
+          stopped.kill();
+          stopped.ended.then(() => running.delete(stopped));
+        };
         const armNext = () => {
           if (keepWarm === 'yes' && slots[input].hasRoom()) warm.arm(key, start);
         };
         return {
-          process,
+          get process() {
+            return process;
+          },
+          replace: waited === null ? null : replace,
           setBusy: slot.setBusy,
           // Not when the job is over: then the next one may be here already.
           begun: armNext,
