@@ -210,6 +210,13 @@ test('whoever waits may leave', async () => {
   assert.equal(reasonOf(await get(url, { allow: [place], signal: AbortSignal.abort() })), 'aborted');
 });
 
+test('F59 a server that changes the protocol unasked is unreachable, and not waited for', async () => {
+  const { url, place } = await serve((request) => {
+    request.socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+  });
+  assert.equal(reasonOf(await get(url, { allow: [place], timeoutMs: 60_000 })), 'unreachable');
+});
+
 test('what is no URL, or breaks off, is said plainly', async () => {
   const { url, place } = await serve((request, response) => {
     if (request.url === '/reset') request.socket.resetAndDestroy();

@@ -186,6 +186,8 @@ function answerFrom(
   return new Promise((resolve, reject) => {
     const request = (url.protocol === 'https:' ? https : http).request(options, resolve);
     request.on('error', reject);
+    // A 101 that nobody asked for ends it with neither answer nor error.
+    request.on('close', () => reject(new Error('closed')));
     request.on('socket', (socket) => {
       socket.once('connect', () => {
         const { remoteAddress } = socket;

@@ -35,6 +35,17 @@ test('a post arrives whole with its headers; redirects are an answer like any ot
   assert.deepEqual([request.method, request.url, request.headers['x-a'], body], ['POST', '/a?b=c', '1', '{"é":1}']);
 });
 
+test('a receiver that changes the protocol unasked has not received, and is not waited for', async (t) => {
+  const server = createServer((request) => {
+    request.socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n');
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const guard = createFetchGuard({ ports: [], allow_private: [place] }, nobody);
+  await assert.rejects(guardedPost(`http://${place}/`, {}, '{}', { guard, timeoutMs: 60_000 }), /without an answer/);
+});
+
 test('S17, F27: nothing is posted to a private address, in whatever spelling, by name or after a change of mind', async (t) => {
   const { heard, port } = await receiver(t, 200);
   const ports = [port];

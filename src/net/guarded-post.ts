@@ -42,6 +42,8 @@ export async function guardedPost(
       response.destroy();
     });
     request.on('error', reject);
+    // A 101 that nobody asked for ends it with neither answer nor error.
+    request.on('close', () => reject(new Error('the connection was closed without an answer')));
     request.on('socket', (socket) => {
       socket.once('connect', () => {
         const { remoteAddress } = socket;
