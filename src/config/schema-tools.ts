@@ -45,8 +45,13 @@ export const toolsSchema = z
       .describe('Web search.'),
     scrape: z
       .strictObject({
-        render: z.enum(['auto', 'never', 'always']).default('auto').describe('Whether pages are rendered in Chromium.'),
-        chromium: z.string().min(1).optional().describe('Path of the Chromium binary.'),
+        render: z
+          .enum(['auto', 'never', 'always'])
+          .default('auto')
+          .describe(
+            'Rendering in Chromium where a call says nothing: where it is needed, never (nor when asked), always.',
+          ),
+        chromium: z.string().min(1).optional().describe('Path of the Chromium binary; default: the usual places.'),
         max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Most bytes of a page, decoded.'),
       })
       .prefault({})

@@ -30,6 +30,7 @@ test('plans, tiers, accounts, addresses of keys and shared stores pass without a
     'providers: { a: { type: openai, credentials: [{ api_key: x, rpm: 500 }] } }',
     'storage: { database: "postgres://h/db", state: "redis://h", on_state_loss: local, secret: a-secret-of-more-than-thirty-two-bytes }',
     'vectors: { memory: 2gb, workers: 2, limits: { collections: 5, points_per_call: 100 } }\ncosts: { vectors: 0.1 }',
+    'tools: { scrape: { render: always, chromium: /usr/bin/chromium } }',
     'server: { trusted_proxies: ["::1", 10.0.0.0/8], public_url: "https://ai.example.org" }\ncosts: { image: 2 }',
   ]) {
     assert.deepEqual(check(text), { ok: true, lines: [] }, text);
@@ -43,10 +44,6 @@ test('stores of a later part are refused: data would be somewhere else than was 
 
 test('other keys of later parts pass with a warning that names the part', () => {
   for (const [text, line] of [
-    [
-      'tools: { scrape: { render: always } }',
-      'tools.scrape.render: has no effect yet: it comes with a later part (Chromium)',
-    ],
     [
       'providers: { g: { type: gemini, api_key: x, dialects: [openai-chat] } }',
       'providers.g: is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',

@@ -42,8 +42,6 @@ export const unbuilt: readonly Unbuilt[] = [
   ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
     warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
   ),
-  warn('tools.scrape.render', 'a later part (Chromium)', (value) => value === 'always'),
-  warn('tools.scrape.chromium', 'a later part (Chromium)'),
   warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];

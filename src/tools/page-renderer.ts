@@ -21,7 +21,7 @@ export interface RenderOrder {
   screenshot: ScreenshotWish | null;
   /** Of the document when it is done; more is cut. */
   bytesMax: number;
-  /** Waiting for a free browser included. */
+  /** Waiting for a free browser included; a whole number. */
   timeoutMs: number;
   signal: AbortSignal;
 }

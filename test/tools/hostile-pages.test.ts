@@ -7,7 +7,7 @@ const site = await startAwkwardSite({ after });
 const bytesMax = 2 * 1024 * 1024;
 const gateway = await startGateway(
   { after: after as never },
-  { fetch: { allow_private: [site.place] }, tools: { scrape: { max_bytes: '2mb' } } },
+  { fetch: { allow_private: [site.place] }, tools: { scrape: { max_bytes: '2mb', render: 'never' } } },
 );
 
 async function scrape(path: string, asked: Record<string, unknown> = {}) {

@@ -107,7 +107,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     endMs: number,
   ): Promise<(Came & { ok: true }) | (Rendered & { ok: false })> {
     const bytesMax = Math.min(parts.bytesMax(), order.options.maxBytes ?? Number.POSITIVE_INFINITY);
-    const timeoutMs = Math.max(1, endMs - clock.monotonicMs() - extractReserveMs(order.options));
+    const timeoutMs = Math.max(1, Math.floor(endMs - clock.monotonicMs() - extractReserveMs(order.options)));
     const rendered = await rendering.render(order, { bytesMax, timeoutMs });
     if (!rendered.ok) return rendered;
     if (order.mayFollow !== undefined && rendered.url !== order.url && !(await order.mayFollow(new URL(rendered.url))))
