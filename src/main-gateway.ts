@@ -1,29 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import type { AdminApi } from './admin/admin-api.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AdminParts } from './admin/parts.ts';
 import type { Config } from './config/schema.ts';
 import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
-import { adminRoutes } from './http/routes/admin.ts';
 import { chatRoute } from './http/routes/chat.ts';
-import { embeddingsRoute } from './http/routes/embeddings.ts';
-import { forwardedRoutes } from './http/routes/forwarded.ts';
-import { geminiRoutes } from './http/routes/gemini.ts';
-import { imageRoutes } from './http/routes/images.ts';
-import { mcpRoute } from './http/routes/mcp.ts';
-import { messagesRoutes } from './http/routes/messages.ts';
-import { metricsRoute } from './http/routes/metrics.ts';
-import { modelRoutes } from './http/routes/models.ts';
-import { openApiRoute } from './http/routes/openapi.ts';
-import { requestRoute } from './http/routes/requests.ts';
-import { responsesRoutes } from './http/routes/responses.ts';
-import { signedFilesRoute } from './http/routes/signed-files.ts';
-import { speechRoutes } from './http/routes/speech.ts';
-import { statusRoutes } from './http/routes/status.ts';
-import { transcriptionRoutes } from './http/routes/transcriptions.ts';
-import { usageRoute } from './http/routes/usage.ts';
-import { vectorRoutes } from './http/routes/vectors.ts';
 import { createGatewayServer } from './http/server.ts';
 import { createTranscoder } from './inference/audio/transcode.ts';
 import { createLocalEngines } from './inference/engines/local-engines.ts';
@@ -35,7 +17,6 @@ import { createPictureFetcher } from './inference/pipeline/fetch-picture.ts';
 import { createHostedFiles } from './inference/pipeline/hosted-files.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
 import { createImageCodec } from './inference/pipeline/image-codec.ts';
-import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
 import type { Services, Snapshot } from './inference/pipeline/services.ts';
 import { createTokenCounter } from './inference/pipeline/token-counter.ts';
 import { createVoiceLists } from './inference/pipeline/voice-lists.ts';
@@ -48,12 +29,8 @@ import { systemClock } from './kernel/clock.ts';
 import { systemRandom } from './kernel/random.ts';
 import { createSealer } from './kernel/seal.ts';
 import { openCallers } from './main-callers.ts';
-import { createCrawlSink } from './main-crawl-sink.ts';
-import { openCrawls } from './main-crawls.ts';
 import { keepSnapshot } from './main-snapshot.ts';
 import { openStores, StartRefused } from './main-stores.ts';
-import { openTools } from './main-tools.ts';
-import { openVectors } from './main-vectors.ts';
 import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
@@ -66,7 +43,6 @@ import { requestLog } from './observe/request-line.ts';
 import { createLocalFiles } from './stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from './stores/sqlite/data-folder.ts';
 import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
-import { createVectorOperator } from './vectors/operator.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -83,8 +59,11 @@ export interface GatewayOptions {
 
 export interface Gateway {
   url: string;
-  /** The whole route table: what each path demands before its handler runs. */
-  routes: readonly Route[];
+  /**
+   * The whole route table: what each path demands before its handler runs. Conversations are served before it stands;
+   * a call of anything else waits for it, or this is asked. Rejects with `StartRefused` too: then nothing can go on.
+   */
+  routes(): Promise<readonly Route[]>;
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
   newUserKey: string | null;
@@ -99,13 +78,31 @@ export interface Gateway {
   close(graceMs: number): Promise<void>;
 }
 
+/**
+ * Most of what `main-more-routes` needs, in pieces: requests are served between them, and all at once would hold the
+ * loop for some 100 ms.
+ */
+const piecesOfMore: readonly (() => Promise<unknown>)[] = [
+  () => import('./http/routes/messages.ts'),
+  () => import('./http/routes/responses.ts'),
+  () => import('./http/routes/gemini.ts'),
+  () => import('./http/routes/embeddings.ts'),
+  () => import('./http/routes/speech.ts'),
+  () => import('./http/routes/transcriptions.ts'),
+  () => import('./http/routes/images.ts'),
+  () => import('./http/routes/vectors.ts'),
+  () => import('./main-vectors.ts'),
+  () => import('./main-tools.ts'),
+  () => import('./main-crawls.ts'),
+  () => import('./http/route-table.ts'),
+];
+
 const firstPruneMs = 60_000;
 const pruneIntervalMs = 3_600_000;
 
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { env, log, version } = options;
-  const { config } = options;
+  const { config, env, log } = options;
   const clock = systemClock;
 
   const folder = openDataFolder(config.storage.data_dir);
@@ -234,93 +231,42 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   );
 
-  const vectors = await openVectors({ config, folder, stores, clock, onTrouble }).catch(orGiveUp);
-  opened.push(vectors.close);
-
-  const tools = openTools({
-    services,
-    config: () => snapshot().config,
-    resolve: addressesOf,
-    pages: stores.pages,
-    version,
-    onTrouble,
-  });
-  opened.push(tools.close);
-  const crawls = openCrawls({
-    services,
-    config: () => snapshot().config,
-    stores,
-    sealer: createSealer(secret, 'crawls'),
-    ring,
-    reader: tools.reader,
-    fetcher: tools.fetcher,
-    resolve: addressesOf,
-    sink: createCrawlSink({ engine: vectors, services, ring }),
-    onTrouble,
-  });
-  opened.push(crawls.close);
-
-  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
-  /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
-  let admin: Promise<AdminApi> | null = null;
-  const adminApi = (): Promise<AdminApi> => {
-    admin ??= import('./admin/create-admin-api.ts').then(({ createAdminApi }) =>
-      createAdminApi({
-        clock,
-        version,
-        store: stores.accounts,
-        refresh: callers.refresh,
-        ledger,
-        plans,
-        counters,
-        snapshot,
-        health,
-        transport,
-        vectors: async () => createVectorOperator(vectors.store),
-        engines: tools.engines,
-        configFile: options.configFile,
-        checkConfig: options.checkConfig,
-        reload: options.reload,
-        troubles,
-        onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
-      }),
-    );
-    return admin;
-  };
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
-  const routes: readonly Route[] = [
-    chatRoute(services),
-    ...messagesRoutes(services),
-    ...responsesRoutes(services),
-    ...forwardedRoutes(services),
-    embeddingsRoute(services),
-    ...speechRoutes(services),
-    ...transcriptionRoutes(services),
-    ...imageRoutes(services),
-    signedFilesRoute({ files: services.files, clock }),
-    ...geminiRoutes(services),
-    ...modelRoutes(services),
-    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
-    ...tools.routes,
-    ...crawls.routes,
-    mcpRoute({ routes: () => routes, admission: services.admission, clock, version, onUnexpected }),
-    requestRoute(ledger, clock),
-    usageRoute({ counters, ledger, plans, clock }),
-    ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
-    openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => routes }),
-    ...statusRoutes({
+  const first: readonly Route[] = [chatRoute(services)];
+  let opening: Promise<readonly Route[]> | null = null;
+  let closed = false;
+  async function openMore(): Promise<readonly Route[]> {
+    for (const load of piecesOfMore) {
+      await load();
+      await nextTurn();
+    }
+    const { openMoreRoutes } = await import('./main-more-routes.ts');
+    if (closed) throw new Error('the server has stopped');
+    return openMoreRoutes({
+      options,
       services,
-      version,
+      folder,
+      stores,
+      callers,
+      metrics,
+      secret,
+      resolve: addressesOf,
       draining: () => server.draining,
-      storeTrouble: () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null,
-    }),
-    ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
-  ];
+      first,
+      onTrouble,
+      onUnexpected,
+      opened: (close) => void opened.push(close),
+    });
+  }
   const server = createGatewayServer({
     clock,
     admission: services.admission,
-    routes,
+    routes: first,
+    moreRoutes() {
+      opening ??= openMore();
+      return opening;
+    },
     authenticate: (headers, addressOf) => ring.authenticate(headers, addressOf),
     authenticateAdmin(headers) {
       const answer = ring.authenticateAdmin(headers);
@@ -362,7 +308,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   return {
     url,
-    routes,
+    routes: server.table,
     newAdminKey: callers.newAdminKey,
     newUserKey: callers.newUserKey,
     snapshot,
@@ -377,6 +323,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       clearTimeout(firstPrune);
       clearInterval(pruneTimer);
       await server.drain(graceMs);
+      closed = true;
+      // What is just being opened would stay open.
+      await opening?.catch(() => undefined);
       await closeAll();
     },
   };

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Reloaded } from './admin/parts.ts';
 import { startMessage } from './cli/start-table.ts';
 import { checkConfigText } from './config/check.ts';
@@ -20,6 +21,9 @@ export interface StartOptions {
   /** Once everything stands: what may be written to disk for the next start. */
   flushCompileCache(): void;
 }
+
+/** What waits for a start has conversations first; then the rest is loaded, unless a call needed it before. */
+const firstCallsMs = 100;
 
 /** How long a start waits for the providers' lists of models before it prints its table without them. */
 const listWaitMs = 1_500;
@@ -67,12 +71,6 @@ export async function start(options: StartOptions): Promise<number> {
     console.error(error.message);
     return 1;
   }
-  // Not awaited: requests are served already, and a signal must find its handlers below.
-  void probing.then(async (found) => {
-    await announce(gateway, found, options);
-    if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
-  });
-  setImmediate(options.flushCompileCache);
 
   // Whatever one request's callback throws, the others go on.
   process.on('uncaughtException', (error) => log.error({ error: error.stack }, 'uncaught exception'));
@@ -106,6 +104,26 @@ export async function start(options: StartOptions): Promise<number> {
 
   return new Promise((resolve) => {
     let stopping = false;
+    // Not awaited: conversations are served already, and a signal must find its handlers below.
+    pause(firstCallsMs)
+      .then(() => gateway.routes())
+      .then(greet, refuse);
+    async function greet(): Promise<void> {
+      setImmediate(options.flushCompileCache);
+      const found = await probing;
+      await announce(gateway, found, options);
+      if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
+    }
+    /** Half a server is none. */
+    async function refuse(error: unknown): Promise<void> {
+      if (stopping) return;
+      stopping = true;
+      console.error(error instanceof StartRefused ? error.message : error);
+      watch.close();
+      await gateway.close(0).catch(() => undefined);
+      flush();
+      resolve(1);
+    }
     const stop = (signal: string) => {
       // A second signal means now.
       if (stopping) {

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
-import createRouter from 'find-my-way';
 import type { Principal } from '../auth/principal.ts';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -14,12 +13,16 @@ import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { preflight, saneRequestId } from './preflight.ts';
+import type { RouteTable } from './route-table.ts';
 import { rawFailure, writeFailure } from './write-failure.ts';
 
 export interface ServerParts {
   clock: Clock;
   admission: Admission;
+  /** Served from the first moment on; their paths are plain, without parameters. */
   routes: readonly Route[];
+  /** All others. Asked for once, with the first call that names none of `routes`, which waits for them. */
+  moreRoutes?(): Promise<readonly Route[]>;
   /** Who presents these headers; a Failure (401, 403) otherwise. `addressOf` is asked where a key is bound to some. */
   authenticate(headers: IncomingMessage['headers'], addressOf: () => string | null): Principal | Failure;
   /** Null when the admin key is presented. */
@@ -34,6 +37,8 @@ export interface ServerParts {
 
 export interface GatewayServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
+  /** The whole table, made now if it was not yet. Rejects when `moreRoutes` does. */
+  table(): Promise<readonly Route[]>;
   /**
    * `draining` at once; callers who have not noticed are still served, until none comes for a moment or 2 s are over;
    * then nothing more is accepted. Resolves when the last answer is out, or after `graceMs` with the rest cut.
@@ -52,16 +57,13 @@ const idleSweepIntervalMs = 50;
 /** How long a request whose caller is gone may take to come to its end. */
 const settleMaxMs = 1_000;
 
-/** Of one part of a path: names are refused in words by who knows their rules, long before. */
-const paramCharsMax = 4_096;
-
 const defaultDialect: Route['dialect'] = openAiChat;
-const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
 
 export function createGatewayServer(parts: ServerParts): GatewayServer {
   const { clock } = parts;
-  const router = createRouter({ maxParamLength: paramCharsMax });
-  for (const route of parts.routes) router.on(route.method, route.path, () => undefined, route);
+  const first = new Map(parts.routes.map((route) => [`${route.method} ${route.path}`, { route, params: {} }]));
+  let table: RouteTable | null = null;
+  let making: Promise<RouteTable> | null = null;
   const clientAddress = createClientAddress(parts.trustedProxies);
   let draining = false;
   let running = 0;
@@ -95,8 +97,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const url = request.url ?? '/';
     const queryAt = url.indexOf('?');
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
-    const found = find(request.method ?? '', path);
-    const route = (found?.store as Route | undefined) ?? null;
+    const method = request.method ?? '';
+    const found = first.get(`${method} ${path}`) ?? table?.find(method, path) ?? null;
+    if (found === null && table === null) return onTable(request, response);
+    const route = found?.route ?? null;
     const exchange: Exchange = {
       request,
       response,
@@ -111,7 +115,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       principal: null,
       admitted: null,
     };
-    const dialect = route?.dialect ?? dialectBeside(path);
+    const dialect = route?.dialect ?? table?.above(path)?.dialect ?? defaultDialect;
     const refuse = (failure: Failure) =>
       writeFailure(exchange, failure, dialect, clock.wallMs(), exchange.admitted?.headers);
 
@@ -121,7 +125,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       return refuse(unfit);
     }
     if (parts.corsOrigins().length > 0 && applyCors(request, response, parts.corsOrigins())) return;
-    if (route === null) return refuse(unrouted(request.method ?? '', path));
+    if (route === null) return refuse(unrouted(method, path));
     if (draining) response.shouldKeepAlive = false;
 
     serve(exchange, route).catch((error: unknown) => {
@@ -163,21 +167,36 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     }
   }
 
-  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
-  function find(method: string, path: string) {
-    return router.find(method as 'GET', path) ?? (method === 'HEAD' ? router.find('GET', path) : null);
+  /** Serves it as soon as the whole table stands. */
+  function onTable(request: IncomingMessage, response: ServerResponse): void {
+    madeTable().then(
+      () => {
+        // Nobody waits for it any more.
+        if (!response.destroyed) onRequest(request, response);
+      },
+      (error: unknown) => {
+        parts.onUnexpected(error, newRequestId(clock.wallMs()));
+        response.destroy();
+      },
+    );
   }
 
-  /** Of the route that stands at or above a path which has none: its clients are who calls there. */
-  function dialectBeside(path: string): Route['dialect'] {
-    const beside = parts.routes.find((route) => path === route.path || path.startsWith(`${route.path}/`));
-    return beside?.dialect ?? defaultDialect;
+  function madeTable(): Promise<RouteTable> {
+    making ??= makeTable();
+    return making;
+  }
+
+  async function makeTable(): Promise<RouteTable> {
+    const more = (await parts.moreRoutes?.()) ?? [];
+    const { createRouteTable } = await import('./route-table.ts');
+    table = createRouteTable([...parts.routes, ...more]);
+    return table;
   }
 
   function unrouted(method: string, path: string): Failure {
-    const allowed = methodsTried.filter((other) => find(other, path) !== null);
+    const allowed = table?.methodsOf(path) ?? [];
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
-    const known = parts.routes
+    const known = (table?.routes ?? [])
       .filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':'))
       .map((route) => `${route.method} ${route.path}`);
     return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. Endpoints: ${known.join(', ')}.` };
@@ -221,6 +240,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       return draining;
     },
     listen: (host, port) => listen(server, host, port),
+    table: async () => (await madeTable()).routes,
     async drain(graceMs) {
       draining = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);

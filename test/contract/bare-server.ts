@@ -7,6 +7,7 @@ import type { Failure } from '../../src/kernel/failure.ts';
 /** What stands behind the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
 export interface BareParts {
   routes?: readonly Route[];
+  moreRoutes?: () => Promise<readonly Route[]>;
   handle?: Route['handle'];
   /** Refuses before the body. */
   admit?: () => Failure;
@@ -41,6 +42,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         },
       },
     ],
+    ...(parts.moreRoutes !== undefined && { moreRoutes: parts.moreRoutes }),
     authenticate: () => ({
       keyId: 'k',
       account: 'a',

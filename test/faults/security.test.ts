@@ -129,11 +129,13 @@ const refusedOtherwise: ReadonlySet<string> = new Set(['GET /v1/files-signed/:na
 /** Counting tokens costs nothing (design §6); a message of MCP what the call that it makes does, which is admitted so. */
 const freePosts = ['/v1/messages/count_tokens', '/v1/responses/input_tokens', '/mcp'];
 
-test('S3 every route has auth, quota and validator, unless it is on a list of at most five lines', () => {
+test('S3 every route has auth, quota and validator, unless it is on a list of at most five lines', async () => {
   assert.ok(Object.keys(withoutKey).length <= 5);
-  const open = gateway.routes.filter(({ auth }) => auth === 'none').map(({ method, path }) => `${method} ${path}`);
+  const open = (await gateway.routes())
+    .filter(({ auth }) => auth === 'none')
+    .map(({ method, path }) => `${method} ${path}`);
   assert.deepEqual(open.sort(), Object.values(withoutKey).flat().sort());
-  for (const { method, path, auth, quota, validator } of gateway.routes) {
+  for (const { method, path, auth, quota, validator } of await gateway.routes()) {
     const route = `${method} ${path}`;
     if (path.startsWith('/v1/') && auth !== 'none') {
       assert.equal(auth, 'key', route);
@@ -148,7 +150,7 @@ test('S3 every route has auth, quota and validator, unless it is on a list of at
 });
 
 test('S3 what the table says is so: no route of it answers without a key', async () => {
-  for (const { method, path, auth } of gateway.routes) {
+  for (const { method, path, auth } of await gateway.routes()) {
     const url = gateway.url + path.replace('*', 'x').replace(':id', 'x');
     const response = await fetch(url, { method });
     await response.text();

@@ -1,0 +1,40 @@
+import createRouter from 'find-my-way';
+import type { Route } from './exchange.ts';
+
+/** Of one part of a path: names are refused in words by who knows their rules, long before. */
+const paramCharsMax = 4_096;
+
+const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export interface FoundRoute {
+  route: Route;
+  params: Readonly<Record<string, string | undefined>>;
+}
+
+/** Which route a call names, and what stands beside one that names none. */
+export interface RouteTable {
+  find(method: string, path: string): FoundRoute | null;
+  /** Those that `path` answers. */
+  methodsOf(path: string): readonly string[];
+  /** The route that stands at or above `path`. */
+  above(path: string): Route | null;
+  readonly routes: readonly Route[];
+}
+
+export function createRouteTable(routes: readonly Route[]): RouteTable {
+  const router = createRouter({ maxParamLength: paramCharsMax });
+  for (const route of routes) router.on(route.method, route.path, () => undefined, route);
+
+  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
+  function find(method: string, path: string): FoundRoute | null {
+    const found = router.find(method as 'GET', path) ?? (method === 'HEAD' ? router.find('GET', path) : null);
+    return found === null ? null : { route: found.store as Route, params: found.params };
+  }
+
+  return {
+    find,
+    methodsOf: (path) => methodsTried.filter((method) => find(method, path) !== null),
+    above: (path) => routes.find((route) => path === route.path || path.startsWith(`${route.path}/`)) ?? null,
+    routes,
+  };
+}

@@ -1,0 +1,144 @@
+import type { AdminApi } from './admin/admin-api.ts';
+import type { Route } from './http/exchange.ts';
+import { adminRoutes } from './http/routes/admin.ts';
+import { embeddingsRoute } from './http/routes/embeddings.ts';
+import { forwardedRoutes } from './http/routes/forwarded.ts';
+import { geminiRoutes } from './http/routes/gemini.ts';
+import { imageRoutes } from './http/routes/images.ts';
+import { mcpRoute } from './http/routes/mcp.ts';
+import { messagesRoutes } from './http/routes/messages.ts';
+import { metricsRoute } from './http/routes/metrics.ts';
+import { modelRoutes } from './http/routes/models.ts';
+import { openApiRoute } from './http/routes/openapi.ts';
+import { requestRoute } from './http/routes/requests.ts';
+import { responsesRoutes } from './http/routes/responses.ts';
+import { signedFilesRoute } from './http/routes/signed-files.ts';
+import { speechRoutes } from './http/routes/speech.ts';
+import { statusRoutes } from './http/routes/status.ts';
+import { transcriptionRoutes } from './http/routes/transcriptions.ts';
+import { usageRoute } from './http/routes/usage.ts';
+import { vectorRoutes } from './http/routes/vectors.ts';
+import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
+import type { Services } from './inference/pipeline/services.ts';
+import { createSealer } from './kernel/seal.ts';
+import type { Callers } from './main-callers.ts';
+import { createCrawlSink } from './main-crawl-sink.ts';
+import { openCrawls } from './main-crawls.ts';
+import type { GatewayOptions } from './main-gateway.ts';
+import type { Stores } from './main-stores.ts';
+import { openTools } from './main-tools.ts';
+import { openVectors } from './main-vectors.ts';
+import type { ResolveAddresses } from './net/fetch-guard.ts';
+import type { Metrics } from './observe/metrics.ts';
+import type { DataFolder } from './stores/sqlite/data-folder.ts';
+import { createVectorOperator } from './vectors/operator.ts';
+
+export interface MoreRoutesParts {
+  options: GatewayOptions;
+  services: Services;
+  folder: DataFolder;
+  stores: Stores;
+  callers: Callers;
+  metrics: Metrics;
+  /** Signs and seals what this server gives out and takes back. */
+  secret: string;
+  resolve: ResolveAddresses;
+  draining(): boolean;
+  /** Those that were there before, which the table and `/mcp` show too. */
+  first: readonly Route[];
+  onTrouble(message: string): void;
+  onUnexpected(error: unknown, requestId: string): void;
+  /** Called at once with how each part is closed. */
+  opened(close: () => Promise<void> | void): void;
+}
+
+/** Every route but those that a server has from its first moment, with the vector store and the web tools behind them. */
+export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly Route[]> {
+  const { options, services, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
+  const { config, version, log } = options;
+  const { clock, admission, snapshot, health, transport } = services;
+  const { ledger, counters } = stores;
+  const { ring, plans } = callers;
+
+  const vectors = await openVectors({ config, folder, stores, clock, onTrouble });
+  parts.opened(vectors.close);
+  const tools = openTools({
+    services,
+    config: () => snapshot().config,
+    resolve,
+    pages: stores.pages,
+    version,
+    onTrouble,
+  });
+  parts.opened(tools.close);
+  const crawls = openCrawls({
+    services,
+    config: () => snapshot().config,
+    stores,
+    sealer: createSealer(secret, 'crawls'),
+    ring,
+    reader: tools.reader,
+    fetcher: tools.fetcher,
+    resolve,
+    sink: createCrawlSink({ engine: vectors, services, ring }),
+    onTrouble,
+  });
+  parts.opened(crawls.close);
+
+  const troubles = () => ({ ...stores.troubles(), keys: callers.trouble(), vectors: vectors.trouble() });
+  /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
+  let admin: Promise<AdminApi> | null = null;
+  const adminApi = (): Promise<AdminApi> => {
+    admin ??= import('./admin/create-admin-api.ts').then(({ createAdminApi }) =>
+      createAdminApi({
+        clock,
+        version,
+        store: stores.accounts,
+        refresh: callers.refresh,
+        ledger,
+        plans,
+        counters,
+        snapshot,
+        health,
+        transport,
+        vectors: async () => createVectorOperator(vectors.store),
+        engines: tools.engines,
+        configFile: options.configFile,
+        checkConfig: options.checkConfig,
+        reload: options.reload,
+        troubles,
+        onStoreError: (error) => log.error({ error: String(error) }, 'the admin API could not ask a store'),
+      }),
+    );
+    return admin;
+  };
+  const routes: readonly Route[] = [
+    ...messagesRoutes(services),
+    ...responsesRoutes(services),
+    ...forwardedRoutes(services),
+    embeddingsRoute(services),
+    ...speechRoutes(services),
+    ...transcriptionRoutes(services),
+    ...imageRoutes(services),
+    signedFilesRoute({ files: services.files, clock }),
+    ...geminiRoutes(services),
+    ...modelRoutes(services),
+    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
+    ...tools.routes,
+    ...crawls.routes,
+    mcpRoute({ routes: () => all, admission, clock, version, onUnexpected }),
+    requestRoute(ledger, clock),
+    usageRoute({ counters, ledger, plans, clock }),
+    ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
+    openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
+    ...statusRoutes({
+      services,
+      version,
+      draining: parts.draining,
+      storeTrouble: () => Object.values(troubles()).find((trouble) => trouble !== null) ?? null,
+    }),
+    ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
+  ];
+  const all = [...parts.first, ...routes];
+  return routes;
+}
