@@ -1,6 +1,7 @@
 import { seededRandom } from '../src/kernel/random.ts';
 import type { Distance } from '../src/vectors/collection.ts';
 import type { Ranked, RowSource } from '../src/vectors/embedded/index/vector-index.ts';
+import { unwatched } from '../src/vectors/embedded/row-watch.ts';
 
 /** Rows of a collection in a map, with the plainest search there is over them. */
 export interface MemoryRows extends RowSource {
@@ -27,6 +28,7 @@ export function createMemoryRows(): MemoryRows {
     each(visit) {
       for (const slot of ascending()) visit(slot, vectors.get(slot)!);
     },
+    watch: unwatched,
     set: (slot, vector) => void vectors.set(slot, vector),
     delete: (slot) => void vectors.delete(slot),
     slots: ascending,

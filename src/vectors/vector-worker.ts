@@ -1,7 +1,7 @@
-import { getPriority, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
+import { yieldToMainThread } from '../kernel/thread-priority.ts';
 import type { VectorStore } from './store.ts';
 import { type PreparedCall, prepareCall } from './wire/prepare-call.ts';
 import { type FromWorker, interrupted, type PreparedReply, type ToWorker, type WorkerData } from './worker-messages.ts';
@@ -13,12 +13,8 @@ const prepared = new Map<number, PreparedCall>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
-/** More than the main thread's; 19 is the most there is. */
-const niceness = 10;
-const nicenessMax = 19;
 
-// Of this thread alone (Linux): where cores are few, requests of the main thread come first.
-if (process.platform === 'linux') setPriority(Math.min(nicenessMax, getPriority() + niceness));
+yieldToMainThread();
 
 const store = await openStore();
 /** Messages whose answers are not sent yet. */

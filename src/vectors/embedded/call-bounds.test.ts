@@ -12,7 +12,7 @@ const keptBytes = 10_000;
 
 /** Nine points of about 1,000 characters of payload each, where an answer may hold ten thousand. */
 async function ninePoints(t: TestContext, size = 2) {
-  const bounds = { readChars: 30_000, keptBytes, changedPoints: 50, changedChars: 20_000 };
+  const bounds = { ...callBounds, readChars: 30_000, keptBytes, changedPoints: 50, changedChars: 20_000 };
   const { store } = temporaryStore(t, { bounds });
   await store.create(alice, spec('docs', size));
   const text = 'x'.repeat(960);
@@ -112,4 +112,32 @@ test('holding many points against many examples is refused before it is begun', 
 
 test('the bounds of answers hold the largest payload there may be', () => {
   assert(Math.min(callBounds.readChars, callBounds.keptBytes, callBounds.changedChars) > payloadCharsMax * 4);
+});
+
+test('a call that must read every point is refused when that takes too long, and columns are made however long it takes', async (t) => {
+  let readings = 0;
+  // Each look at the clock is a millisecond later: 400 rows take 400.
+  const clock = { monotonicMs: () => readings++ };
+  const { store } = temporaryStore(t, { clock, bounds: { ...callBounds, rowsMs: 300 } });
+  await store.create(alice, spec('docs'));
+  const text = (id: number) => `${'x'.repeat(600)} ${id}`;
+  await store.write('alice', 'docs', [
+    upsert(
+      ...Array.from({ length: 400 }, (_, id) => [id, [1, id], { id, text: text(id) }] as [number, number[], object]),
+    ),
+  ]);
+  const count = (json: unknown) => store.count('alice', 'docs', readFilter(json, 'filter'));
+  const looked = { key: 'text', match: { text: ' 7' } };
+  const tooLong = refused(/more than 0\.3 s, as long as a call may/);
+  await assert.rejects(count({ must: looked }), tooLong);
+  await assert.rejects(
+    store.query('alice', 'docs', [near([1, 0], { filter: readFilter({ must: looked }, '') })]),
+    tooLong,
+  );
+  await assert.rejects(
+    store.write('alice', 'docs', [{ kind: 'delete', which: { filter: readFilter({ must: looked }, '') } }]),
+    tooLong,
+  );
+  assert.equal(await count({ must: { key: 'id', range: { lt: 200 } } }), 200);
+  assert.equal(await count({ must: [looked, { key: 'id', range: { lt: 50 } }] }), 1);
 });

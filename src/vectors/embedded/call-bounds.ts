@@ -6,6 +6,8 @@ export interface CallBounds {
   keptBytes: number;
   /** Points that a call changes or deletes, each time one: by filters, and by operations that name the same ones. */
   changedPoints: number;
+  /** Milliseconds that a call goes through rows which no index or column leaves out: others wait that long. */
+  rowsMs: number;
   /** What a call makes of payloads by set, overwrite and delete, in characters of JSON. */
   changedChars: number;
 }
@@ -14,5 +16,6 @@ export const callBounds: CallBounds = {
   readChars: 1024 * 1024 * 1024,
   keptBytes: 256 * 1024 * 1024,
   changedPoints: 2_000_000,
+  rowsMs: 10_000,
   changedChars: 256 * 1024 * 1024,
 };

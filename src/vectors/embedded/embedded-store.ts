@@ -8,6 +8,7 @@ import type { TenantSummary, VectorStore } from '../store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import { createMemoryBudget } from './memory-budget.ts';
 import { createQueryBatches } from './query-batches.ts';
+import { createRowWatch } from './row-watch.ts';
 import { openShard, type Shard } from './shard.ts';
 import { openShardFile, type WalBounds } from './shard-file.ts';
 import { shardOf } from './shard-of.ts';
@@ -50,10 +51,11 @@ export interface EmbeddedStore extends VectorStore {
 export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const { limit, tell } = options;
   const folder = join(options.dataDir, 'vectors');
-  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell });
   const random = options.random ?? systemRandom;
   const clock = options.clock ?? systemClock;
   const bounds = options.bounds ?? callBounds;
+  const watch = createRowWatch(clock, bounds.rowsMs);
+  const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell, watch });
   const batches = createQueryBatches(clock, bounds);
   const shards = new Map<number, Shard>();
   /** Shards that could not be opened, with the reason that callers get. */
@@ -92,7 +94,7 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   function open(number: number): Shard {
     const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
     try {
-      return openShard({ file, budget, random, clock, tell, bounds, batches });
+      return openShard({ file, budget, random, clock, tell, bounds, batches, watch });
     } catch (error) {
       file.close();
       throw error;

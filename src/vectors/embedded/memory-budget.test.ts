@@ -48,6 +48,23 @@ test('a collection that no memory holds is served from its rows, and that is sai
   );
 });
 
+test('a filter key whose values no memory holds is answered from the rows, and that is said once a collection', async (t) => {
+  const { store, told } = temporaryStore(t, { memoryBytes: 200_000 });
+  await store.create(alice, spec('docs', 2, { distance: 'Euclid' }));
+  const payload = (i: number) => ({ url: `${i}`.repeat(60), other: `${i}`.repeat(61), kind: i % 3 });
+  const rows = Array.from({ length: 1_000 }, (_, i) => [i, [i, 0], payload(i)] as [number, number[], object]);
+  await store.write('alice', 'docs', [upsert(...rows)]);
+  const count = (key: string, value: string | number) =>
+    store.count('alice', 'docs', readFilter({ must: { key, match: { value } } }, 'filter'));
+  for (let call = 0; call < 2; call++) {
+    assert.equal(await count('kind', 1), 333);
+    assert.equal(await count('url', payload(205).url), 1);
+    assert.equal(await count('other', payload(205).other), 1);
+  }
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /'docs': the values of 'url' do not fit.*vectors\.memory.*slower/);
+});
+
 test('a write is seen by the next search and filter, also after one that failed', async (t) => {
   const { store } = temporaryStore(t);
   await store.create(alice, spec('docs', 2, { distance: 'Euclid' }));

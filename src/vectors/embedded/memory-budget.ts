@@ -7,6 +7,7 @@ import { createDiskIndex } from './index/disk-index.ts';
 import type { IndexOptions } from './index/vector-index.ts';
 import { checkedPointsMax, checkRows } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
+import type { RowWatch } from './row-watch.ts';
 
 /** Of the memory for vectors, what indexes may take; columns of payloads have the rest. */
 const indexShare = 7 / 8;
@@ -19,7 +20,12 @@ export interface MemoryBudget {
   readonly bytesUsed: number;
 }
 
-export function createMemoryBudget(options: { bytesMax: number; tell(message: string): void }): MemoryBudget {
+export function createMemoryBudget(options: {
+  bytesMax: number;
+  tell(message: string): void;
+  watch: RowWatch;
+}): MemoryBudget {
+  const { watch } = options;
   const arena = createArena({ bytesMax: Math.floor(options.bytesMax * indexShare) });
   const columnBytesMax = Math.floor(options.bytesMax * (1 - indexShare));
   if (arena.warning !== null) options.tell(`vectors: ${arena.warning}`);
@@ -65,8 +71,11 @@ export function createMemoryBudget(options: { bytesMax: number; tell(message: st
   return {
     memoryOf(points, { cid, spec, points: atFirst }, count) {
       let checked = atFirst <= checkedPointsMax;
+      /** Said of one key of each collection: how many keys there are is the callers'. */
+      let toldKey = false;
       const rows = {
         count,
+        watch,
         vector: (slot: number) => points.vector(cid, slot, spec.size),
         each: (visit: (slot: number, vector: Float32Array) => void) => points.eachVector(cid, spec.size, visit),
       };
@@ -83,6 +92,11 @@ export function createMemoryBudget(options: { bytesMax: number; tell(message: st
               each: (visit) => points.eachRow(cid, visit),
               row: (slot) => points.row(cid, slot),
               slotOf: (id) => points.slotOfId(cid, id),
+              watch,
+              tooLarge(key) {
+                if (!toldKey) options.tell(columnTooLarge(spec.name, key, columnBytesMax));
+                toldKey = true;
+              },
             },
             columnBytesMax,
           ),
@@ -102,4 +116,8 @@ export function createMemoryBudget(options: { bytesMax: number; tell(message: st
       return arena.bytesUsed;
     },
   };
+}
+
+function columnTooLarge(collection: string, key: string, bytesMax: number): string {
+  return `vectors: collection '${collection}': the values of '${key.slice(0, 64)}' do not fit the ${bytesMax} bytes that vectors.memory leaves for filters; those on it read points from the disk, slower`;
 }

@@ -29,6 +29,7 @@ import { createOpenCollections, type OpenCollection } from './open-collection.ts
 import { cidMax } from './point-row.ts';
 import { openPointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
+import type { RowWatch } from './row-watch.ts';
 import { readScroll } from './scroll-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
@@ -48,6 +49,7 @@ export interface ShardOptions {
   bounds: CallBounds;
   /** Of all shards of the thread. */
   batches: QueryBatches;
+  watch: RowWatch;
 }
 
 /**
@@ -56,7 +58,7 @@ export interface ShardOptions {
  */
 export type Shard = ReturnType<typeof openShard>;
 
-export function openShard({ file, budget, random, clock, tell, bounds, batches }: ShardOptions) {
+export function openShard({ file, budget, random, clock, tell, bounds, batches, watch }: ShardOptions) {
   const collections = openCollectionTable(file);
   collections.check();
   const points = openPointTable(file);
@@ -74,6 +76,7 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches }
 
   function reading<T>(tenant: string, name: string, read: (open: OpenCollection) => T): T {
     const row = rowOf(tenant, name);
+    watch.begin();
     return damage.guard(row, () => read(opened.open(row)));
   }
 
@@ -152,7 +155,9 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches }
       })),
 
     write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
-      group.add(createWriteJob({ rowOf, collections, points, opened, damage, bounds }, tenant, name, operations)),
+      group.add(
+        createWriteJob({ rowOf, collections, points, opened, damage, bounds, watch }, tenant, name, operations),
+      ),
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
       reading(tenant, name, (open) => {

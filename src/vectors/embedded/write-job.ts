@@ -5,6 +5,7 @@ import type { Damage } from './damage.ts';
 import type { Job } from './group-commit.ts';
 import type { OpenCollection, OpenCollections } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
+import type { RowWatch } from './row-watch.ts';
 import { pointsOf, writePoints } from './write-points.ts';
 
 export interface WriteJobParts {
@@ -15,11 +16,12 @@ export interface WriteJobParts {
   opened: OpenCollections;
   damage: Damage;
   bounds: CallBounds;
+  watch: RowWatch;
 }
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */
 export function createWriteJob(
-  { rowOf, collections, points, opened, damage, bounds }: WriteJobParts,
+  { rowOf, collections, points, opened, damage, bounds, watch }: WriteJobParts,
   tenant: string,
   name: string,
   operations: readonly WriteOperation[],
@@ -31,6 +33,7 @@ export function createWriteJob(
     points: pointsOf(operations),
     run() {
       const row = rowOf(tenant, name);
+      watch.begin();
       return damage.guard(row, () => {
         open = opened.open(row);
         open.pins++;

@@ -64,6 +64,7 @@ export function createColumnCache(source: ColumnSource, bytesMax: number): Colum
   function refuse(text: string, room: number): void {
     if (refused.size >= refusedKeysMax) refused.clear();
     refused.set(text, { rows: source.count(), room });
+    source.tooLarge(text);
   }
 
   /** One pass over the rows. When the columns become more than `room` the largest is given up. */

@@ -2,6 +2,7 @@ import type { Filter } from '../../filter/filter.ts';
 import type { KeyPath } from '../../filter/key-path.ts';
 import type { PointId } from '../../point.ts';
 import type { FacetHit } from '../../store.ts';
+import type { RowWatch } from '../row-watch.ts';
 
 /** The rows on disk that columns are made of. */
 export interface ColumnSource {
@@ -13,6 +14,10 @@ export interface ColumnSource {
   row(slot: number): { id: PointId; payload: string | null };
   /** All rows. */
   each(visit: (slot: number, id: PointId, payload: string | null) => void): void;
+  /** Told of rows that are gone through for one call. */
+  watch: RowWatch;
+  /** The column of a key does not fit: filters on it read rows. */
+  tooLarge(key: string): void;
 }
 
 /**

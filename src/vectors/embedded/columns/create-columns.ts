@@ -43,13 +43,16 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
 
   /** Rows of a set, parsed: one by one when they are few, else in one pass over all. */
   function visitRows(set: SlotSet, visit: (slot: number, id: PointId, payload: JsonObject | null) => void): void {
+    const rowRead = source.watch.start();
     if (sizeOf(set) * 4 > source.count()) {
       source.each((slot, id, payload) => {
+        rowRead();
         if (hasSlot(set, slot)) visit(slot, id, parsed(payload));
       });
       return;
     }
     for (const slot of slotsOf(set)) {
+      rowRead();
       const { id, payload } = source.row(slot);
       visit(slot, id, parsed(payload));
     }
@@ -57,7 +60,9 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
 
   function scan(filter: Filter): Uint32Array {
     const slots: number[] = [];
+    const rowRead = source.watch.start();
     source.each((slot, id, payload) => {
+      rowRead();
       if (matches(filter, { id, payload: parsed(payload), hasVector: true })) slots.push(slot);
     });
     return Uint32Array.from(slots).sort();
@@ -70,7 +75,9 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
   /** Every value of a key with its slot, from the rows. */
   function visitValues(key: KeyPath, slots: Uint32Array | null, visit: (slot: number, value: JsonValue) => void): void {
     const wanted = slots === null ? null : setOf(slots);
+    const rowRead = source.watch.start();
     source.each((slot, _id, payload) => {
+      rowRead();
       if (wanted === null || hasSlot(wanted, slot)) for (const value of rowValues(payload, key)) visit(slot, value);
     });
   }

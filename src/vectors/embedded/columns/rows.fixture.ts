@@ -1,4 +1,5 @@
 import type { PointId } from '../../point.ts';
+import { unwatched } from '../row-watch.ts';
 import type { ColumnSource } from './columns.ts';
 
 /** A collection's rows in memory, for tests of what is made of rows. */
@@ -37,6 +38,8 @@ export function createRows(): Rows {
       passes++;
       for (const { slot, id, payload } of all()) visit(slot, id, payload);
     },
+    watch: unwatched,
+    tooLarge() {},
     put: (slot, id, payload) => void rows.set(slot, { slot, id, payload }),
     remove: (slot) => rows.delete(slot),
     all,

@@ -27,7 +27,12 @@ export function scanRows(
   const { score, sign } = exactScore(distance);
   const wanted = comparable(distance, query);
   const top = createTopK(Math.min(k, slots === null ? rows.count() : slots.length));
-  if (slots === null) rows.each((slot, vector) => top.offer(score(wanted, vector) * sign, slot));
-  else for (const slot of slots) top.offer(score(wanted, rows.vector(slot)) * sign, slot);
+  const rowRead = rows.watch.start();
+  const offer = (slot: number, vector: Float32Array) => {
+    rowRead();
+    top.offer(score(wanted, vector) * sign, slot);
+  };
+  if (slots === null) rows.each(offer);
+  else for (const slot of slots) offer(slot, rows.vector(slot));
   return ranked(top, sign);
 }

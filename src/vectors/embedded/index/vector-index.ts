@@ -1,4 +1,5 @@
 import type { Distance } from '../../collection.ts';
+import type { RowWatch } from '../row-watch.ts';
 
 /**
  * The index of one collection, derived from its rows and kept in step by the thread that owns them; in memory as far as
@@ -34,6 +35,8 @@ export interface RowSource {
   vector(slot: number): Float32Array;
   /** All rows by slot. The array may be reused. */
   each(visit: (slot: number, vector: Float32Array) => void): void;
+  /** Told of rows that are gone through for one search. */
+  watch: RowWatch;
 }
 
 export interface IndexOptions {

@@ -1,0 +1,39 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { FailureError, invalid } from '../../kernel/failure.ts';
+
+/**
+ * How long a call may go through rows: what no index and no column can answer reads every point, however many gigabytes
+ * they are, and the thread does nothing else meanwhile. Making indexes and columns does not count: later calls have them.
+ */
+export interface RowWatch {
+  /** A call begins. */
+  begin(): void;
+  /** It goes through rows: to be called at each. Throws a FailureError (400) when all of them together took too long. */
+  start(): () => void;
+}
+
+export function createRowWatch(clock: Pick<Clock, 'monotonicMs'>, rowsMs: number): RowWatch {
+  let spentMs = 0;
+  return {
+    begin() {
+      spentMs = 0;
+    },
+    start() {
+      let lastMs = clock.monotonicMs();
+      return () => {
+        const nowMs = clock.monotonicMs();
+        spentMs += nowMs - lastMs;
+        lastMs = nowMs;
+        if (spentMs > rowsMs) throw new FailureError(tooLong(rowsMs));
+      };
+    },
+  };
+}
+
+/** Of rows in memory, in tests. */
+export const unwatched: RowWatch = { begin() {}, start: () => () => {} };
+
+function tooLong(rowsMs: number) {
+  const message = `Every point had to be read, which took more than ${rowsMs / 1_000} s, as long as a call may. Add a condition on a key with few values, which leaves fewer points, or raise vectors.memory.`;
+  return invalid(null, message);
+}
