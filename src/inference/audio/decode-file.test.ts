@@ -9,6 +9,7 @@ import { missingTool, pitchHzOf, probeBytes, tonePcm } from '../../../test/sound
 import { FailureError } from '../../kernel/failure.ts';
 import { AudioFault } from './audio-fault.ts';
 import { decodeArguments, durationArguments } from './ffmpeg-arguments.ts';
+import { createFlacWriter } from './flac.ts';
 import { createTranscoder, type TranscoderOptions } from './transcode.ts';
 import { wavHeader } from './wav.ts';
 
@@ -129,6 +130,45 @@ test('sound that is longer than what we decode is too-long, however small its fi
   await assert.rejects(decode(bomb), (error) => (error as AudioFault).reason === 'too-long');
   // Its length can still be told, so that it can be refused before.
   assert.ok(Math.abs((await transcoder.probeDurationMs(bomb)) - 602_000) < 500);
+});
+
+for (const [name, ...output] of [
+  ['tone.mp3'],
+  ['variable.mp3', '-q:a', '4', '-ar', '44100', '-ac', '2'],
+  ['slow.mp3', '-ar', '8000', '-b:a', '8k'],
+  ['layer.mp2', '-ar', '48000'],
+  ['tone.aac'],
+  ['stereo.aac', '-ar', '44100', '-ac', '2'],
+  ['tone.flac'],
+  ['stereo.flac', '-ar', '44100', '-ac', '2', '-compression_level', '12'],
+  ['large.flac', '-ar', '96000', '-sample_fmt', 's32', '-frame_size', '16000'],
+] as const)
+  test(`fault 58: the length of ${name} is known without ffmpeg, and that of half of it`, { skip }, async (t) => {
+    const { recorded, write } = room(t);
+    const { transcoder } = room(t, { searchPath: '/nonexistent' });
+    const path = recorded(name, ...output, '-metadata', 'title=A tone');
+    const known = await transcoder.probeDurationMs(path);
+    // What encoders put before the sound is frames too: of 72 ms each at 8 kHz.
+    assert.ok(Math.abs(known - toneMs) <= 250, `${known} ms`);
+    const whole = readFileSync(path);
+    const half = await transcoder.probeDurationMs(write('half', whole.subarray(0, whole.length / 2)));
+    assert.ok(half > 100 && half < toneMs * 0.85, `${half} ms of half`);
+  });
+
+test('fault 58: without ffmpeg a flac that was streamed has its length too, and a long mp3 over many reads', {
+  skip,
+}, async (t) => {
+  const { recorded, write } = room(t);
+  const { transcoder } = room(t, { searchPath: '/nonexistent' });
+  const flac = createFlacWriter(16_000);
+  const samples = new Int16Array(16_000 * 3 + 5).map((_, at) => (at * 7_919) % 3_000);
+  const streamed = Buffer.concat([flac.head, flac.push(samples), flac.end()]);
+  assert.equal(await transcoder.probeDurationMs(write('streamed.flac', streamed)), (samples.length * 1_000) / 16_000);
+  const long = recorded('long.mp3', '-af', 'apad=pad_dur=118', '-b:a', '64k');
+  assert.ok(Math.abs((await transcoder.probeDurationMs(long)) - 120_000) <= 130);
+  // A tag in the middle, and bytes that are nothing, are no sound.
+  const two = Buffer.concat([readFileSync(long), Buffer.alloc(5_000, 0xfe), readFileSync(long)]);
+  assert.ok(Math.abs((await transcoder.probeDurationMs(write('two.mp3', two))) - 240_000) <= 260);
 });
 
 test('who stops listening in the middle ends the decoding', { skip }, async (t) => {

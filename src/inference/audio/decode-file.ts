@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { pipeline, type Readable } from 'node:stream';
 import { AudioFault } from './audio-fault.ts';
 import { decodeArguments, durationArguments } from './ffmpeg-arguments.ts';
+import { ownDurationMs } from './own-duration.ts';
 import type { FfmpegJobs } from './transcode.ts';
 import { readSamples, readWavHeader, type WavHeader, wavDurationMs, wavHeaderBytesMax } from './wav.ts';
 import { convertedPieceBytes, plainConversion } from './wav-stream.ts';
@@ -59,6 +60,8 @@ async function* decodeWav(path: string, rateHz: number, signal?: AbortSignal): A
 export async function probeDurationMs(jobs: FfmpegJobs, path: string, signal?: AbortSignal): Promise<number> {
   const wav = await wavHeaderOf(path);
   if (wav !== null) return wavDurationMs(wav.header, wav.fileBytes);
+  const own = jobs.hasFfmpeg() ? null : await ownDurationMs(path, signal);
+  if (own !== null) return own;
   let text = '';
   const progress = jobs.stream('Reading how long this audio is', durationArguments(path), 'none', { signal });
   // Only its end matters; it says so every half second.

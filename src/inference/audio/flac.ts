@@ -75,7 +75,7 @@ function frameOf(bits: Bits, samples: Int16Array, frame: { number: number; rateC
   bits.put(0x08, 8);
   putUtf8(bits, frame.number);
   bits.put(samples.length - 1, 16);
-  bits.put(sum(bits.written(), 8, 0x07), 8);
+  bits.put(crc8(bits.written()), 8);
   putSubframe(bits, samples);
   bits.align();
   bits.put(sum(bits.written(), 16, 0x8005), 16);
@@ -178,6 +178,11 @@ function createBits(): Bits {
     },
     written: () => bytes.subarray(0, length),
   };
+}
+
+/** What stands behind a frame's header, of all its bytes before. */
+export function crc8(header: Uint8Array): number {
+  return sum(header, 8, 0x07);
 }
 
 /** A cyclic redundancy check that begins at 0. */

@@ -1,3 +1,5 @@
+import { adtsFrame, id3Bytes, mp3Frame } from './sound-frames.ts';
+
 /** What a file is, told by its first bytes and not by its name. */
 export interface Sniffed {
   container: Container;
@@ -64,58 +66,17 @@ function framed(head: Buffer): Sniffed | null {
   const aac = { container: 'aac', mime: 'audio/aac', extension: 'aac' } as const;
   let at = 0;
   if (head.length >= 10 && head.toString('latin1', 0, 3) === 'ID3') {
-    at = 10 + id3Bytes(head);
+    at = 10 + id3Bytes(head, 0);
     // A tag with a picture is longer than what is looked at; AAC is seldom tagged.
     if (at + 8 > head.length) return mp3;
   }
   // Zeros before the first frame are common.
   while (at < head.length && head[at] === 0) at += 1;
-  for (const [kind, lengthOf] of [[mp3, mp3FrameBytes] as const, [aac, adtsFrameBytes] as const]) {
-    const length = lengthOf(head, at);
-    if (length === null) continue;
-    const next = at + length;
-    if (next + 4 > head.length ? head.length - at >= 4 : lengthOf(head, next) !== null) return kind;
+  for (const [kind, frameAt] of [[mp3, mp3Frame] as const, [aac, adtsFrame] as const]) {
+    const frame = frameAt(head, at);
+    if (frame === null) continue;
+    const next = at + frame.bytes;
+    if (next + 4 > head.length ? head.length - at >= 4 : frameAt(head, next) !== null) return kind;
   }
   return null;
-}
-
-function id3Bytes(head: Buffer): number {
-  return ((head[6]! & 127) << 21) | ((head[7]! & 127) << 14) | ((head[8]! & 127) << 7) | (head[9]! & 127);
-}
-
-/** kbit/s by version (MPEG 1; MPEG 2 and 2.5) and layer (1, 2, 3). */
-const mp3Bitrates: Readonly<Record<string, readonly number[]>> = {
-  '1-1': [32, 64, 96, 128, 160, 192, 224, 256, 288, 320, 352, 384, 416, 448],
-  '1-2': [32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384],
-  '1-3': [32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
-  '2-1': [32, 48, 56, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256],
-  '2-2': [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
-  '2-3': [8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
-};
-
-/** Length of the MPEG audio frame that begins here; null: none does. */
-function mp3FrameBytes(head: Buffer, at: number): number | null {
-  if (at + 4 > head.length || head[at] !== 0xff || (head[at + 1]! & 0xe0) !== 0xe0) return null;
-  const versionBits = (head[at + 1]! >> 3) & 3;
-  const layerBits = (head[at + 1]! >> 1) & 3;
-  const bitrateIndex = head[at + 2]! >> 4;
-  const rateIndex = (head[at + 2]! >> 2) & 3;
-  if (versionBits === 1 || layerBits === 0 || bitrateIndex === 0 || bitrateIndex === 15 || rateIndex === 3) return null;
-  const layer = 4 - layerBits;
-  const isFirst = versionBits === 3;
-  const kbits = mp3Bitrates[`${isFirst ? 1 : 2}-${layer}`]?.[bitrateIndex - 1];
-  if (kbits === undefined) return null;
-  const rateHz = ([44_100, 48_000, 32_000][rateIndex] ?? 0) / (isFirst ? 1 : versionBits === 2 ? 2 : 4);
-  const padding = (head[at + 2]! >> 1) & 1;
-  if (layer === 1) return (Math.floor((12 * kbits * 1000) / rateHz) + padding) * 4;
-  return Math.floor(((layer === 3 && !isFirst ? 72 : 144) * kbits * 1000) / rateHz) + padding;
-}
-
-/** Length of the ADTS frame that begins here; null: none does. */
-function adtsFrameBytes(head: Buffer, at: number): number | null {
-  if (at + 6 > head.length) return null;
-  // Layer is always 0 there, which MPEG audio never has.
-  if (head[at] !== 0xff || (head[at + 1]! & 0xf6) !== 0xf0 || ((head[at + 2]! >> 2) & 15) > 12) return null;
-  const length = ((head[at + 3]! & 3) << 11) | (head[at + 4]! << 3) | (head[at + 5]! >> 5);
-  return length < 7 ? null : length;
 }

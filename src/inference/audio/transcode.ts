@@ -31,7 +31,7 @@ export interface Transcoder {
    * into the loop: an AudioFault or FailureError. A file longer than `decodedSecondsMax` is `too-long`, at its end.
    */
   decodeFile(path: string, options: { rateHz: number; signal?: AbortSignal }): AsyncGenerator<Float32Array, void>;
-  /** Ms of sound in a file, counted from its packets and not believed from its header; wav needs no ffmpeg. */
+  /** Ms of sound in a file, counted from its packets and not believed from its header; wav, mp3, aac and flac need no ffmpeg. */
   probeDurationMs(path: string, signal?: AbortSignal): Promise<number>;
   close(): Promise<void>;
 }
