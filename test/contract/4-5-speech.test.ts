@@ -123,7 +123,8 @@ test('§4.5 design §6: `stream_format: sse` tells the sound in base64, then how
   assert.deepEqual(Buffer.concat(sound), tone);
   assert.deepEqual(events.at(-1), {
     type: 'speech.audio.done',
-    usage: { input_tokens: 3, output_tokens: 0, total_tokens: 3 },
+    // This service tells no tokens.
+    usage: { input_tokens: 3, output_tokens: 0, total_tokens: 3, estimated: true },
   });
   assert.equal(first.calls[0]!.body.stream_format, undefined);
 });

@@ -10,7 +10,8 @@ export interface SoundOutlet {
   /** False: the reader is behind; wait for the caller's `onDrain`. */
   write(sound: Buffer): boolean;
   /** Nothing is missing. */
-  end(usage: Usage): void;
+  /** `source`: whether the service told it, or it is our estimate. */
+  end(usage: Usage, source: 'upstream' | 'counted'): void;
 }
 
 /** Sound that is kept whole, for an answer in one piece. */
@@ -98,11 +99,13 @@ class EventOutlet implements SoundOutlet {
     return this.#caller.write(frame({ type: 'speech.audio.delta', audio: sound.toString('base64') }));
   }
 
-  end({ inputTokens, outputTokens }: Usage): void {
+  end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): void {
     const usage = {
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
+      // OpenAI's clients demand the numbers, and services that charge by characters tell none.
+      ...(source === 'counted' && { estimated: true }),
     };
     this.#caller.write(frame({ type: 'speech.audio.done', usage }));
     this.#caller.endStream();

@@ -100,7 +100,7 @@ class Trial {
 
   #deliver(): void {
     this.#served();
-    this.#outlet.end(this.#usage());
+    this.#outlet.end(this.#usage(), this.#usageSource);
     if (this.#job.caller.gone) {
       this.#fault = fault('cancelled', 'the caller closed the connection');
       return;
@@ -299,6 +299,10 @@ class Trial {
     return answerHeaders(this.#job, this.#attempt, { losses: this.#losses });
   }
 
+  get #usageSource(): 'upstream' | 'counted' {
+    return this.#told === null ? 'counted' : 'upstream';
+  }
+
   #usage(): Usage {
     const { characters } = this.#run.request;
     const { inputTokens, outputTokens } = this.#told ?? {
@@ -312,7 +316,7 @@ class Trial {
     const { target, credential, startedMs } = this.#attempt;
     const { progress } = this.#job;
     const served = progress.answeredBy === this.#attempt;
-    const counted = this.#told === null ? 'counted' : 'upstream';
+    const counted = this.#usageSource;
     const usage = served || this.#ran ? this.#usage() : null;
     if (served) {
       progress.usage = usage;
