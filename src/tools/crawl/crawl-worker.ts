@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads';
+import { yieldToMainThread } from '../../kernel/thread-priority.ts';
 import { readSitemap, type SitemapText } from './read-sitemap.ts';
 
 /** What the thread of crawls can be asked. It is ended when one of them takes too long. */
@@ -18,6 +19,7 @@ export type CrawlThreadJob = { [Name in CrawlJobName]: { job: Name } & CrawlWork
 /** `begun` before each: its time counts from then. */
 export type CrawlThreadEnd = { kind: 'begun' } | { kind: 'done'; answer: CrawlWork[CrawlJobName]['answer'] };
 
+yieldToMainThread();
 parentPort?.on('message', (job: CrawlThreadJob) => {
   parentPort?.postMessage({ kind: 'begun' } satisfies CrawlThreadEnd);
   parentPort?.postMessage({ kind: 'done', answer: answerTo(job) } satisfies CrawlThreadEnd);

@@ -1,6 +1,9 @@
 import { parentPort } from 'node:worker_threads';
+import { yieldToMainThread } from '../../kernel/thread-priority.ts';
 import type { ExtractOrder, ExtractReply } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
+
+yieldToMainThread();
 
 const reply = (message: ExtractReply | { ready: true }) => parentPort!.postMessage(message);
 
