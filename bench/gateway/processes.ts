@@ -107,6 +107,8 @@ export interface CulvertStart {
   /** Sections of culvert.yaml instead of those for conversations. */
   providers?: Readonly<Record<string, unknown>>;
   models?: Readonly<Record<string, unknown>>;
+  /** Further sections. */
+  sections?: Readonly<Record<string, unknown>>;
 }
 
 /** Every kind of limit, too high to be reached. */
@@ -154,7 +156,9 @@ models: ${JSON.stringify(models)}
 plans: { bench: ${allLimits} }
 keys: [ { key: ${benchKey}, account: bench, name: bench, plan: bench } ]
 autodetect: off
-`,
+${Object.entries(order.sections ?? {})
+  .map(([name, section]) => `${name}: ${JSON.stringify(section)}\n`)
+  .join('')}`,
   );
   const log = openSync(join(folder, 'culvert.log'), 'a');
   const args = [join(root, 'bin', 'culvert.mjs'), 'start', '--config', config];

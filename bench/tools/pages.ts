@@ -9,18 +9,18 @@ function sentence(seed: number): string {
   return `The ${chosen.slice(0, 7).join(' ')}, and the ${chosen.slice(7).join(' ')}.`;
 }
 
-function paragraph(seed: number): string {
+function paragraph(seed: number, link = `/note/${seed}`): string {
   const sentences = Array.from({ length: 5 }, (_, at) => sentence(seed * 5 + at));
-  sentences[2] = `<a href="/note/${seed}">${sentences[2]}</a>`;
+  sentences[2] = `<a href="${link}">${sentences[2]}</a>`;
   return `<p>${sentences.join(' ')}</p>`;
 }
 
-function article(bytes: number): string {
-  let text = '<h1>A river and its town</h1>';
+function article(bytes: number, heading = 'A river and its town', linkOf?: (at: number) => string): string {
+  let text = `<h1>${heading}</h1>`;
   for (let at = 0; text.length < bytes; at++) {
     if (at % 8 === 7) text += `<h2>${sentence(at)}</h2>`;
     if (at % 15 === 14) text += `<ul>${[1, 2, 3].map((item) => `<li>${sentence(at + item)}</li>`).join('')}</ul>`;
-    text += paragraph(at);
+    text += paragraph(at, linkOf?.(at));
   }
   return `<main><article>${text}</article></main>`;
 }
@@ -43,3 +43,21 @@ export const smallPage = page(article(7_500), { scriptBytes: 500, links: 8 });
 export const largePage = page(article(130_000), { scriptBytes: 235_000, links: 400 });
 /** 400 KB of text alone: the worst that its size allows without tricks. */
 export const densePage = page(article(395_000), { scriptBytes: 500, links: 8 });
+
+/**
+ * Page `at` of a site of `count`: 10 to 40 KB, a quarter of it script, its text linking to other pages of the site. All
+ * are reached from page 0, each says something else.
+ */
+export function sitePage(at: number, count: number): string {
+  const bytes = 7_000 + ((at * 7_919) % 22_000);
+  // Two ways on from each, so that a crawl soon has many to choose from; the others lead anywhere.
+  const linkOf = (link: number) => `/p/${link < 2 ? (at * 2 + link + 1) % count : (at * 31 + link * 17) % count}`;
+  const heading = `River ${at} and its town`;
+  return page(article(bytes, heading, linkOf), { scriptBytes: Math.round(bytes / 3), links: 12 }).replace(
+    '<title>A river</title>',
+    `<title>${heading}</title>`,
+  );
+}
+
+/** Passes the first look at a page, being neither deep nor large, and takes what finds its main content minutes. */
+export const hangingPage = `<!doctype html><html><body><article><p>${'<span>'.repeat(380)}${'<b>x</b> '.repeat(30_000)}</p></article></body></html>`;

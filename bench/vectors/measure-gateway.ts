@@ -1,27 +1,24 @@
-import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { launchCulvert, loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
+import { loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { startChats } from './chat-thread.ts';
-import { createGatewayClient, type GatewayClient } from './gateway-client.ts';
 import { percentile } from './percentile.ts';
 import { batchPoints, createPoints, dimensions, payloadOf } from './points.ts';
+import { startWatchedGateway } from './watched-gateway.ts';
 
 const collection = '/v1/vectors/collections/bench';
 /** Searches that run at once. */
 const searchers = 8;
 /** Bodies that are sent again with other ids: what is written must not cost the load a core. */
 const preparedBodies = 10;
-const firstAnswerMaxMs = 60_000;
 
 /** Over HTTP, everything on: what ingest and search do to the loop and to chats, memory, and the first answer after a start. */
 export async function measureGateway(count: number): Promise<Row[]> {
   const folder = scratchFolder();
-  const delayFile = join(folder, 'loop-delay.json');
   const upstream = await startUpstream();
-  const start = () => startGateway(folder, upstream.port, delayFile);
+  // On both cores: its worker has one beside the loop's, as anywhere.
+  const start = () => startWatchedGateway({ upstreamPort: upstream.port, folder, cores: `${proxyCore},${loadCore}` });
   let gateway = await start();
   const rows: Row[] = [];
   try {
@@ -38,7 +35,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
       vector_size: dimensions,
       distance: 'Cosine',
     });
-    await loopDelay(gateway.pid, delayFile);
+    await gateway.facts();
 
     const busy = startChats(gateway.port);
     const startedMs = performance.now();
@@ -50,7 +47,7 @@ export async function measureGateway(count: number): Promise<Row[]> {
     }
     const seconds = (performance.now() - startedMs) / 1_000;
     const during = await busy.stop();
-    const whileWriting = await loopDelay(gateway.pid, delayFile);
+    const whileWriting = await gateway.facts();
     const perSecond = count / seconds;
     rows.push(
       told(
@@ -70,10 +67,10 @@ export async function measureGateway(count: number): Promise<Row[]> {
     const search = (query: Float32Array) =>
       gateway.client.send('POST', `${collection}/points/search`, { vector: Array.from(query), limit: 10 });
     await search(queries[0]!);
-    await loopDelay(gateway.pid, delayFile);
+    await gateway.facts();
     const single = await timed(queries, search);
     const together = await flood(queries, search, 5_000);
-    const whileSearching = await loopDelay(gateway.pid, delayFile);
+    const whileSearching = await gateway.facts();
     rows.push(
       told(`search of ${count} over HTTP: p50 / p99, one at a time`, `${shown(single)} ms`),
       told(`… ${searchers} at once`, `${together.toFixed(0)} searches/s`),
@@ -99,49 +96,6 @@ export async function measureGateway(count: number): Promise<Row[]> {
     upstream.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-interface Running {
-  pid: number;
-  port: number;
-  client: GatewayClient;
-  stop(): Promise<void>;
-}
-
-/** On both cores: its worker has one beside the loop's, as anywhere. */
-async function startGateway(folder: string, upstreamPort: number, delayFile: string): Promise<Running> {
-  const { child, port } = await launchCulvert({
-    upstreamPort,
-    folder,
-    cores: `${proxyCore},${loadCore}`,
-    env: {
-      NODE_OPTIONS: `--import=${fileURLToPath(new URL('./loop-delay.mjs', import.meta.url))}`,
-      CULVERT_BENCH_LOOP_DELAY: delayFile,
-    },
-  });
-  const client = createGatewayClient(port);
-  const untilMs = performance.now() + firstAnswerMaxMs;
-  for (;;) {
-    const up = await client.send('GET', '/healthz').then(
-      () => true,
-      () => false,
-    );
-    if (up) break;
-    if (performance.now() > untilMs) throw new Error('the gateway did not start');
-    await pause(2);
-  }
-  return {
-    pid: child.pid!,
-    port,
-    client,
-    async stop() {
-      client.close();
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGTERM');
-      await gone;
-    },
-  };
 }
 
 /** The call that writes these points under other ids each time. */
@@ -199,20 +153,6 @@ async function flood(
   };
   await Promise.all(Array.from({ length: searchers }, (_, at) => one(at)));
   return (answered * 1_000) / (performance.now() - startedMs);
-}
-
-/** Since it was asked last. */
-async function loopDelay(pid: number, file: string): Promise<{ p99Ms: number; maxMs: number }> {
-  rmSync(file, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  for (;;) {
-    await pause(10);
-    try {
-      return JSON.parse(readFileSync(file, 'utf8')) as { p99Ms: number; maxMs: number };
-    } catch {
-      // Not written yet, or not whole.
-    }
-  }
 }
 
 function shown(values: readonly number[]): string {
