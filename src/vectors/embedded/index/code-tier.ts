@@ -18,7 +18,7 @@ const bitsSizes = { min: 512, max: 32_768 };
 /** Rows that the mean is made from. */
 const meanSample = 4_000;
 
-/** Rows scored exactly for each one wanted, in any case. */
+/** Rows that are sorted by their codes for each one wanted; scored exactly are those of them that may be in. */
 const rescoredPerResult = 4;
 
 /**
@@ -87,13 +87,19 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
       const slot = codes.slot(row);
       top.offer(score(query, options.rows.vector(slot)) * sign, slot);
     };
-    for (const row of near.ids) rescore(row);
+    const marginMax = codes.margin(null);
+    for (const [i, row] of near.ids.entries()) {
+      const key = near.keys[i]!;
+      // Neither this one nor any behind it can be better than the worst that is in.
+      if (key + marginMax < neededKey()) return ranked(top, sign);
+      if (!(key + codes.margin(row) < neededKey())) rescore(row);
+    }
     const last = near.ids.length - 1;
-    if (near.ids.length === total || near.keys[last]! + codes.margin(null) < neededKey()) return ranked(top, sign);
+    if (near.ids.length === total || near.keys[last]! + marginMax < neededKey()) return ranked(top, sign);
 
     const extra = createTopK(rows === null ? Math.min(total, extraRescoredMax) : rows.length);
     const [lastKey, lastRow, needed] = [near.keys[last]!, near.ids[last]!, neededKey()];
-    const surely = needed - codes.margin(null);
+    const surely = needed - marginMax;
     each((key, row) => {
       if (key < surely || key > lastKey || (key === lastKey && row <= lastRow)) return;
       if (!(key + codes.margin(row) < needed)) extra.offer(key, row);

@@ -153,6 +153,22 @@ function recall(index: VectorIndex, rows: MemoryRows, next: () => Float32Array):
   return found / 150;
 }
 
+test('rows that their codes tell apart surely are not read: hardly more than are answered', () => {
+  const { rows, index, next } = filled('Cosine', 512, 3_000, 100);
+  const slots = Uint32Array.from(rows.slots().filter((slot) => slot % 10 === 0));
+  let reads = 0;
+  for (let i = 0; i < 10; i += 1) {
+    const query = next();
+    for (const which of [null, slots]) {
+      rows.reads = 0;
+      const found = index.search(query, 10, { slots: which, exact: false });
+      reads += rows.reads;
+      assertSame(found, rows.bruteForce('Cosine', query, 10, which ?? undefined));
+    }
+  }
+  assert.ok(reads / 20 < 20, `${reads / 20} rows a search`);
+});
+
 test('above 20,000 points at least 99 of 100 are found, after many were replaced, and after many are gone', () => {
   const { rows, index, next } = filled('Cosine', 512, 21_000, 100);
   assert.ok(index.bytes / index.count > 512 * 1.125, 'bits are there');
