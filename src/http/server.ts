@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as rest } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
+import { createServer } from '../kernel/node-http.ts';
 import type { Admission } from '../metering/admission.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';

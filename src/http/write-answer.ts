@@ -1,5 +1,6 @@
-import { type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { HeaderList } from '../inference/pipeline/caller.ts';
+import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
 
 /** Node copies a body this short through its stack beside the head; longer ones are better sent as they are. */
 const joinedBytesMax = 8_192;

@@ -1,5 +1,5 @@
-import { STATUS_CODES } from 'node:http';
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
+import { STATUS_CODES } from '../kernel/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /** A longer Retry-After hangs Codex, opencode and Anthropic's SDK silently (clients.md §15). */

@@ -1,5 +1,6 @@
-import http, { type IncomingMessage, type RequestOptions } from 'node:http';
-import https from 'node:https';
+import type { IncomingMessage, RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { request as httpRequest } from '../kernel/node-http.ts';
 import type { Address, FetchGuard } from './fetch-guard.ts';
 import { portOf } from './fetch-guard.ts';
 import { acceptedEncodings, unpacked } from './unpack.ts';
@@ -184,7 +185,7 @@ function answerFrom(
     },
   };
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? https : http).request(options, resolve);
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, resolve);
     request.on('error', reject);
     // A 101 that nobody asked for ends it with neither answer nor error.
     request.on('close', () => reject(new Error('closed')));

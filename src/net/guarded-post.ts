@@ -1,5 +1,6 @@
-import http, { type RequestOptions } from 'node:http';
-import https from 'node:https';
+import type { RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { request as httpRequest } from '../kernel/node-http.ts';
 import type { FetchGuard } from './fetch-guard.ts';
 import { portOf } from './fetch-guard.ts';
 
@@ -37,7 +38,7 @@ export async function guardedPost(
     },
   };
   return new Promise((resolve, reject) => {
-    const request = (url.protocol === 'https:' ? https : http).request(options, (response) => {
+    const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(options, (response) => {
       resolve(response.statusCode ?? 0);
       response.destroy();
     });

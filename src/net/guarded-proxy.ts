@@ -1,8 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type LookupFunction, type Socket } from 'node:net';
 import { type Duplex, Transform } from 'node:stream';
+import { createServer, request as httpRequest } from '../kernel/node-http.ts';
 import { type FetchGuard, type GuardVerdict, portOf } from './fetch-guard.ts';
 import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.ts';
 

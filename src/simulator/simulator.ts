@@ -1,8 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { createServer } from '../kernel/node-http.ts';
 import { createFaultChoice } from './choose-fault.ts';
 import { collectBody } from './collect-body.ts';
 import type { Purpose } from './compose-answer.ts';

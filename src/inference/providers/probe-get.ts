@@ -1,5 +1,5 @@
-import { request } from 'node:http';
 import { connect } from 'node:net';
+import { request } from '../../kernel/node-http.ts';
 
 /** Answer of a probe; `body` is what came within the bounds. */
 export interface ProbeAnswer {
