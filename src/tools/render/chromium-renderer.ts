@@ -56,7 +56,9 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
     const opened = browser.newContext(contextOptions(order, proxy.url, pass, `${userAgent} ${parts.userAgent()}`));
     const broken = Promise.withResolvers<Rendered>();
     const breakOff = () => broken.resolve(crash);
-    browser.once('disconnected', breakOff);
+    const die = () => broken.resolve(died);
+    browser.once('disconnected', die);
+    if (!browser.isConnected()) die();
     const visit = async (): Promise<Rendered> => {
       const context = await opened;
       await context.addInitScript(pageManners);
@@ -67,7 +69,7 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       const visited = visit().catch((error: unknown) => failed(error, browser.isConnected(), onTrouble));
       return await Promise.race([visited, broken.promise, clock.over]);
     } finally {
-      browser.off('disconnected', breakOff);
+      browser.off('disconnected', die);
       pass.end();
       await closeContext(opened, kill);
     }
@@ -90,7 +92,12 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       ending.addEventListener('abort', end, { once: true });
     });
     const clock = { over, leftMs: () => Math.max(1, endMs - nowMs()) };
-    const work = () => keeper.use(path, (running) => inBrowser(order, running, clock));
+    const once = () => keeper.use(path, (running) => inBrowser(order, running, clock));
+    // Killed or fallen over another page: a new one is a fair chance, and no more than one.
+    const work = async () => {
+      const rendered = await once();
+      return rendered === died && !ending.aborted ? once() : rendered;
+    };
     const rendered = turns.take('chromium', 0, ending, work).catch((error: unknown): Rendered => {
       if (error instanceof HostBusy) return busy;
       if (ending.aborted) return order.signal.aborted ? left : tooSlow;
@@ -140,13 +147,16 @@ async function closeContext(opened: Promise<BrowserContext>, kill: () => void): 
 
 function failed(error: unknown, connected: boolean, onTrouble: (message: string) => void): Rendered {
   const message = String(error instanceof Error ? error.message : error).slice(0, 500);
-  if (!connected || /has been closed|Target crashed|Page crashed/.test(message)) return crash;
+  if (!connected) return died;
+  if (/has been closed|Target crashed|Page crashed/.test(message)) return crash;
   onTrouble(`a page could not be rendered: ${message}`);
   return crash;
 }
 
 const nowhere = { ok: false, reason: 'blocked', message: 'it is not a URL' } as const;
 const crash = { ok: false, reason: 'broken', message: 'the browser broke off over it' } as const;
+/** The browser itself is gone. */
+const died: Rendered = { ok: false, reason: 'broken', message: 'the browser broke off over it' };
 const tooSlow = { ok: false, reason: 'timeout', message: 'it took too long in the browser' } as const;
 const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
 const busy = { ok: false, reason: 'busy', message: 'too many pages wait for the browser already' } as const;

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { after, describe, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { FirecrawlClient } from 'firecrawl';
+import { chromiumMissing } from '../chromium.ts';
+import { startGateway } from '../start-gateway.ts';
+import { startAwkwardSite } from './awkward-site.ts';
+import { scriptPages } from './script-site.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what is looked at is the wire
+type Body = any;
+
+/** Enough for a machine that does ten things at once: nothing here is about speed. */
+const timeout = 60_000;
+
+describe('pages in Chromium', { skip: chromiumMissing }, async () => {
+  if (chromiumMissing) return;
+  const other = await startAwkwardSite({ after }, { '/control': (response) => void response.end('x') });
+  const secret = await startAwkwardSite({ after });
+  const secretPort = Number(new URL(secret.url).port);
+  const places = () => ({ other: other.url, secret: secret.url, secretPort });
+  const site = await startAwkwardSite({ after }, scriptPages(places));
+  const secretAsked = () => [...secret.asked.keys()];
+  const gateway = await startGateway(
+    { after: after as never },
+    {
+      // The port of the private place is open, so that it is the address which is refused.
+      fetch: { ports: [80, 443, secretPort], allow_private: [site.place, other.place] },
+      tools: { scrape: { max_bytes: '400kb' }, crawl: { delay: '1ms' } },
+    },
+  );
+
+  async function post(tool: string, json: unknown) {
+    const response = await gateway.fetch(`/v1/tools/${tool}`, { method: 'POST', json });
+    return { status: response.status, body: (await response.json()) as Body };
+  }
+  const scrape = (path: string, asked: Record<string, unknown> = {}) =>
+    post('scrape', { url: site.url + path, formats: ['text', 'markdown'], timeout, ...asked });
+  const rendered = (path: string, asked: Record<string, unknown> = {}) => scrape(path, { render: 'always', ...asked });
+
+  test('a page that scripts alone write is rendered without being asked to, and kept', async () => {
+    const { status, body } = await scrape('/app');
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.data.markdown, 'words that a script brought');
+    assert.equal(body.data.metadata.renderer, 'chromium');
+    assert.equal(body.data.metadata.title, 'App');
+    assert.equal(body.data.metadata.statusCode, 200);
+    assert.equal(body.warning, undefined);
+    assert.equal((await scrape('/app')).body.data.metadata.cacheState, 'hit');
+    assert.equal((await rendered('/app')).body.data.metadata.cacheState, 'hit');
+    const never = await scrape('/app', { render: 'never' });
+    assert.deepEqual([never.body.data.text, never.body.data.metadata.renderer], ['', 'none']);
+  });
+
+  test('a page with words of its own is not rendered, unless that is asked for', async () => {
+    assert.equal((await scrape('/article')).body.data.metadata.renderer, 'none');
+    const { body } = await rendered('/article');
+    assert.equal(body.data.metadata.renderer, 'chromium');
+    assert.equal(body.data.metadata.cacheState, 'miss', 'what came without a browser does not stand for it');
+    assert.match(body.data.markdown, /^# An article\n\nIt has \*\*words\*\*/);
+  });
+
+  test('a page that is not there is a page, with its status', async () => {
+    const { status, body } = await rendered('/gone');
+    assert.equal(status, 200);
+    assert.equal(body.data.metadata.statusCode, 404);
+    assert.equal(body.data.text, 'Not any more');
+  });
+
+  test('waitFor waits for what comes late, and renders by itself', async () => {
+    const { body } = await scrape('/late', { waitFor: 4_000 });
+    assert.equal(body.data.text, 'late words');
+    assert.equal(body.data.metadata.renderer, 'chromium');
+  });
+
+  test('a screenshot is a PNG of the window, a phone’s, a given one, or the whole page', async () => {
+    for (const [asked, size] of [
+      [{ formats: ['screenshot'] }, [1280, 800]],
+      [{ formats: ['screenshot'], mobile: true }, [390, 844]],
+      [{ formats: [{ type: 'screenshot', fullPage: true, viewport: { width: 300, height: 200 } }] }, [300, 1500]],
+      [{ formats: ['screenshot@fullPage'] }, [1280, 1500]],
+    ] as const) {
+      const { status, body } = await scrape('/tall', asked);
+      assert.equal(status, 200, JSON.stringify(body));
+      assert.deepEqual(sizeOf(body.data.screenshot), size);
+      assert.equal(body.data.markdown, undefined);
+    }
+  });
+
+  test('F59 whatever keeps a page from ending, its time ends it, and the next page comes', async () => {
+    for (const path of ['/endless', '/endless-later', '/alerts', '/silent']) {
+      const { status, body } = await rendered(path, { timeout: 2_500 });
+      assert.equal(status, 408, path);
+      assert.equal(body.error.reason, 'page_timeout', path);
+    }
+    assert.equal((await rendered('/app', { maxAge: 0 })).body.data.text, 'words that a script brought');
+  });
+
+  test('dialogs, popups, printing and downloads keep nobody waiting', async () => {
+    assert.equal((await rendered('/dialogs')).body.data.text, 'after all dialogs');
+    assert.equal((await rendered('/popups')).body.data.text, 'after all popups');
+    assert.equal((await rendered('/downloads')).body.data.text, 'after the download');
+  });
+
+  test('what needs no browser is given as what it is, and that is said', async () => {
+    const { status, body } = await rendered('/plain');
+    assert.equal(status, 200);
+    assert.equal(body.data.text, 'plain words');
+    assert.equal(body.data.metadata.renderer, 'none');
+    assert.match(body.warning, /read without a browser: it is no HTML/);
+    assert.match((await rendered('/file')).body.warning, /a file to be downloaded/);
+  });
+
+  test('S17 F27 no script, frame, picture, worker, form or redirect of a page reaches a private place', async () => {
+    const { status, body } = await rendered('/reaching');
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.data.text, 'other reached, private refused');
+    assert.equal(other.asked.get('/control'), 1, 'what may be reached is reached in the same way');
+    assert.deepEqual(secretAsked(), []);
+  });
+
+  test('S17 a page that leads into a private place is refused as such a place is', async () => {
+    for (const path of ['/leads-to-private', '/refreshes-to-private', '/redirects-to-private', '/redirects-to-file']) {
+      const { status, body } = await rendered(path);
+      assert.equal(status, 400, `${path} ${JSON.stringify(body)}`);
+      assert.equal(body.error.reason, 'url_blocked', path);
+    }
+    for (const url of [`${secret.url}/`, 'file:///etc/passwd', 'data:text/html,x', 'chrome://version', 'about:blank']) {
+      const { status, body } = await post('scrape', { url, render: 'always' });
+      assert.deepEqual([status, body.error.reason], [400, 'url_blocked'], url);
+    }
+    assert.equal((await rendered('/leads-to-file')).body.data.text, 'still here');
+    assert.deepEqual(secretAsked(), []);
+  });
+
+  test('the caller’s headers are for the page’s own origin, whatever it asks or redirects to', async () => {
+    const headers = { authorization: 'Bearer mine', cookie: 'a=b', 'accept-language': 'de', 'user-agent': 'Mine/1' };
+    assert.equal((await rendered('/asks-both', { headers })).body.data.text, 'asked both');
+    for (const path of ['/asks-both', '/told-own']) {
+      const { authorization, cookie, 'accept-language': language, 'user-agent': agent } = site.told.get(path)!;
+      assert.deepEqual([authorization, cookie, language, agent], ['Bearer mine', 'a=b', 'de', 'Mine/1'], path);
+    }
+    await rendered('/redirects-to-other', { headers });
+    assert.equal(site.told.get('/redirects-to-other')?.authorization, 'Bearer mine');
+    for (const path of ['/told-other', '/told']) {
+      const told = other.told.get(path)!;
+      assert.deepEqual([told.authorization, told.cookie], [undefined, undefined], path);
+    }
+  });
+
+  test('a page says who asks', async () => {
+    await rendered('/app', { maxAge: 0 });
+    assert.match(String(site.told.get('/app')?.['user-agent']), /Chrome\/\d+.* Culvert\/0\.0\.0-test$/);
+  });
+
+  test('a page that takes more than it may is cut off, and what came until then is given', async () => {
+    const { status, body } = await rendered('/large');
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.match(body.warning, /more bytes than it may/);
+    assert.equal(body.data.text, 'cut off');
+  });
+
+  const noProc = existsSync('/proc/self/stat') ? false : 'needs /proc';
+  test('a browser that dies is started anew for the next page', { skip: noProc }, async () => {
+    await rendered('/app', { maxAge: 0 });
+    const killed = browsers();
+    assert.equal(killed.length, 1);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    const { status, body } = await rendered('/app', { maxAge: 0 });
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal(body.data.text, 'words that a script brought');
+    assert.notDeepEqual(browsers(), killed);
+  });
+
+  test('pages of a crawl are rendered as its scrapeOptions say: links that scripts wrote are followed', async () => {
+    const { body: begun } = await post('crawl', {
+      url: `${site.url}/spa`,
+      sitemap: 'skip',
+      scrapeOptions: { formats: ['markdown'], render: 'always', timeout },
+    });
+    const crawl = async () => (await (await gateway.fetch(`/v1/tools/crawl/${begun.id}`)).json()) as Body;
+    let state = await crawl();
+    for (; state.status === 'scraping'; state = await crawl()) await pause(100);
+    const pages = state.data.map((page: Body) => [page.markdown, page.metadata.renderer]);
+    assert.deepEqual(pages.at(-1), ['the page behind a link that a script wrote', 'chromium'], JSON.stringify(state));
+  });
+
+  test('Firecrawl’s SDK waits for a page and gets its picture', async () => {
+    const apiUrl = `${gateway.url}/v1/tools`;
+    const firecrawl = new FirecrawlClient({ apiKey: gateway.key, apiUrl, maxRetries: 1 });
+    const page = await firecrawl.scrape(`${site.url}/app`, {
+      formats: ['markdown', { type: 'screenshot', fullPage: true, viewport: { width: 500, height: 400 } }],
+      waitFor: 100,
+      timeout,
+    });
+    assert.equal(page.markdown, 'words that a script brought');
+    assert.deepEqual(sizeOf(page.screenshot!), [500, 400]);
+  });
+});
+
+/** Of a PNG as a data URL: its signature, then width and height in the first chunk (PNG, 11.2.2). */
+function sizeOf(dataUrl: string): number[] {
+  assert.match(dataUrl, /^data:image\/png;base64,/);
+  const png = Buffer.from(dataUrl.slice(dataUrl.indexOf(',') + 1), 'base64');
+  assert.equal(png.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n');
+  assert.equal(png.subarray(-8, -4).toString('latin1'), 'IEND');
+  return [png.readUInt32BE(16), png.readUInt32BE(20)];
+}
+
+/** Pids of the Chromiums that this process started. */
+function browsers(): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => {
+    try {
+      const [, name, state, ppid] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!;
+      return /chrom/.test(name!) && state !== 'Z' && Number(ppid) === process.pid ? [Number(pid)] : [];
+    } catch {
+      return [];
+    }
+  });
+}
