@@ -31,6 +31,25 @@ test('a target may name a model of the gateway itself, whose name no provider ca
   ]);
 });
 
+test('a provider is said to speak what its type can be asked in alone, told at the word that is wrong', () => {
+  const speaks = (provider: string) => errorsOf(`providers: { p: { ${provider}] } }`);
+  assert.deepEqual(speaks('type: vllm, dialects: [openai-chat, openai-responses, anthropic-messages'), []);
+  assert.deepEqual(speaks('type: gemini, api_key: x, dialects: [gemini'), []);
+  assert.deepEqual(speaks('type: gemini, api_key: x, dialects: [gemini, openai-chat'), [
+    'providers.p.dialects[1]: type gemini cannot be asked in openai-chat, only in gemini; for a server that speaks it take type openai with its base_url',
+  ]);
+  assert.deepEqual(speaks('type: ollama, dialects: [gemini'), [
+    'providers.p.dialects[0]: type ollama cannot be asked in gemini, only in openai-chat, openai-responses, anthropic-messages; for a server that speaks it take type gemini with its base_url',
+  ]);
+  assert.deepEqual(speaks('type: tei, base_url: "http://h/v1", dialects: [openai-chat'), [
+    'providers.p.dialects[0]: type tei holds no conversations; leave dialects out',
+  ]);
+  assert.deepEqual(speaks('type: openai, api_key: x, dialects: [anthropic-messages'), [
+    "providers.p.dialects[0]: OpenAI's own service does not speak anthropic-messages; give the base_url of a server that does",
+  ]);
+  assert.deepEqual(speaks('type: openai, base_url: "http://h/v1", dialects: [anthropic-messages'), []);
+});
+
 test('a fallback names an alias or matches a pattern, and never leads back', () => {
   const models = (text: string) => `${providers}models:\n${text}`;
   assert.deepEqual(

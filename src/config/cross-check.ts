@@ -1,3 +1,4 @@
+import { contradiction } from './carried-dialects.ts';
 import { checkModels } from './cross-check-models.ts';
 import { checkPlans } from './cross-check-plans.ts';
 import { ownProvider } from './own-models.ts';
@@ -47,6 +48,10 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
       problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
     }
+    provider.dialects?.forEach((dialect, index) => {
+      const message = contradiction(provider, dialect);
+      if (message !== null) problems.push({ path: [...path, 'dialects', index], message });
+    });
   }
   return problems;
 }

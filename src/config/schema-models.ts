@@ -31,7 +31,9 @@ export const capabilitiesSchema = z
     vision: capability.describe('Reads images.'),
     tools: capability.describe('Calls tools.'),
     reasoning: capability.describe('Has a reasoning mode.'),
-    streaming: capability.describe('Streams its answer.'),
+    streaming: capability.describe(
+      'Streams its answer. false: it is asked whole, and streams are made from the whole answer.',
+    ),
     audio_in: capability.describe('Reads audio.'),
     logprobs: capability.describe('Gives log probabilities.'),
     json_schema: capability.describe('Keeps to a JSON schema.'),
@@ -52,7 +54,10 @@ const targetObjectSchema = z.strictObject({
     .record(z.string(), z.json())
     .default({})
     .describe("Top-level fields set in every request to it, over the caller's."),
-  stream: z.boolean().default(true).describe('false: ask for a whole answer where it must be converted.'),
+  stream: z
+    .boolean()
+    .default(true)
+    .describe('false: ask for a whole answer where it must be converted; what cannot stream at all: capabilities.'),
   batch: positiveInt(100_000).optional().describe('Most inputs of one embedding call.'),
   space: z.string().min(1).max(64).optional().describe('Vector space of its embeddings.'),
   timeouts: timeoutsSchema.prefault({}),

@@ -84,7 +84,7 @@ export const providerSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'What it speaks. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
+      'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
     ),
   timeouts: timeoutsSchema.prefault({}),
   health: z

@@ -32,16 +32,7 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
 export const unbuilt: readonly Unbuilt[] = [
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
   refuse('storage.files', 'S3 comes with a later part; until then only local is accepted', isNot('local')),
-  {
-    path: ['providers', '*'],
-    action: 'warn',
-    reason: 'is called in the dialect of its type whatever dialects says: that comes with part 3 (dialects)',
-    when: saysAnotherDialect,
-  },
   warn('models.*.hedge', 'a later part (hedging)'),
-  ...['models.*.capabilities', 'models.*.targets.*.capabilities'].map((at) =>
-    warn(`${at}.streaming`, 'a later part (chat models that cannot stream)', (value) => value === false),
-  ),
   warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];
@@ -71,21 +62,6 @@ function matches(value: unknown, pattern: readonly string[], path: ConfigPath): 
   return Object.entries(value)
     .filter(([key]) => step === '*' || step === key)
     .flatMap(([key, child]) => matches(child, rest, [...path, key]));
-}
-
-/** Of those that this version speaks; the others have their own line. */
-function saysAnotherDialect(provider: unknown): boolean {
-  if (typeof provider !== 'object' || provider === null || !('type' in provider) || !('dialects' in provider)) {
-    return false;
-  }
-  const { type, dialects } = provider;
-  const spoken =
-    type === 'anthropic'
-      ? ['anthropic-messages']
-      : type === 'gemini'
-        ? ['gemini']
-        : ['openai-chat', 'openai-responses'];
-  return Array.isArray(dialects) && dialects.some((one) => !spoken.includes(one));
 }
 
 function isNot(built: string) {

@@ -30,6 +30,7 @@ export function targetOf(
       logprobs: can('logprobs'),
       jsonSchema: can('jsonSchema'),
       nativeN: can('nativeN'),
+      streaming: true,
     },
     timeouts: { connectMs: 3_000, firstTokenMs: 30_000, idleMs: 30_000, totalMs: 600_000 },
     contextWindow: null,

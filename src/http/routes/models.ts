@@ -51,7 +51,8 @@ function wantsAnthropicShape(exchange: Exchange): boolean {
 
 function openAiEntry(services: Services, alias: Alias): JsonObject {
   const targets = alias.candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
-  const some = (name: 'vision' | 'tools' | 'reasoning') => targets.some((target) => target.capabilities[name]);
+  const some = (name: 'vision' | 'tools' | 'reasoning' | 'streaming') =>
+    targets.some((target) => target.capabilities[name]);
   const first = targets[0];
   const largest = (values: (number | null)[]) =>
     values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
@@ -66,7 +67,7 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
       vision: some('vision'),
       tools: some('tools'),
       reasoning: some('reasoning'),
-      streaming: alias.type === 'chat',
+      streaming: alias.type === 'chat' && (targets.length === 0 || some('streaming')),
     },
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),

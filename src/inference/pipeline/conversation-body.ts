@@ -18,7 +18,8 @@ import type { RequestNeeds } from '../neutral/request.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
 import { applyQuirks } from '../providers/apply-quirks.ts';
 import { providerOf } from '../providers/catalog.ts';
-import { quirksOf } from '../providers/model-facts.ts';
+import { quirksIn } from '../providers/model-facts.ts';
+import type { ProviderQuirks } from '../providers/provider.ts';
 import { callerDialectOf, upstreamDialectOf } from './dialect-table.ts';
 import { type EmbeddingFactsOfBody, type EmbeddingOrderOfBody, embeddingBody } from './embedding-body.ts';
 import { imageBody } from './image-body.ts';
@@ -59,6 +60,8 @@ export interface EncodeOrder {
   maxOutputTokens: number | null;
   /** Ask for a stream, when it must be converted. */
   stream: boolean;
+  /** The model cannot stream: it is asked whole in the caller's own format too. */
+  neverStreams?: boolean;
   body: Readonly<Record<string, unknown>>;
   /** Whether the model takes a wish for reasoning; absent: it does. */
   reasoning?: 'taken' | 'refused';
@@ -160,7 +163,8 @@ function factsOf(request: ForwardedRequest): ConversationFacts {
 }
 
 function forwarded(request: ForwardedRequest, order: EncodeOrder): Result<EncodedBody> {
-  const quirks = quirksOf(providerOf(order.provider)!, order.model);
+  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
+  if (request.stream && order.neverStreams === true) return forwardedWhole(request, order, quirks);
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
@@ -175,6 +179,34 @@ function forwarded(request: ForwardedRequest, order: EncodeOrder): Result<Encode
   };
 }
 
+/** The caller's own body, but for its wish to stream: the stream is made from the whole answer, here. */
+function forwardedWhole(request: ForwardedRequest, order: EncodeOrder, quirks: ProviderQuirks): Result<EncodedBody> {
+  const { bytes, losses } = request.forward({
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    body: {
+      ...order.body,
+      ...(order.child !== null && childFields(order.child)),
+      // Google's wish stands in the path.
+      ...(order.dialect !== 'gemini' && { stream: false }),
+    },
+    streamUsage: 'leave',
+    omit: [...quirks.omit, 'stream_options'],
+    rename: quirks.rename,
+  });
+  return {
+    ok: true,
+    value: {
+      bytes,
+      // What it asked of the stream, the stream that is made here gives.
+      losses: losses.filter((loss) => loss.field !== 'stream_options'),
+      answer: 'converted',
+      unwrapTool: undefined,
+      streamed: false,
+    },
+  };
+}
+
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
   if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
   const asked = request.neutral();
@@ -185,7 +217,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const quirks = quirksOf(providerOf(order.provider)!, order.model);
+  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
   const dialect = upstreamDialectOf(order.dialect);
   if (dialect.mediaByUrl === 'fetch') {
     const wanted = mediaUrlsIn(neutral);

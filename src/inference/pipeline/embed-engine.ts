@@ -31,6 +31,7 @@ export function engineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model
       logprobs: false,
       jsonSchema: false,
       nativeN: false,
+      streaming: false,
     },
     timeouts: { connectMs: 3_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
     contextWindow: null,

@@ -110,6 +110,7 @@ function capabilitiesOf(
     logprobs: say('logprobs', quirks.logprobs),
     jsonSchema: say('json_schema', quirks.jsonSchema),
     nativeN: say('native_n', quirks.nativeN),
+    streaming: say('streaming', true),
   };
 }
 

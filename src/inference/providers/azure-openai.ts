@@ -12,7 +12,7 @@ export const azureOpenAi = openAiLike({
   baseSuffixes: ['/openai/v1/chat/completions', '/openai/v1/responses', '/openai/v1', '/openai'],
   auth: 'api-key',
   quirks: { omitConverted: ['top_k'] },
-  paths: { models: null, responses: '/openai/v1/responses' },
+  paths: { models: null, responses: '/openai/v1/responses', messages: null },
   embeds: {
     ...openAiEmbeddings,
     batch: 2_048,

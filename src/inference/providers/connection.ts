@@ -20,6 +20,8 @@ export interface ProviderConnection {
   chatPath: string | null;
   /** `basePath` + the path of the Responses format; null when it is not spoken. */
   responsesPath: string | null;
+  /** `basePath` + the path of Anthropic's Messages; null when that is not spoken. */
+  messagesPath: string | null;
   /** Paths of the endpoints that it serves in the one format they have. */
   forwardPaths: ReadonlyMap<ForwardedEndpointId, string>;
   /** How it makes vectors; null when it does not. */
@@ -97,7 +99,8 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     credentials.set(credentialId(name, i), joinHeaders(provider, secrets[i] || null, extra.headers));
   }
 
-  const { chat, responses } = provider.paths;
+  const { chat, responses, messages } = provider.paths;
+  const messagesAt = provider.dialect === 'anthropic-messages' ? chat : messages;
   const dialects = dialectsOf(facts);
   const { host, hostname } = new URL(base.origin);
   const parts = {
@@ -107,6 +110,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     basePath: base.path,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
+    messagesPath: messagesAt && dialects.includes('anthropic-messages') ? base.path + messagesAt : null,
     forwardPaths: forwardPathsOf(facts, base.path),
     embeds: embeddingFactsOf(provider, isElsewhere(facts) ? 'elsewhere' : 'at home'),
     images: (isElsewhere(facts) ? provider.imagesElsewhere : undefined) ?? provider.images ?? null,
@@ -131,7 +135,12 @@ function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly 
   if (dialects === undefined || dialects === null) {
     return baseUrl === null || baseUrl === provider.baseUrl ? [dialect, ...speaksToo] : [dialect];
   }
-  const spoken = dialects.filter((one) => one === dialect || (one === 'openai-responses' && Boolean(paths.responses)));
+  const spoken = dialects.filter(
+    (one) =>
+      one === dialect ||
+      (one === 'openai-responses' && Boolean(paths.responses)) ||
+      (one === 'anthropic-messages' && Boolean(paths.messages)),
+  );
   return spoken.length > 0 ? spoken : [dialect];
 }
 

@@ -1,5 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import { anthropic } from './anthropic.ts';
 import type { ProviderConnection } from './connection.ts';
 import { printable } from './header-safe.ts';
 
@@ -41,13 +42,22 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   if (credential === undefined) throw new Error(`no credential ${call.credential} in ${connection.name}`);
   const usual = call.answer === 'stream' ? credential.stream : credential.whole;
   const accepting = call.endpoint === 'speech' ? acceptingAnything(usual) : usual;
-  const base = call.contentType === undefined ? accepting : withContentType(accepting, call.contentType);
+  const typed = call.contentType === undefined ? accepting : withContentType(accepting, call.contentType);
+  const dialect = call.dialect ?? connection.provider.dialect;
   return {
     origin: connection.origin,
     path: pathOf(connection, call),
-    headers: withCallerHeaders(connection, base, call.callerHeaders),
+    headers: withCallerHeaders(connection, forDialect(connection, typed, dialect), call.callerHeaders, dialect),
   };
 }
+
+/** Services of Anthropic's type have its version among their own headers. */
+function forDialect({ provider }: ProviderConnection, headers: readonly string[], dialect: DialectId) {
+  if (dialect !== 'anthropic-messages' || provider.dialect === dialect) return headers;
+  return headers.includes('anthropic-version') ? headers : [...headers, ...messagesVersion];
+}
+
+const messagesVersion = Object.entries(anthropic.headers).flat();
 
 function withContentType(headers: readonly string[], contentType: string): readonly string[] {
   return headers.map((value, i) => (headers[i - 1] === 'content-type' && i % 2 === 1 ? contentType : value));
@@ -74,13 +84,13 @@ export function encodeCountTokens(
   return {
     origin: connection.origin,
     path,
-    headers: withCallerHeaders(connection, credential.whole, callerHeaders),
+    headers: withCallerHeaders(connection, forDialect(connection, credential.whole, dialect), callerHeaders, dialect),
   };
 }
 
-function countingPath({ chatPath, responsesPath }: ProviderConnection, dialect: DialectId): string | null {
+function countingPath({ messagesPath, responsesPath }: ProviderConnection, dialect: DialectId): string | null {
   if (dialect === 'openai-responses') return responsesPath === null ? null : `${responsesPath}/input_tokens`;
-  return dialect === 'anthropic-messages' && chatPath !== null ? `${chatPath}/count_tokens` : null;
+  return dialect === 'anthropic-messages' && messagesPath !== null ? `${messagesPath}/count_tokens` : null;
 }
 
 /** A GET below the base URL, such as the list of models; with the first credential. */
@@ -100,6 +110,7 @@ function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string
     return path;
   }
   if (call.dialect === 'openai-responses' && connection.responsesPath !== null) return connection.responsesPath;
+  if (call.dialect === 'anthropic-messages' && connection.messagesPath !== null) return connection.messagesPath;
   return connection.chatPath ?? modelPath(connection, call);
 }
 
@@ -130,6 +141,7 @@ function withCallerHeaders(
   connection: ProviderConnection,
   base: readonly string[],
   caller: UpstreamCallFacts['callerHeaders'],
+  dialect: DialectId,
 ): readonly string[] {
   let joined: string[] | null = null;
   for (const name of passedHeaders) {
@@ -140,7 +152,7 @@ function withCallerHeaders(
     joined ??= base.slice();
     joined.push(name, value);
   }
-  if (connection.provider.dialect === 'anthropic-messages') {
+  if (dialect === 'anthropic-messages') {
     const beta = caller['anthropic-beta'];
     const text = Array.isArray(beta) ? beta.join(',') : beta;
     if (text !== undefined && text.length <= passedValueCharsMax * 4 && printable(text)) {

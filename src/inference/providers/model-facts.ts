@@ -1,3 +1,5 @@
+import type { DialectId } from '../dialects/dialect.ts';
+import { anthropic } from './anthropic.ts';
 import type { ProviderQuirks } from './provider.ts';
 
 /** What is publicly documented of a family of models. A null or absent fact is unknown and never filters a target. */
@@ -110,6 +112,20 @@ export function quirksOf(provider: { id: string; quirks: ProviderQuirks }, model
   const quirks = narrowed(provider, bareName(model));
   byModel.set(model, quirks);
   return quirks;
+}
+
+/**
+ * The same for a body of `dialect`. Quirks are told of the provider's own API: what it refuses there says nothing of
+ * fields of the same name in Anthropic's Messages, which it takes whole.
+ */
+export function quirksIn(
+  dialect: DialectId,
+  provider: { id: string; dialect: DialectId; quirks: ProviderQuirks },
+  model: string,
+): ProviderQuirks {
+  return dialect === 'anthropic-messages' && provider.dialect !== dialect
+    ? quirksOf(anthropic, model)
+    : quirksOf(provider, model);
 }
 
 function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {

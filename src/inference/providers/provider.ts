@@ -64,6 +64,8 @@ export interface ProviderPaths {
   chat: string | null;
   /** Below the base URL; null or absent when the service does not know OpenAI's Responses format at all. */
   responses?: string | null;
+  /** The same for Anthropic's Messages format, where `dialects` of the configuration says that it is spoken. */
+  messages?: string | null;
   /** Below the base URL; null when there is no list of what can be called. */
   models: string | null;
   /** From the origin, for a list that does not stand below the base URL; wins over `models`. */

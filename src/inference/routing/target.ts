@@ -76,6 +76,8 @@ export interface Capabilities {
   jsonSchema: boolean;
   /** `n` > 1 in one call. */
   nativeN: boolean;
+  /** False: asked for whole answers alone, of which the caller's stream is made. */
+  streaming: boolean;
 }
 
 /** All in ms. */

@@ -84,6 +84,7 @@ function targetOf(name: string, priority: number, settings: EngineSettings): Tar
       logprobs: false,
       jsonSchema: false,
       nativeN: true,
+      streaming: false,
     },
     timeouts: {
       connectMs: engineTimeoutMs,
