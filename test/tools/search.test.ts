@@ -192,7 +192,7 @@ test('wrong fields are 400 by their name, and cost nothing', async (t) => {
     ['limit', { query: 'x', limit: 21 }],
     ['limit', { query: 'x', limit: '5' }],
     ['offset', { query: 'x', offset: -1 }],
-    ['sources', { query: 'x', sources: ['images'] }],
+    ['sources', { query: 'x', sources: ['videos'] }],
     ['sources', { query: 'x', sources: [] }],
     ['country', { query: 'x', country: 'Germany' }],
     ['lang', { query: 'x', lang: 'english' }],

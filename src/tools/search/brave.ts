@@ -1,11 +1,22 @@
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, type TimeRange, withDomains } from './engine.ts';
+import {
+  below,
+  type CannotAsk,
+  type EngineRequest,
+  type EngineSettings,
+  pageFor,
+  type SearchEngine,
+  type SearchQuery,
+  type TimeRange,
+  withDomains,
+} from './engine.ts';
 
 /** Its own bounds. */
 const queryCharsMax = 400;
 const queryWordsMax = 50;
 const countMax = 20;
 const pagesMax = 10;
+const imagesMax = 200;
 
 const freshness: Record<TimeRange, string> = { day: 'pd', week: 'pw', month: 'pm', year: 'py' };
 
@@ -17,6 +28,7 @@ export const brave: SearchEngine = {
     if (words.length > queryCharsMax || words.split(/\s+/).length > queryWordsMax) {
       return { cannot: `its queries hold at most ${queryCharsMax} characters and ${queryWordsMax} words` };
     }
+    if (query.source === 'images') return imagesRequest(query, words, { baseUrl, apiKey });
     const { page, skip } = pageFor(query.offset, countMax);
     if (page >= pagesMax) return { cannot: `it goes no further than ${pagesMax} pages` };
     const url = below(baseUrl, `/res/v1/${query.source}/search`);
@@ -31,17 +43,11 @@ export const brave: SearchEngine = {
       url.searchParams.set('result_filter', 'web');
       url.searchParams.set('text_decorations', 'false');
     }
-    return {
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json', 'x-subscription-token': apiKey },
-      body: null,
-      skip,
-    };
+    return get(url, apiKey, skip);
   },
   decode(body, { source }) {
     if (!isObject(body)) return null;
-    if (source === 'news') return Array.isArray(body.results) ? { hits: hitsOf(body.results) } : null;
+    if (source !== 'web') return Array.isArray(body.results) ? { hits: hitsOf(body.results) } : null;
     // Without a single hit `web` is left out.
     if (body.web === undefined) return body.type === 'search' ? { hits: [] } : null;
     return isObject(body.web) && Array.isArray(body.web.results) ? { hits: hitsOf(body.web.results) } : null;
@@ -57,11 +63,41 @@ export const brave: SearchEngine = {
   },
 };
 
+function get(url: URL, apiKey: string, skip: number): EngineRequest {
+  return {
+    method: 'GET',
+    url,
+    headers: { accept: 'application/json', 'x-subscription-token': apiKey },
+    body: null,
+    skip,
+  };
+}
+
+/** Its images have no pages, and know no time. */
+function imagesRequest(
+  query: SearchQuery,
+  words: string,
+  { baseUrl, apiKey }: EngineSettings,
+): EngineRequest | CannotAsk {
+  const count = query.offset + query.limit;
+  if (count > imagesMax) return { cannot: `it gives no more than ${imagesMax} images` };
+  if (query.timeRange !== null) return { cannot: 'it does not know how old an image is' };
+  const url = below(baseUrl, '/res/v1/images/search');
+  url.searchParams.set('q', words);
+  url.searchParams.set('count', String(count));
+  if (query.country !== null) url.searchParams.set('country', query.country);
+  if (query.lang !== null) url.searchParams.set('search_lang', query.lang);
+  return get(url, apiKey, query.offset);
+}
+
 function hitsOf(results: readonly unknown[]) {
   return results.filter(isObject).map((hit: JsonObject) => ({
     url: hit.url,
     title: hit.title,
     description: hit.description,
     publishedDate: hit.page_age,
+    ...(isObject(hit.properties) && {
+      image: { url: hit.properties.url, width: hit.properties.width, height: hit.properties.height },
+    }),
   }));
 }

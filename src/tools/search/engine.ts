@@ -1,6 +1,6 @@
 import type { Fault } from '../../inference/neutral/outcome.ts';
 
-export const searchSources = ['web', 'news'] as const;
+export const searchSources = ['web', 'news', 'images'] as const;
 export type SearchSource = (typeof searchSources)[number];
 export const timeRanges = ['day', 'week', 'month', 'year'] as const;
 export type TimeRange = (typeof timeRanges)[number];
@@ -31,6 +31,8 @@ export interface RawHit {
   description: unknown;
   score?: unknown;
   publishedDate?: unknown;
+  /** Of a search for images: the picture that stands on the page at `url`. */
+  image?: { url: unknown; width?: unknown; height?: unknown };
 }
 
 /** Where an engine is and what opens it; from the configuration. */

@@ -162,7 +162,7 @@ for (const [name, engine, answer] of answers) {
     assert.equal(hits.length, 1);
     const { url: found, title, description, position, publishedDate } = hits[0]!;
     assert.deepEqual([found, title, position], [url, 'Pandas', 1]);
-    assert.match(description, /^They are( …)? red\.$/);
+    assert.match(description!, /^They are( …)? red\.$/);
     if (name !== 'tavily') assert.equal(publishedDate, '2025-05-01T00:00:00.000Z');
   });
 
@@ -247,6 +247,68 @@ test('texts come without markup and bounded, and no words become a date', () => 
     0,
   );
   assert.equal(hit!.title, 'A & B');
-  assert.equal(hit!.description.length, 2_000);
+  assert.equal(hit!.description!.length, 2_000);
   assert.ok(!('publishedDate' in hit!) && !('score' in hit!));
+});
+
+// Pictures: the recorded shapes of each, and the same two pictures of one page.
+const picture = { page: 'https://a.example/zoo', one: 'https://cdn.example/1.jpg', two: 'https://cdn.example/2.jpg' };
+const pictures: readonly { engine: SearchEngine; path: string; body: unknown }[] = [
+  {
+    engine: searxng,
+    path: '/search',
+    body: {
+      results: [
+        { url: picture.page, title: 'Zoo', img_src: picture.one, resolution: '1920 x 1080', category: 'images' },
+        { url: picture.page, title: 'Zoo', img_src: picture.two, resolution: '', category: 'images' },
+        { url: picture.page, title: 'Zoo', img_src: picture.one, category: 'images' },
+        { url: picture.page, title: 'Inline', img_src: 'data:image/png;base64,AAAA' },
+      ],
+    },
+  },
+  {
+    engine: brave,
+    path: '/res/v1/images/search',
+    body: {
+      type: 'images',
+      results: [
+        { url: picture.page, title: 'Zoo', properties: { url: picture.one, width: 1920, height: 1080 } },
+        { url: picture.page, title: 'Zoo', properties: { url: picture.two, width: 0, height: 0 } },
+        { url: picture.page, title: 'No picture', thumbnail: { src: 'https://imgs.example/t' } },
+      ],
+    },
+  },
+  {
+    engine: serper,
+    path: '/images',
+    body: {
+      searchParameters: { q: 'red pandas', type: 'images' },
+      images: [
+        { title: 'Zoo', imageUrl: picture.one, imageWidth: 1920, imageHeight: 1080, link: picture.page, position: 1 },
+        { title: 'Zoo', imageUrl: picture.two, link: picture.page, position: 2 },
+        { title: 'Nowhere', imageUrl: picture.one, link: 'javascript:alert(1)', position: 3 },
+      ],
+    },
+  },
+];
+
+for (const { engine, path, body } of pictures)
+  test(`pictures of ${path} come in Firecrawl's shape, each once, though they stand on one page`, () => {
+    const query = { ...plain, source: 'images' } as const;
+    const { url, skip } = asked(engine, query);
+    assert.equal(url.pathname, path);
+    const decoded = engine.decode(body, query);
+    assert.deepEqual(mergeHits(decoded!.hits, query, skip), [
+      { title: 'Zoo', imageUrl: picture.one, imageWidth: 1920, imageHeight: 1080, url: picture.page, position: 1 },
+      { title: 'Zoo', imageUrl: picture.two, url: picture.page, position: 2 },
+    ]);
+    const elsewhere = { ...query, excludeDomains: ['a.example'] };
+    assert.deepEqual(mergeHits(decoded!.hits, elsewhere, skip), []);
+  });
+
+test('engines that find no pictures, or not these, cannot be asked for them', () => {
+  const query = { ...plain, source: 'images' } as const;
+  for (const engine of [tavily, exa]) assert.ok('cannot' in engine.encode(query, settings));
+  assert.ok('cannot' in brave.encode({ ...query, timeRange: 'day' }, settings));
+  assert.ok('cannot' in brave.encode({ ...query, offset: 199, limit: 5 }, settings));
 });

@@ -5,25 +5,33 @@ import type { RawHit, SearchQuery } from './engine.ts';
 export interface SearchHit {
   url: string;
   title: string;
-  description: string;
+  /** Not of a picture. */
+  description?: string;
   /** 1 for the first of this answer. */
   position: number;
   /** As the engine rates it; of no use beside another engine's. */
   score?: number;
   /** ISO 8601. */
   publishedDate?: string;
+  /** Of a picture, which stands on the page at `url`, as Firecrawl's clients know it; sides in pixels. */
+  imageUrl?: string;
+  imageWidth?: number;
+  imageHeight?: number;
 }
 
 const hitUrlCharsMax = 2_048;
 const titleCharsMax = 300;
 const descriptionCharsMax = 2_000;
+/** Of a picture, in pixels: larger ones are mistakes. */
+const sideMax = 1_000_000;
 
 /**
  * The hits of one engine as our own: what is no web page left out, one a page (the first, with what later ones know
  * more), only of the wished domains (engines take that as advice), texts bounded and free of markup.
  */
 export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: number): SearchHit[] {
-  const byPage = new Map<string, Omit<SearchHit, 'position'>>();
+  if (query.source === 'images') return mergeImages(raw, query, skip);
+  const byPage = new Map<string, PageHit>();
   for (const one of raw) {
     const canonical = typeof one.url === 'string' && one.url.length <= hitUrlCharsMax ? canonicalUrl(one.url) : null;
     if (canonical === null || !isWanted(canonical, query)) continue;
@@ -39,12 +47,42 @@ export function mergeHits(raw: readonly RawHit[], query: SearchQuery, skip: numb
   return [...byPage.values()].slice(skip, skip + query.limit).map((hit, at) => ({ ...hit, position: at + 1 }));
 }
 
+/** The same of pictures: each picture once, however many stand on one page. */
+function mergeImages(raw: readonly RawHit[], query: SearchQuery, skip: number): SearchHit[] {
+  const byPicture = new Map<string, Omit<SearchHit, 'position'>>();
+  for (const { url, title, image } of raw) {
+    const page = webAddress(url);
+    const picture = webAddress(image?.url);
+    if (page === null || picture === null || !isWanted(page, query) || byPicture.has(picture)) continue;
+    const width = sideOf(image?.width);
+    const height = sideOf(image?.height);
+    byPicture.set(picture, {
+      title: plainText(title, titleCharsMax) || page,
+      imageUrl: picture,
+      ...(width !== null && height !== null && { imageWidth: width, imageHeight: height }),
+      url: page,
+    });
+  }
+  return [...byPicture.values()].slice(skip, skip + query.limit).map((hit, at) => ({ ...hit, position: at + 1 }));
+}
+
+function webAddress(value: unknown): string | null {
+  if (typeof value !== 'string' || value.length > hitUrlCharsMax || canonicalUrl(value) === null) return null;
+  return new URL(value.trim()).href;
+}
+
+function sideOf(value: unknown): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value > 0 && value <= sideMax ? value : null;
+}
+
 function isWanted(url: string, { includeDomains, excludeDomains }: SearchQuery): boolean {
   if (excludeDomains.some((domain) => isOfDomain(url, domain))) return false;
   return includeDomains.length === 0 || includeDomains.some((domain) => isOfDomain(url, domain));
 }
 
-function hitOf({ url, title, description, score, publishedDate }: RawHit): Omit<SearchHit, 'position'> {
+type PageHit = Omit<SearchHit, 'position'> & { description: string };
+
+function hitOf({ url, title, description, score, publishedDate }: RawHit): PageHit {
   const href = new URL(String(url).trim()).href;
   const date = dateOf(publishedDate);
   return {

@@ -68,7 +68,7 @@ function sourcesOf(fields: ToolFields): readonly SearchSource[] {
   if (value === undefined) return ['web'];
   const names = Array.isArray(value) ? value.slice(0, sourcesMax).map((one) => (isObject(one) ? one.type : one)) : [];
   const known = names.every((name) => (searchSources as readonly unknown[]).includes(name));
-  if (names.length === 0 || !known) return fields.refuse('sources', `a list of ${searchSources.join(' or ')}`);
+  if (names.length === 0 || !known) return fields.refuse('sources', `a list of ${searchSources.join(', ')}`);
   return searchSources.filter((source) => names.includes(source));
 }
 

@@ -137,7 +137,7 @@ function ask(parts: SearchRunParts, { driver, settings, target }: ConfiguredEngi
 }
 
 async function askOwnPages({ corpus }: SearchRunParts, { tenant, query }: SearchRun): Promise<Asked> {
-  if (query.source !== 'web') return fault('caller_fault', 'it holds no news', 400);
+  if (query.source !== 'web') return fault('caller_fault', `it holds no ${query.source}`, 400);
   try {
     const raw = await askCorpus(corpus, tenant, query);
     // 404: of this tenant alone, so nothing that health should learn.

@@ -55,7 +55,7 @@ export function createSearchTool(parts: SearchToolParts): SearchTool {
         wish.provider === null
           ? engines
           : [...engines, corpus].filter(({ name }) => name === wish.provider).slice(0, 1);
-      const pagesMax = scrape === null ? 0 : wish.limit * wish.sources.length;
+      const pagesMax = scrape === null ? 0 : wish.limit * wish.sources.filter(isOfPages).length;
       return {
         charge: { tool: 'search', pagesMax },
         run: (signal) => run(parts, cache, named, { wish, scrape, caller, signal }),
@@ -95,7 +95,9 @@ async function run(
   let read = 0;
   if (scrape !== null) {
     const leftMs = () => deadlineMs - parts.clock.monotonicMs();
-    const scraped = await scrapeHits(parts.reader, hits, {
+    // Pictures come last.
+    const toRead = lists.filter(({ source }) => isOfPages(source)).flatMap((list) => list.found.hits);
+    const scraped = await scrapeHits(parts.reader, toRead, {
       tenant: caller.tenant,
       options: scrape.options,
       leftMs,
@@ -108,6 +110,11 @@ async function run(
   const results = hits.map((hit, at) => ({ ...hit, ...pages[at] }));
   const { search, scrape: page } = parts.costs();
   return { kind: 'answer', body: bodyOf(lists, results, search + page * read), warnings: [...warnings], pages: read };
+}
+
+/** The page of a picture is not what was looked for. */
+function isOfPages(source: SearchSource): boolean {
+  return source !== 'images';
 }
 
 function bodyOf(
@@ -124,7 +131,7 @@ function bodyOf(
   return {
     data,
     // For clients of Tavily's and Exa's shape: one list, and the words under `content`.
-    results: results.map((result) => ({ ...result, content: result.markdown ?? result.description })),
+    results: results.map((result) => ({ ...result, content: result.markdown ?? result.description ?? result.title })),
     provider: [...new Set(lists.map(({ found }) => found.provider))].join(', '),
     cached: lists.every(({ cached }) => cached),
     creditsUsed,

@@ -1,5 +1,7 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, withDomains } from './engine.ts';
+import { below, pageFor, type SearchEngine, type SearchSource, withDomains } from './engine.ts';
+
+const categories: Record<SearchSource, string> = { web: 'general', news: 'news', images: 'images' };
 
 /** What a page of its answers holds at least, from any engine behind it. */
 const pageHits = 10;
@@ -12,14 +14,14 @@ export const searxng: SearchEngine = {
     const { lang, country, timeRange } = query;
     url.searchParams.set('q', withDomains(query));
     url.searchParams.set('format', 'json');
-    url.searchParams.set('categories', query.source === 'news' ? 'news' : 'general');
+    url.searchParams.set('categories', categories[query.source]);
     if (page > 0) url.searchParams.set('pageno', String(page + 1));
     if (lang !== null) url.searchParams.set('language', country === null ? lang : `${lang}-${country}`);
     if (timeRange !== null) url.searchParams.set('time_range', timeRange);
     const key: Record<string, string> = apiKey === '' ? {} : { authorization: `Bearer ${apiKey}` };
     return { method: 'GET', url, headers: { accept: 'application/json', ...key }, body: null, skip };
   },
-  decode(body) {
+  decode(body, { source }) {
     if (!isObject(body) || !Array.isArray(body.results)) return null;
     const hits = body.results.filter(isObject).map((hit) => ({
       url: hit.url,
@@ -27,6 +29,7 @@ export const searxng: SearchEngine = {
       description: hit.content,
       score: hit.score,
       publishedDate: hit.publishedDate,
+      ...(source === 'images' && { image: { url: hit.img_src, ...sidesOf(hit.resolution) } }),
     }));
     const silent = unresponsive(body.unresponsive_engines);
     return hits.length === 0 && silent !== '' ? { hits, warning: `No answer from: ${silent}.` } : { hits };
@@ -40,6 +43,12 @@ export const searxng: SearchEngine = {
     };
   },
 };
+
+/** `1920x1080`, `1920 × 1080`, with more words behind it from some. */
+function sidesOf(resolution: unknown): { width?: number; height?: number } {
+  const sides = typeof resolution === 'string' ? /^\s*(\d{1,6})\s*[x×*]\s*(\d{1,6})\b/i.exec(resolution) : null;
+  return sides === null ? {} : { width: Number(sides[1]), height: Number(sides[2]) };
+}
 
 const unresponsiveMax = 10;
 

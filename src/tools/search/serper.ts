@@ -1,9 +1,15 @@
 import { isObject } from '../../kernel/json.ts';
-import { below, pageFor, type SearchEngine, type TimeRange, withDomains } from './engine.ts';
+import { below, pageFor, type SearchEngine, type SearchSource, type TimeRange, withDomains } from './engine.ts';
 
 const pageHits = 20;
 
 const within: Record<TimeRange, string> = { day: 'qdr:d', week: 'qdr:w', month: 'qdr:m', year: 'qdr:y' };
+
+const places: Record<SearchSource, { path: string; list: string }> = {
+  web: { path: '/search', list: 'organic' },
+  news: { path: '/news', list: 'news' },
+  images: { path: '/images', list: 'images' },
+};
 
 /** Serper: Google's results. */
 export const serper: SearchEngine = {
@@ -22,7 +28,7 @@ export const serper: SearchEngine = {
     };
     return {
       method: 'POST',
-      url: below(baseUrl, source === 'news' ? '/news' : '/search'),
+      url: below(baseUrl, places[source].path),
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),
       skip,
@@ -30,7 +36,7 @@ export const serper: SearchEngine = {
   },
   decode(body, { source }) {
     if (!isObject(body)) return null;
-    const results = source === 'news' ? body.news : body.organic;
+    const results = body[places[source].list];
     // Without a hit the list is left out; `searchParameters` is there always.
     if (results === undefined) return isObject(body.searchParameters) ? { hits: [] } : null;
     if (!Array.isArray(results)) return null;
@@ -40,6 +46,9 @@ export const serper: SearchEngine = {
         title: hit.title,
         description: hit.snippet,
         publishedDate: hit.date,
+        ...(source === 'images' && {
+          image: { url: hit.imageUrl, width: hit.imageWidth, height: hit.imageHeight },
+        }),
       })),
     };
   },

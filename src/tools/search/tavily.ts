@@ -10,6 +10,7 @@ export const tavily: SearchEngine = {
     const count = query.offset + query.limit;
     if (query.offset >= resultsMax) return { cannot: `it gives no more than ${resultsMax} results` };
     const { source, timeRange, includeDomains, excludeDomains } = query;
+    if (source === 'images') return { cannot: 'it finds no images' };
     const country = source === 'web' ? countryName(query.country) : null;
     const body = {
       query: query.query,
