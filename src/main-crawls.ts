@@ -13,7 +13,7 @@ import { guardedPost } from './net/guarded-post.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import type { PageFetcher } from './net/page-fetch.ts';
 import type { CrawlSink } from './tools/crawl/crawl-ports.ts';
-import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
+import type { CrawlThread } from './tools/crawl/crawl-thread.ts';
 import { type Crawls, createCrawls } from './tools/crawl/crawls.ts';
 import { sealedCrawlStore } from './tools/crawl/sealed-crawl-store.ts';
 import type { PageReader } from './tools/page-reader.ts';
@@ -28,6 +28,7 @@ export interface CrawlsOptions {
   ring: Pick<KeyRing, 'principalOf'>;
   reader: PageReader;
   fetcher: PageFetcher;
+  thread: CrawlThread;
   resolve: ResolveAddresses;
   sink: CrawlSink | null;
   /** For the operator's log. */
@@ -44,9 +45,8 @@ const atOnceMax = 16;
 
 /** Crawls: taken up at the start where there are any, otherwise from the first on. */
 export function openCrawls(options: CrawlsOptions): OpenedCrawls {
-  const { services, config, stores, reader, fetcher, resolve, sink, onTrouble } = options;
+  const { services, config, stores, reader, fetcher, thread, resolve, sink, onTrouble } = options;
   const { clock } = services;
-  const thread = createCrawlThread();
   const meter = createCrawlMeter(services, options.ring.principalOf);
   const guard = () => createFetchGuard(config().fetch, resolve);
   let closed = false;
@@ -112,7 +112,6 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     async close() {
       closed = true;
       await (await opening?.catch(() => null))?.stop();
-      await thread.close();
     },
   };
 }

@@ -79,6 +79,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     ring,
     reader: tools.reader,
     fetcher: tools.fetcher,
+    thread: tools.thread,
     resolve,
     sink: createCrawlSink({ engine: vectors, services, ring }),
     onTrouble,

@@ -12,7 +12,7 @@ import { createRetryBudget } from './inference/routing/retry-budget.ts';
 import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import { createPageFetcher, type PageFetcher, userAgentOf } from './net/page-fetch.ts';
-import { createCrawlThread } from './tools/crawl/crawl-thread.ts';
+import { type CrawlThread, createCrawlThread } from './tools/crawl/crawl-thread.ts';
 import { findInSitemaps } from './tools/crawl/find-sitemaps.ts';
 import { createExtractPool } from './tools/extract/extract-pool.ts';
 import type { PageReader } from './tools/page-reader.ts';
@@ -40,6 +40,8 @@ export interface Tools {
   routes: readonly Route[];
   reader: PageReader;
   fetcher: PageFetcher;
+  /** Of maps and crawls: strangers' sitemaps and patterns. */
+  thread: CrawlThread;
   search: SearchTool;
   /** For the admin API. */
   engines: EngineOperator;
@@ -101,6 +103,7 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     routes,
     reader,
     fetcher,
+    thread,
     search,
     engines: createEngineOperator({ ...asking, engines: search.engines }),
     async close() {
