@@ -18,6 +18,7 @@ import { statusRoutes } from './http/routes/status.ts';
 import { transcriptionRoutes } from './http/routes/transcriptions.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { vectorRoutes } from './http/routes/vectors.ts';
+import { loadDialects } from './inference/pipeline/dialect-table.ts';
 import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
 import type { Services } from './inference/pipeline/services.ts';
 import { createSealer } from './kernel/seal.ts';
@@ -60,6 +61,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   const { ledger, counters } = stores;
   const { ring, plans } = callers;
 
+  await loadDialects();
   const vectors = await openVectors({ config, folder, stores, clock, onTrouble });
   parts.opened(vectors.close);
   const tools = openTools({

@@ -1,12 +1,15 @@
 import type { Config } from './config/schema.ts';
+import type { DialectId } from './inference/dialects/dialect.ts';
 import type { Engines } from './inference/engines/local-engines.ts';
 import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
+import { loadDialects } from './inference/pipeline/dialect-table.ts';
 import { createHealthChecks } from './inference/pipeline/health-checks.ts';
 import { createKnownModels } from './inference/pipeline/known-models.ts';
 import { createModelRefresh } from './inference/pipeline/model-refresh.ts';
 import type { Snapshot } from './inference/pipeline/services.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import type { Health } from './inference/routing/health.ts';
+import { dialectFor } from './inference/routing/target.ts';
 import type { Transport } from './inference/transport/upstream-call.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { PlanBook } from './metering/plan-book.ts';
@@ -81,6 +84,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       return takeSnapshot();
     }
     for (const problem of built.problems) log.warn(problem);
+    await loadDialects(spokenToChat(built.snapshot));
     return built.snapshot;
   }
 
@@ -121,4 +125,13 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       await simulator?.close();
     },
   };
+}
+
+/** What its providers are asked in by callers of chat; those of other dialects are served once all are loaded. */
+function spokenToChat({ providers }: Snapshot): Set<DialectId> {
+  return new Set(
+    [...providers.values()].map(({ connection: { provider, dialects } }) =>
+      dialectFor({ dialect: dialects[0] ?? provider.dialect, alsoSpeaks: dialects.slice(1) }, 'openai-chat'),
+    ),
+  );
 }

@@ -4,6 +4,7 @@ import { anthropicMessages } from '../../src/inference/dialects/anthropic-messag
 import { gemini } from '../../src/inference/dialects/gemini/index.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
+import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
 import { writeSection } from '../results.ts';
 import { printed, type Row } from '../rows.ts';
 import { chatBody } from './chat.ts';
@@ -13,6 +14,7 @@ import { type BothSides, measureStreams } from './measure-streams.ts';
 import { messagesBody } from './messages.ts';
 import { responsesBody } from './responses.ts';
 
+await loadDialects();
 const bytes = 100_000;
 const dialects: readonly BothSides[] = [openAiChat, anthropicMessages, openAiResponses, gemini];
 const bodies = {

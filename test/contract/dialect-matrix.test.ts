@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { callerDialectOf } from '../../src/inference/pipeline/dialect-table.ts';
+import { callerDialectOf, loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
 import { checks } from './dialect-matrix/checks.ts';
 import { features } from './dialect-matrix/features.ts';
 import { type Ask, callerIds, deliveries, upstreamIds } from './dialect-matrix/formats.ts';
@@ -68,7 +68,8 @@ test('docs/dialects.md is what is asked here (scripts/write-dialects-docs.mjs wr
   assert.equal(readFileSync(new URL('../../docs/dialects.md', import.meta.url), 'utf8'), dialectsReference());
 });
 
-test('every format that callers speak is in the table', () => {
+test('every format that callers speak is in the table', async () => {
+  await loadDialects();
   const ids: DialectId[] = ['openai-chat', 'anthropic-messages', 'openai-responses', 'gemini'];
   const spoken = ids.filter((id) => {
     try {

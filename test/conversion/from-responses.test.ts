@@ -8,6 +8,7 @@ import {
   type MediaWanted,
   readConversation,
 } from '../../src/inference/pipeline/conversation-body.ts';
+import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
 
@@ -16,6 +17,7 @@ import { titleOf } from './must-hold.ts';
  * `sent-gemini.json`, with what was lost by the caller's own words, or the refusal.
  */
 
+await loadDialects();
 const home = join(import.meta.dirname, 'from-responses');
 
 const targets: readonly { name: string; order: Pick<EncodeOrder, 'provider' | 'dialect' | 'model'> }[] = [

@@ -107,7 +107,7 @@ function originOf(url: string | undefined): string | null {
 }
 
 function parseProviders(providers: Record<string, unknown>): Config['providers'] {
-  return configSchema.parse({ providers }).providers;
+  return configSchema.parse({ providers }, { jitless: true }).providers;
 }
 
 /** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */

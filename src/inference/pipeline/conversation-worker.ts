@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { type BodyKind, type ConversationBody, type EncodeOrder, readConversation } from './conversation-body.ts';
+import { loadDialects } from './dialect-table.ts';
 
 /** What the worker is asked; every message is answered once, with the same `id`, except `release`. */
 export type WorkerOrder =
@@ -7,6 +8,7 @@ export type WorkerOrder =
   | { id: number; kind: 'encode'; body: number; order: EncodeOrder }
   | { kind: 'release'; body: number };
 
+await loadDialects();
 const bodies = new Map<number, ConversationBody>();
 
 parentPort!.on('message', (message: WorkerOrder) => {

@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
+import { loadDialects } from './dialect-table.ts';
+
+await loadDialects();
 
 const count = (text: string) => countInPieces(text, countTokens);
 

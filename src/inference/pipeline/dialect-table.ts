@@ -1,34 +1,36 @@
-import { anthropicMessages } from '../dialects/anthropic-messages/index.ts';
 import type { CallerDialect, DialectId, UpstreamDialect } from '../dialects/dialect.ts';
-import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
-import { openAiResponses } from '../dialects/openai-responses/index.ts';
+
+type Dialect = CallerDialect & UpstreamDialect;
 
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
-const callerDialects: Partial<Record<DialectId, CallerDialect>> = {
-  'openai-chat': openAiChat,
-  'anthropic-messages': anthropicMessages,
-  'openai-responses': openAiResponses,
-  gemini,
+const loaders: Readonly<Record<DialectId, () => Promise<Dialect>>> = {
+  'openai-chat': async () => openAiChat,
+  'anthropic-messages': async () => (await import('../dialects/anthropic-messages/index.ts')).anthropicMessages,
+  'openai-responses': async () => (await import('../dialects/openai-responses/index.ts')).openAiResponses,
+  gemini: async () => (await import('../dialects/gemini/index.ts')).gemini,
 };
 
-const upstreamDialects: Partial<Record<DialectId, UpstreamDialect>> = {
-  'openai-chat': openAiChat,
-  'anthropic-messages': anthropicMessages,
-  'openai-responses': openAiResponses,
-  gemini,
-};
+/** A start loads what its providers speak to a caller of chat: the others are a hundred modules. */
+const loaded = new Map<DialectId, Dialect>([['openai-chat', openAiChat]]);
 
-/** Throws for a dialect that no route or provider of this version names. */
-export function callerDialectOf(id: DialectId): CallerDialect {
-  const dialect = callerDialects[id];
-  if (dialect === undefined) throw new Error(`no caller speaks ${id}`);
-  return dialect;
+/** Before the first use of any of `ids`; all of them if none are named. */
+export async function loadDialects(ids: Iterable<DialectId> = Object.keys(loaders) as DialectId[]): Promise<void> {
+  for (const id of ids) if (!loaded.has(id)) loaded.set(id, await loaders[id]());
 }
 
-/** Throws for a dialect that no provider of this version speaks. */
+/** Throws for a dialect that was not loaded. */
+export function callerDialectOf(id: DialectId): CallerDialect {
+  return dialectOf(id);
+}
+
+/** Throws for a dialect that was not loaded. */
 export function upstreamDialectOf(id: DialectId): UpstreamDialect {
-  const dialect = upstreamDialects[id];
-  if (dialect === undefined) throw new Error(`no provider speaks ${id}`);
+  return dialectOf(id);
+}
+
+function dialectOf(id: DialectId): Dialect {
+  const dialect = loaded.get(id);
+  if (dialect === undefined) throw new Error(`${id} is not loaded`);
   return dialect;
 }

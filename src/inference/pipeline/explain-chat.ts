@@ -8,6 +8,7 @@ import type { Health } from '../routing/health.ts';
 import type { Target } from '../routing/target.ts';
 import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './chat.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { loadDialects } from './dialect-table.ts';
 import { prepareWith } from './prepare.ts';
 import { nothingFetched } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
@@ -71,6 +72,7 @@ export interface ChatQuestion {
 /** What would happen to this body, by the code that would do it, without sending anything. */
 export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, endpoint, dialect } = question;
+  await loadDialects();
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
   const body = read.value;

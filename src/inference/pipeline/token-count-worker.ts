@@ -2,6 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { DialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
+import { loadDialects } from './dialect-table.ts';
 
 /** What the worker is asked; every order is answered once, with the same `id`. */
 export interface CountOrder {
@@ -14,6 +15,7 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
+await loadDialects();
 parentPort!.on('message', ({ id, raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
