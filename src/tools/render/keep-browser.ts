@@ -66,7 +66,7 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
       return started;
     } catch (error) {
       void proxy.close();
-      throw new BrowserUnfit(String(error instanceof Error ? error.message : error).slice(0, 2_000));
+      throw new BrowserUnfit(reasonIn(String(error instanceof Error ? error.message : error)));
     }
   }
 
@@ -78,6 +78,8 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
         starting = start(path);
         try {
           kept = await starting;
+          // Nobody waited for it: it goes as it came.
+          if (closed) await letGo(kept);
         } finally {
           starting = null;
         }
@@ -118,10 +120,23 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
     },
     async close() {
       closed = true;
-      await starting?.catch(() => undefined);
+      if (starting !== null) await Promise.race([starting.catch(() => undefined), pause(closeMaxMs)]);
       if (kept !== null) await letGo(kept);
     },
   };
+}
+
+const saidLinesMax = 5;
+const saidCharsMax = 1_000;
+
+/** What went wrong, and of what Chromium said itself the last lines; not the hundred flags it was started with. */
+function reasonIn(message: string): string {
+  const said = message.split('\n').filter((line) => /\[err\]/.test(line));
+  const lines = [
+    message.split('\n', 1)[0],
+    ...said.slice(-saidLinesMax).map((line) => line.replace(/^.*\[err\] /, '')),
+  ];
+  return lines.join(' | ').slice(0, saidCharsMax);
 }
 
 async function factsOf(browser: Browser): Promise<Pick<RunningBrowser, 'userAgent' | 'kill'>> {
