@@ -15,6 +15,7 @@ const packages = [
   'ffmpeg',
   'espeak-ng',
   'searx',
+  'chromium',
 ];
 
 const asRoot = process.getuid?.() === 0 ? [] : ['sudo'];
