@@ -201,6 +201,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     files: createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock }),
     snapshot,
+    logBodies: (bodies) => log.info(bodies, 'bodies'),
     finished(event) {
       metrics.finished(event);
       const attempts = event.route.attempts.length;

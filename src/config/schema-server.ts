@@ -111,7 +111,9 @@ export const telemetrySchema = z
             error: 'expected false or a list of keys such as [dev/laptop]',
           })
           .default(false)
-          .describe('Keys (`account/name`) whose request and answer bodies are logged, for debugging. Default: none.'),
+          .describe(
+            'Keys (`account/name`) whose request and answer bodies of model calls are logged, for debugging: up to 64 KB of each, without credentials. Default: none.',
+          ),
       })
       .prefault({})
       .describe('The log on standard output.'),

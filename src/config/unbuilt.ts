@@ -33,7 +33,6 @@ export const unbuilt: readonly Unbuilt[] = [
   warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
   refuse('storage.files', 'S3 comes with a later part; until then only local is accepted', isNot('local')),
   warn('models.*.hedge', 'a later part (hedging)'),
-  warn('telemetry.log.bodies', 'a later part (logging of bodies)', (value) => value !== false),
   warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
 ];
 

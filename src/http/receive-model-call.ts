@@ -22,10 +22,14 @@ export async function receiveModelCall(
 ): Promise<Omit<ModelCall, 'endpoint'> | null> {
   const head = receiveHead(services, exchange);
   if (head === null) return null;
-  const received = await readJsonBody(exchange, services.snapshot().config.server.body_limit);
+  const { server, telemetry } = services.snapshot().config;
+  const received = await readJsonBody(exchange, server.body_limit);
   if (received === null) return null;
   const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
-  if (Buffer.isBuffer(body)) return { ...head, body };
+  if (Buffer.isBuffer(body)) {
+    const { bodies } = telemetry.log;
+    return bodies === false ? { ...head, body } : { ...(await logged(services, exchange, head, body, bodies)), body };
+  }
   head.caller.refuse(body, head.admitted.headers);
   return null;
 }
@@ -42,15 +46,33 @@ export async function receiveUpload(
 ): Promise<void> {
   const head = receiveHead(services, exchange);
   if (head === null) return;
-  const bounds = { bodyBytes: services.snapshot().config.server.upload_limit, files: filesMax };
+  const { server, telemetry } = services.snapshot().config;
+  const bounds = { bodyBytes: server.upload_limit, files: filesMax };
   const form = await readMultipart(exchange, services.spool, bounds);
   if (form === null) return;
   if ('kind' in form) return head.caller.refuse(form, head.admitted.headers);
+  const { bodies } = telemetry.log;
   try {
-    await handle(head, form);
+    await handle(bodies === false ? head : await logged(services, exchange, head, null, bodies), form);
   } finally {
     await form.release();
   }
+}
+
+/** For keys that `named` holds, with a caller whose bodies are logged. */
+async function logged(
+  services: Services,
+  { path }: Exchange,
+  head: CallHead,
+  body: Buffer | null,
+  named: readonly string[],
+): Promise<CallHead> {
+  const { logsBodiesOf, withBodiesLogged } = await import('./log-bodies.ts');
+  const { principal, requestId, caller } = head;
+  if (!logsBodiesOf(principal, named)) return head;
+  const write = services.logBodies;
+  const wallMs = () => services.clock.wallMs();
+  return { ...head, caller: withBodiesLogged(caller, { requestId, path, principal, body, write, wallMs }) };
 }
 
 function receiveHead(services: Services, exchange: Exchange): CallHead | null {

@@ -12,7 +12,7 @@ export interface LogOptions {
 const batchBytes = 65_536;
 const waitingBytesMax = 8 * 1024 * 1024;
 
-/** The log on standard output: one line a request at `info`, written by batches; never bodies or secrets. */
+/** The log on standard output: one line a request at `info`, written by batches; never secrets, bodies of named keys alone. */
 export async function createLog(options: LogOptions): Promise<{ log: Log; flush(): void }> {
   const destination = new LineOutput({ fd: 1, batchBytes: options.form === 'json' ? batchBytes : 0, waitingBytesMax });
   // A sink that is gone (closed pipe, full disk) must not take requests down with it (F31, F60).

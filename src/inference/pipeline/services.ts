@@ -61,6 +61,21 @@ export interface Services {
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */
   finished(event: UsageEvent): void;
+  /** Of keys that `telemetry.log.bodies` names. */
+  logBodies(bodies: LoggedBodies): void;
+}
+
+/** What was asked and answered, for the log: bounded and without credentials already. */
+export interface LoggedBodies {
+  requestId: string;
+  /** `account/name`. */
+  key: string;
+  path: string;
+  status: number;
+  request: string;
+  answer: string;
+  /** Why there is no answer, or none to its end. */
+  error?: string;
 }
 
 /** One state of the configuration, replaced whole by a reload. */

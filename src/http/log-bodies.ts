@@ -1,0 +1,170 @@
+import type { Principal } from '../auth/principal.ts';
+import type { Caller, HeaderList } from '../inference/pipeline/caller.ts';
+import type { LoggedBodies } from '../inference/pipeline/services.ts';
+import { type Failure, factsOf } from '../kernel/failure.ts';
+
+/** What is logged of one body; of the rest only its length. */
+const loggedBytesMax = 64 * 1024;
+
+export interface BodyLogFacts {
+  requestId: string;
+  path: string;
+  principal: Principal;
+  /** Null for an upload, whose files are on disk. */
+  body: Buffer | null;
+  write(bodies: LoggedBodies): void;
+  wallMs(): number;
+}
+
+/** Whether `telemetry.log.bodies` names this key. */
+export function logsBodiesOf({ account, keyName }: Principal, named: readonly string[]): boolean {
+  return named.includes(`${account}/${keyName}`);
+}
+
+/**
+ * The same caller, whose request and answer are written to the log once the answer has ended, whatever way: at most
+ * `loggedBytesMax` of each, without what looks like a credential, and without what is no text.
+ */
+export function withBodiesLogged(caller: Caller, facts: BodyLogFacts): Caller {
+  return new LoggedCaller(caller, facts);
+}
+
+class LoggedCaller implements Caller {
+  readonly #caller: Caller;
+  readonly #facts: BodyLogFacts;
+  readonly #answer = new KeptText();
+  #status = 200;
+  #form = '';
+  #written = false;
+
+  constructor(caller: Caller, facts: BodyLogFacts) {
+    this.#caller = caller;
+    this.#facts = facts;
+  }
+
+  get gone(): boolean {
+    return this.#caller.gone;
+  }
+
+  get committed(): boolean {
+    return this.#caller.committed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#caller.onGone(() => {
+      this.#end('the caller left');
+      listener();
+    });
+  }
+
+  onDrain(listener: () => void): void {
+    this.#caller.onDrain(listener);
+  }
+
+  answer(status: number, headers: HeaderList, body: Buffer | string): void {
+    this.#status = status;
+    this.#form = formOf(headers);
+    this.#answer.add(body);
+    this.#caller.answer(status, headers, body);
+    this.#end(null);
+  }
+
+  refuse(failure: Failure, headers: HeaderList): void {
+    this.#caller.refuse(failure, headers);
+    this.#failed(failure);
+  }
+
+  expectStream(earlyHeaders: HeaderList): void {
+    this.#caller.expectStream(earlyHeaders);
+  }
+
+  startStream(headers: HeaderList): void {
+    this.#form = formOf(headers);
+    this.#caller.startStream(headers);
+  }
+
+  write(chunk: Buffer | string): boolean {
+    this.#answer.add(chunk);
+    return this.#caller.write(chunk);
+  }
+
+  endStream(): void {
+    this.#caller.endStream();
+    this.#end(null);
+  }
+
+  failStream(failure: Failure, mark?: Parameters<Caller['failStream']>[1]): void {
+    this.#caller.failStream(failure, mark);
+    this.#failed(failure);
+  }
+
+  #failed(failure: Failure): void {
+    const { status, message } = factsOf(failure, this.#facts.wallMs());
+    if (!this.#caller.committed) this.#status = status;
+    this.#end(message);
+  }
+
+  #end(error: string | null): void {
+    if (this.#written) return;
+    this.#written = true;
+    const { requestId, path, principal, body, write } = this.#facts;
+    const request = new KeptText();
+    if (body !== null) request.add(body);
+    write({
+      requestId,
+      key: `${principal.account}/${principal.keyName}`,
+      path,
+      status: this.#status,
+      request: body === null ? '[upload]' : request.text(''),
+      answer: this.#answer.text(this.#form),
+      ...(error !== null && { error: withoutCredentials(error) }),
+    });
+  }
+}
+
+/** The beginning of a body, and how long all of it was. */
+class KeptText {
+  #pieces: Buffer[] = [];
+  #keptBytes = 0;
+  #bytes = 0;
+
+  add(chunk: Buffer | string): void {
+    const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+    this.#bytes += bytes.length;
+    const room = loggedBytesMax - this.#keptBytes;
+    if (room <= 0) return;
+    // A copy: what passes through belongs to the transport, which may write over it.
+    const piece = Buffer.from(bytes.subarray(0, room));
+    this.#pieces.push(piece);
+    this.#keptBytes += piece.length;
+  }
+
+  /** `form`: its media type where that is no JSON and no events. */
+  text(form: string): string {
+    if (form !== '') return `[${this.#bytes} bytes of ${form}]`;
+    const text = withoutCredentials(Buffer.concat(this.#pieces).toString('utf8'));
+    return this.#bytes > this.#keptBytes ? `${text}… [${this.#bytes} bytes in all]` : text;
+  }
+}
+
+/** '' for text, else the media type. */
+function formOf(headers: HeaderList): string {
+  const at = headers.indexOf('content-type');
+  const type = at < 0 ? '' : headers[at + 1]!.split(';', 1)[0]!;
+  return /^(text\/|application\/(json|x-subrip)$)/.test(type) ? '' : type;
+}
+
+const secretName = '(?:api[_-]?key|authorization|secret|password|credential|access[_-]?token)';
+const secretMember = new RegExp(String.raw`("[\w-]*${secretName}"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|$)`, 'gis');
+/** The same within a text of the body, such as a tool's arguments. */
+const secretMemberInText = new RegExp(String.raw`(${secretName}\\{1,8}"\s*:\s*\\{1,8}")[^"\\]+`, 'gi');
+/** Keys as vendors make them, ours among them. A cut one at the end counts too. */
+const secretText =
+  /\b(?:sk|pk|rk|xai|gsk|hf|key)[-_][A-Za-z0-9_-]{12,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+[A-Za-z0-9._~+/-]{8,}/g;
+
+function withoutCredentials(text: string): string {
+  return text
+    .replace(secretMember, '$1"[redacted]"')
+    .replace(secretMemberInText, '$1[redacted]')
+    .replace(secretText, '[redacted]');
+}
