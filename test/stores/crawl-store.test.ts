@@ -154,6 +154,36 @@ for (const driver of drivers) {
     await store.close();
   });
 
+  test(`${driver.name}: a kept page is found by its key; a copy that says so itself is read, not kept, its links are`, {
+    skip,
+  }, async (t) => {
+    const store = await (await opened(t, driver)).crawls();
+    for (const id of ['c1', 'c2']) await begin(store, id);
+    await store.lease('w', nowMs, nowMs + 30, 2);
+    const lease: Lease = { id: 'c1', worker: 'w' };
+    await store.take(lease, 1);
+    await store.finish(lease, done(1), all(found('/a'), found('/b')), []);
+    assert.equal((await store.page('c1', 'site.test/'))?.markdown, 'page 1');
+    for (const [id, key] of [
+      ['c1', 'site.test/a'],
+      ['c1', 'site.test/none'],
+      ['c2', 'site.test/'],
+    ] as const) {
+      assert.equal(await store.page(id, key), null, 'waits, is unknown, is another crawl’s');
+    }
+    await store.take(lease, 1);
+    await store.finish(lease, { state: 'duplicate', seq: 2, atMs: nowMs }, all(found('/c')), []);
+    assert.equal(await store.page('c1', 'site.test/a'), null);
+    const crawl = await store.find('a/dev', 'c1');
+    assert.deepEqual([crawl?.done, crawl?.failed, crawl?.waiting, crawl?.charged], [1, 0, 2, 2]);
+    assert.deepEqual(
+      (await store.take(lease, 9))?.pages.map(({ url }) => url),
+      ['https://site.test/b', 'https://site.test/c'],
+    );
+    assert.equal((await store.results('c1', 0, 9, 1_000)).length, 1);
+    await store.close();
+  });
+
   test(`${driver.name}: results come in the order of their ends, by cursor, bounded in size`, { skip }, async (t) => {
     const store = await (await opened(t, driver)).crawls();
     await begin(store, 'c1');

@@ -20,7 +20,16 @@ export const owner = { tenant: 'a/dev', account: 'a', keyId: 'k' };
 export const origin = 'https://site.test';
 
 /** A site: what each path links to and says; a Failure is what reading it gives. */
-export type Site = Record<string, { links?: string[]; text?: string; status?: number; movedTo?: string } | Failure>;
+export type Site = Record<string, SitePage | Failure>;
+
+interface SitePage {
+  links?: string[];
+  title?: string | null;
+  text?: string;
+  status?: number;
+  movedTo?: string;
+  canonical?: string;
+}
 
 export function siteReader(site: Site, read: string[] = []): PageReader {
   return {
@@ -32,12 +41,13 @@ export function siteReader(site: Site, read: string[] = []): PageReader {
       if (page.movedTo !== undefined && mayFollow && !(await mayFollow(new URL(page.movedTo, url)))) {
         return { kind: 'page-refused', code: 'page_redirects', message: 'It leads elsewhere.', param: null };
       }
-      const { links = [], text = `This is ${path}`, status = 200, movedTo } = page;
+      const { links = [], title = null, text = `This is ${path}`, status = 200, movedTo, canonical = null } = page;
       return {
         markdown: text,
         links: links.map((link) => new URL(link, url).href),
         metadata: {
-          title: null,
+          title,
+          canonical,
           url: movedTo === undefined ? url : new URL(movedTo, url).href,
           sourceURL: url,
           statusCode: status,

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import type { Failure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
-import { duplicateCode, robotsCode } from '../../src/tools/crawl/crawl-store.ts';
+import { robotsCode } from '../../src/tools/crawl/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
 import { readCrawl } from '../../src/tools/crawl/read-crawl-options.ts';
 import { ToolFields } from '../../src/tools/tool-fields.ts';
@@ -193,7 +193,38 @@ test('pages of the same words, and those that redirects have led to, are kept on
   );
   assert.deepEqual(read, ['/', '/a', '/copy', '/old']);
   assert.deepEqual(paths, ['/', '/a', '/old']);
-  assert.equal(duplicateCode, 'DUPLICATE');
+});
+
+test('a page that names another of the site as its original, which was read, is not kept beside it', async (t) => {
+  const canonical = '/shoes';
+  const site: Site = {
+    '/': { links: ['/shoes', '/shoes?sort=price'], title: 'Shop' },
+    '/shoes': { title: 'Shoes', text: 'shoes by name', canonical },
+    '/shoes?sort=price': { title: 'Shoes', text: 'shoes by price', canonical, links: ['/boots'] },
+    '/boots': { title: 'Boots', canonical: '/not-linked', text: 'boots' },
+    '/not-linked': { title: 'Boots', text: 'boots, well' },
+  };
+  const { crawl, paths, read, counted } = await crawled(t, site, { maxConcurrency: 1, maxDiscoveryDepth: 9 });
+  assert.deepEqual(paths, ['/', '/shoes', '/boots', '/not-linked'], 'its links are followed, and so is the original');
+  assert.ok(read.includes('/shoes?sort=price'));
+  assert.deepEqual([crawl.status, crawl.done, crawl.failed, crawl.waiting], ['completed', 4, 0, 0]);
+  assert.equal(counted.got, 5, 'it was read, and is paid');
+});
+
+test('an original is a hint: another title, an error, another site and the page itself are not believed', async (t) => {
+  const site: Site = {
+    '/': { links: ['/gone', 'https://elsewhere.test/b', '/a', '/b', '/c', '/d', '/e'], title: 'Shop' },
+    // What sites say that have all of their pages point home.
+    '/a': { title: 'A', canonical: '/' },
+    '/b': { title: 'B', canonical: 'https://elsewhere.test/b' },
+    'https://elsewhere.test/b': { title: 'B', text: 'Their b' },
+    '/c': { title: null, canonical: '/gone' },
+    '/gone': { status: 404, text: 'not here' },
+    '/d': { title: 'D', canonical: '/d?' },
+    '/e': { title: 'E', canonical: 'javascript:void(0)' },
+  };
+  const { paths } = await crawled(t, site, { maxConcurrency: 1, allowExternalLinks: true });
+  assert.deepEqual(paths, ['/', '/gone', 'https://elsewhere.test/b', '/a', '/b', '/c', '/d', '/e']);
 });
 
 test('robots.txt is obeyed, its pages are named and cost nothing; who says so goes on without it', async (t) => {

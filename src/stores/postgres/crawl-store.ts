@@ -128,6 +128,14 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         await finishPage(run, lease.id, crawl.ends, page, found, hooks);
         return true;
       }),
+    async page(id, key) {
+      const { rows } = await asking<{ page: string }>(
+        `SELECT page FROM culvert.crawl_page
+         WHERE crawl = $1 AND key_hash = sha256(convert_to($2, 'UTF8')) AND state = 'done'`,
+        [id, withoutNul(key)],
+      );
+      return rows[0] === undefined ? null : JSON.parse(rows[0].page);
+    },
     add: (lease, found) =>
       holding(lease, false, async (run) => {
         await add(run, lease.id, found);
@@ -236,6 +244,14 @@ async function endCrawl(run: Run, id: string, { status, error, atMs, expiresMs }
   await run(`DELETE FROM culvert.crawl_page WHERE crawl = $1 AND state IN ('waiting', 'fetching')`, [id]);
 }
 
+async function isThere(run: Run, id: string, contentHash: string): Promise<boolean> {
+  const { rows } = await run('SELECT FROM culvert.crawl_page WHERE crawl = $1 AND content_hash = $2 LIMIT 1', [
+    id,
+    contentHash,
+  ]);
+  return rows.length > 0;
+}
+
 async function finishPage(
   run: Run,
   id: string,
@@ -249,17 +265,17 @@ async function finishPage(
     await run(failPage, [id, seq, ends + 1, atMs, code, error, free ? 0 : 1]);
     return void (await run(countEnd, [id, 1, 0, 1, free ? 1 : 0]));
   }
-  const { rows: same } = await run('SELECT FROM culvert.crawl_page WHERE crawl = $1 AND content_hash = $2 LIMIT 1', [
-    id,
-    page.contentHash,
-  ]);
-  if (same.length > 0) {
+  const copied = page.state === 'done' && (await isThere(run, id, page.contentHash));
+  if (page.state === 'duplicate' || copied) {
     await run(`UPDATE culvert.crawl_page SET state = 'duplicate', ended_ms = $3 WHERE crawl = $1 AND seq = $2`, [
       id,
       page.seq,
       page.atMs,
     ]);
-    return void (await run(countEnd, [id, 0, 0, 0, 0]));
+    await run(countEnd, [id, 0, 0, 0, 0]);
+    // Of the same words are the same links.
+    if (!copied) await add(run, id, found);
+    return;
   }
   await run(
     `UPDATE culvert.crawl_page SET state = 'done', ended = $3, ended_ms = $4, content_hash = $5, page = $6

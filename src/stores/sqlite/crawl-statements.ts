@@ -57,6 +57,7 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
     ),
     seeded: prepare('UPDATE crawl SET seeded = 1 WHERE id = ?'),
 
+    page: prepare(`SELECT page FROM crawl_page WHERE crawl = ? AND key = ? AND state = 'done'`),
     sameContent: prepare('SELECT 1 FROM crawl_page WHERE crawl = ? AND content_hash = ? LIMIT 1'),
     done: prepare(
       `UPDATE crawl_page SET state = 'done', ended = ?, ended_ms = ?, content_hash = ?, page = ?

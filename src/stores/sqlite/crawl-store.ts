@@ -125,9 +125,12 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
           sql.ended.run(1, 0, 1, page.free ? 1 : 0, id);
           return true;
         }
-        if (sql.sameContent.get(id, page.contentHash) !== undefined) {
+        const copied = page.state === 'done' && sql.sameContent.get(id, page.contentHash) !== undefined;
+        if (page.state === 'duplicate' || copied) {
           sql.duplicate.run(page.atMs, id, page.seq);
           sql.ended.run(0, 0, 0, 0, id);
+          // Of the same words are the same links.
+          if (!copied) add(id, foundUrls);
           return true;
         }
         sql.done.run(crawl.ends + 1, page.atMs, page.contentHash, JSON.stringify(page.page), id, page.seq);
@@ -144,6 +147,10 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
         queue(id, hooks);
         return true;
       }),
+    async page(id, key) {
+      const row = sql.page.get(id, key);
+      return row === undefined ? null : JSON.parse(String(row.page));
+    },
     add: (lease, foundUrls) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;

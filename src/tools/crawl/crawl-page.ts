@@ -3,6 +3,7 @@ import { type Failure, factsOf } from '../../kernel/failure.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl } from '../canonical-url.ts';
 import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
+import { isCopyOf, originalOf } from './canonical-copy.ts';
 import { chunksOf } from './chunk-page.ts';
 import type { CrawlRun, Frontier } from './crawl-job.ts';
 import { hooksOf } from './crawl-message.ts';
@@ -119,10 +120,17 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
   }
   const there = read.metadata.statusCode < 400;
   const follow = there && options.sitemap !== 'only';
-  const found = follow ? await frontier.of(read.links ?? [], page.depth + 1) : [];
+  const original = there ? originalOf(page, read) : null;
+  const links = [...(original === null ? [] : [original]), ...(read.links ?? [])];
+  const found = follow ? await frontier.of(links, page.depth + 1) : [];
   if (found === null) {
     await store.putBack(lease, page.seq, { charged: page.paid });
     return { got: false, next: { next: 'stop', error: tooSlowMessage } };
+  }
+  if (original !== null && (await isCopyOf(original, run, read))) {
+    const copy = { state: 'duplicate', seq: page.seq, atMs: clock.wallMs() } as const;
+    await store.finish(lease, copy, frontier.found(found), []);
+    return { got: true, next: goOn };
   }
   const warnings = [...read.warnings];
   if (there && options.collection !== null) {

@@ -33,6 +33,8 @@ export interface CrawlStore {
   putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
   /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
   finish(lease: Lease, page: FinishedPage, found: FoundUrls, hooks: readonly NewHook[]): Promise<boolean>;
+  /** The page that is kept under this key. */
+  page(id: string, key: string): Promise<ScrapedPage | null>;
   /** URLs from elsewhere than a page; false when the lease is lost. */
   add(lease: Lease, found: FoundUrls): Promise<boolean>;
   /** The crawl has begun: sitemaps are not looked for again. */
@@ -144,6 +146,8 @@ export type FinishedPage = { seq: number; atMs: number } & (
       /** Where redirects led to: not fetched again. Null when that is itself. */
       aliasKey: string | null;
     }
+  /** A copy of a page that was read, which says so itself: read, and not kept. */
+  | { state: 'duplicate' }
   /** `free`: nothing was fetched, or nothing came of it; it does not count towards the crawl's limit. */
   | { state: 'failed'; code: string; error: string; free: boolean }
 );
@@ -177,7 +181,5 @@ export interface Hook extends NewHook {
   tries: number;
 }
 
-/** Why a page is no result though it could be read. */
-export const duplicateCode = 'DUPLICATE';
 /** Left out because robots.txt says so. */
 export const robotsCode = 'ROBOTS';
