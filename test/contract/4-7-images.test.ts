@@ -198,7 +198,8 @@ for (const [what, fields, param] of [
   ['an unknown background', { background: 'pink' }, 'background'],
   ['a transparent JPEG', { background: 'transparent', output_format: 'jpeg' }, 'background'],
   ['a compression of 101', { output_compression: 101 }, 'output_compression'],
-  ['a stream', { stream: true }, 'stream'],
+  ['a stream of links', { stream: true, response_format: 'url' }, 'response_format'],
+  ['four unfinished pictures', { stream: true, partial_images: 4 }, 'partial_images'],
   ['a user of 257 characters', { user: 'x'.repeat(257) }, 'user'],
 ] as const) {
   test(`§4.7 design §6: ${what} is a 400 that names ${param}, and asks nobody`, async () => {

@@ -170,7 +170,7 @@ for (const [what, parts, param] of [
   ['a file of another name', [model, prompt, image, ['photo', png()]], 'photo'],
   ['two prompts', [model, prompt, prompt, image], 'prompt'],
   ['n that is no number', [model, prompt, image, ['n', 'two']], 'n'],
-  ['a stream', [model, prompt, image, ['stream', 'true']], 'stream'],
+  ['a stream of links', [model, prompt, image, ['stream', 'true'], ['response_format', 'url']], 'response_format'],
   ['17 pictures', [model, prompt, ...Array.from({ length: 17 }, () => image)], 'image'],
   ['a mask for who takes none', [['model', 'banana'], prompt, image, ['mask', png()]], 'mask'],
   ['4 pictures for who takes 3', [['model', 'banana'], prompt, image, image, image, image], 'image'],

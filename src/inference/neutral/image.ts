@@ -26,6 +26,8 @@ export interface ImageRequest {
   /** 0 to 100. */
   outputCompression: number | null;
   answerForm: ImageAnswerForm;
+  /** As events, with so many unfinished pictures on the way where they can be had; null: whole. */
+  stream: { partialImages: number } | null;
   /** How closely an edit keeps to its pictures. */
   inputFidelity: string | null;
   /** End-user id for ledger and log. */

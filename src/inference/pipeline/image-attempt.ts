@@ -3,6 +3,7 @@ import type { ImageRequest } from '../neutral/image.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
+import { answerHeaders } from './answer-headers.ts';
 import type { HeaderList } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
@@ -18,6 +19,8 @@ export interface ImageRun {
   request: ImageRequest;
   edit: ImageEdit | null;
   gathered: GatheredImages;
+  /** Gives out an event of an unfinished picture; null: nobody wants any. */
+  preview: ((frame: Buffer, headers: HeaderList) => void) | null;
   /** Every picture is there: gives the answer out. */
   deliver(headers: HeaderList): Promise<void>;
 }
@@ -77,7 +80,7 @@ class ImageAttempt extends SplitAttempt {
 
   /** How many pictures came of it. */
   async #call(count: number): Promise<number> {
-    const body = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count);
+    const body = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, this.#preview);
     this.losses = body.losses;
     const bytes = await this.ask(body, this.job.inputTokensEstimate);
     if (bytes === null) return 0;
@@ -97,6 +100,12 @@ class ImageAttempt extends SplitAttempt {
   #usageOf(images: number, told: ImageTokens | null): Usage {
     const { inputTokens, outputTokens } = told ?? { inputTokens: this.job.inputTokensEstimate, outputTokens: 0 };
     return { inputTokens, outputTokens, images };
+  }
+
+  get #preview(): ((frame: Buffer) => void) | null {
+    const { preview } = this.#run;
+    if (preview === null || this.#facts.previews !== true) return null;
+    return (frame) => preview(frame, answerHeaders(this.job, this.attempt, this));
   }
 
   get #form(): PictureForm {

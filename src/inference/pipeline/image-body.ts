@@ -13,7 +13,7 @@ export function imageBody(request: ImageRequest, edit: ImageEdit | null = null):
         {
           model: request.model,
           user: request.user,
-          stream: false,
+          stream: request.stream !== null,
           inputTokensEstimate: estimatedTokens(Buffer.byteLength(request.prompt)),
         },
         {

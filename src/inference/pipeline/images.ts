@@ -1,10 +1,13 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { PictureType } from '../dialects/images/picture-type.ts';
 import { readEditForm } from '../dialects/images/read-edit-form.ts';
 import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import { costHeaders } from './answer-headers.ts';
+import type { HeaderList } from './caller.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
@@ -14,6 +17,7 @@ import { imageBody } from './image-body.ts';
 import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
+import { writePictureEvents } from './picture-events.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
@@ -66,12 +70,32 @@ async function draw(
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
   const request = facts.image!;
+  const { caller } = call;
   const gathered = new GatheredImages(request.n);
+  const show = (frame: Buffer, headers: HeaderList) => {
+    caller.startStream(headers);
+    caller.write(frame);
+  };
+  const deliverEvents = (headers: HeaderList) => {
+    const { usage, told } = gathered;
+    const pictures = gathered.images.map(inBase64);
+    const task = edit === null ? 'image_generation' : 'image_edit';
+    const createdS = Math.floor(services.clock.wallMs() / 1_000);
+    const { inputTokensEstimate } = facts.needs;
+    show(
+      writePictureEvents({ task, request, pictures, createdS, usage, told: told ?? {}, inputTokensEstimate }),
+      headers,
+    );
+    caller.endStream();
+  };
   const run: ImageRun = {
     request,
     edit,
     gathered,
+    // Nobody could tell of which one of several an unfinished picture is.
+    preview: request.stream === null || request.stream.partialImages === 0 || request.n > 1 ? null : show,
     async deliver(headers) {
+      if (request.stream !== null) return deliverEvents(headers);
       const images = await Promise.all(gathered.images.map((image) => finished(services, image, call)));
       const answer = { createdS: Math.floor(services.clock.wallMs() / 1_000), images };
       call.caller.answer(200, headers, writeImages({ ...answer, usage: gathered.usage, told: gathered.told ?? {} }));
@@ -88,6 +112,7 @@ async function draw(
   };
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, { prepare: () => inCalls, sink: inCalls });
   job.tryTarget = (attempt, route) => drawAt(services, job, run, attempt, route);
+  if (request.stream !== null) caller.expectStream(costHeaders(job));
   try {
     await runAttempts(services, job);
   } finally {
@@ -101,6 +126,12 @@ async function finished(services: Services, image: GatheredImage, { linkBase }: 
   if ('url' in image) return { url: image.url, revisedPrompt };
   if (image.form === 'base64') return { base64: image.content, revisedPrompt };
   return { url: await services.files.host(image, linkBase), revisedPrompt };
+}
+
+/** What is streamed was asked for as base64 of every upstream, and fetched where one gave a link. */
+function inBase64(image: GatheredImage): { base64: Uint8Array; type: PictureType } {
+  if ('url' in image || image.form !== 'base64') throw new Error('a streamed picture is not in base64');
+  return { base64: image.content, type: image.type };
 }
 
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */

@@ -29,6 +29,7 @@ const request: ImageRequest = {
   outputFormat: null,
   outputCompression: null,
   answerForm: 'b64_json',
+  stream: null,
   inputFidelity: null,
   user: null,
   extra: {},

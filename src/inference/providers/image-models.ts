@@ -23,6 +23,7 @@ const gptImage: ImageModelFacts = {
   qualities: ['auto', 'low', 'medium', 'high'],
   outputs: ['png', 'jpeg', 'webp'],
   transparent: true,
+  previews: true,
 };
 
 const openAiFamilies: readonly Family[] = [
@@ -70,7 +71,7 @@ export const imagesOfOpenAi: ImageFacts = { pathOf: openAiPath, families: openAi
 /** Servers that took over OpenAI's API, whatever stands behind it. */
 export const imagesLikeOpenAi: ImageFacts = {
   pathOf: openAiPath,
-  families: [{ pattern: /^(gpt-image|chatgpt-image)/, ...anyModel, gives: 'its-own' }],
+  families: [{ pattern: /^(gpt-image|chatgpt-image)/, ...anyModel, gives: 'its-own', previews: true }],
   others: anyModel,
 };
 

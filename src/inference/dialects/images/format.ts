@@ -92,6 +92,8 @@ export interface ImageModelFacts {
   outputs?: readonly ImageOutput[];
   /** Can leave the background out; absent: nobody knows. */
   transparent?: boolean;
+  /** Streams a single picture, unfinished ones first, in OpenAI's events; absent: it does not. */
+  previews?: true;
   /** How it changes pictures; absent: it does not. */
   edits?: { picturesMax: number; mask: boolean; bytesMax?: number };
 }

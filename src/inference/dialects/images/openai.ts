@@ -37,7 +37,10 @@ function decode(body: unknown): ReturnType<ImageFormat['decode']> {
     images.push(image);
   }
   if (images.length === 0) return malformed('the answer holds no picture');
-  return { images, usage: tokensIn(body.usage), told: toldIn(body) };
+  // Of a stream's finished picture the event tells them.
+  const [first] = body.data;
+  const holder = isObject(first) && typeof first.type === 'string' ? first : body;
+  return { images, usage: tokensIn(holder.usage), told: toldIn(holder) };
 }
 
 function imageIn(one: JsonObject): DecodedImage | null {

@@ -26,8 +26,9 @@ const rules = {
   response_format: oneOf('url', 'b64_json'),
   input_fidelity: oneOf('high', 'low'),
   stream: boolean,
+  partial_images: integerIn(0, 3),
 } as const;
-const known = new Set(['model', 'prompt', 'size', 'user', 'partial_images', 'image', 'mask', ...Object.keys(rules)]);
+const known = new Set(['model', 'prompt', 'size', 'user', 'image', 'mask', ...Object.keys(rules)]);
 
 /** The fields of `POST /v1/images/generations` and `/v1/images/edits`; the first fault found names its field. */
 export function readImageRequest(body: JsonObject): Result<ImageRequest> {
@@ -39,9 +40,9 @@ export function readImageRequest(body: JsonObject): Result<ImageRequest> {
     const complaint = optional(body, name, rule);
     if (complaint !== null) return { ok: false, failure: asFailure(complaint) };
   }
-  if (body.stream === true) {
-    const message = "'stream': pictures are not streamed here. Leave it out to get them when they are finished.";
-    return { ok: false, failure: invalid('stream', message) };
+  if (body.stream === true && body.response_format === 'url') {
+    const message = "'response_format': streamed pictures come in their events. Send 'b64_json', or no 'stream'.";
+    return { ok: false, failure: invalid('response_format', message) };
   }
   const size = readSize(body.size);
   if (!size.ok) return size;
@@ -66,7 +67,8 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     moderation: word('moderation'),
     outputFormat: word('output_format') as ImageOutput | null,
     outputCompression: number('output_compression'),
-    answerForm: body.response_format === 'b64_json' ? 'b64_json' : 'url',
+    answerForm: body.response_format === 'b64_json' || body.stream === true ? 'b64_json' : 'url',
+    stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
     user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
     extra: Object.fromEntries(

@@ -26,7 +26,8 @@ export function writeImages({ createdS, images, usage, told }: ImageAnswer): Buf
   return Buffer.concat(pieces);
 }
 
-function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: ImageTokens) {
+/** As OpenAI tells it. */
+export function usageOf({ inputTokens, outputTokens, textTokens, imageTokens }: ImageTokens) {
   return {
     input_tokens: inputTokens,
     output_tokens: outputTokens,
