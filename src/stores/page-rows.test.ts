@@ -1,19 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { snippetOf, wordsOf } from './page-rows.ts';
-
-test('a query is its words, each once, at most 32 of them', () => {
-  assert.deepEqual(wordsOf('Red "pandas" AND red* c++ Überfluß 日本'), [
-    'red',
-    'pandas',
-    'and',
-    'c',
-    'überfluß',
-    '日本',
-  ]);
-  assert.equal(wordsOf(Array.from({ length: 99 }, (_, at) => `w${at}`).join(' ')).length, 32);
-  assert.equal(wordsOf('x'.repeat(500))[0]!.length, 64);
-});
+import { snippetOf } from './page-rows.ts';
 
 test('a snippet is the place where most of the words stand', () => {
   const filler = 'nothing of interest here, '.repeat(40);

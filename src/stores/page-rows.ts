@@ -63,15 +63,6 @@ export function columnsOf(page: KeptPage): PageColumns & { title: string; chars:
   };
 }
 
-const wordsMax = 32;
-const wordCharsMax = 64;
-
-/** The words of a query as a person types it, lower case, each once: no operator of a database gets through. */
-export function wordsOf(query: string): string[] {
-  const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return [...new Set(words.map((word) => word.slice(0, wordCharsMax)))].slice(0, wordsMax);
-}
-
 const snippetChars = 300;
 /** Of them, before the words. */
 const leadChars = 60;

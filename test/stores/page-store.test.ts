@@ -131,6 +131,52 @@ for (const driver of drivers) {
     assert.deepEqual(await pages.search(tenant, 'giraffe', 5, 0), []);
   });
 
+  test(`${driver.name}: Chinese, Japanese and Korean are found by parts of what stands there without spaces`, {
+    skip,
+  }, async (t) => {
+    const pages = await opened(t);
+    await pages.keep(page('https://a.example/zh', '北京大学的历史可以追溯到1898年。'));
+    await pages.keep(
+      page('https://a.example/ja', '東京タワーは港区にある。Node.js入門も読める。', { title: '観光案内' }),
+    );
+    await pages.keep(page('https://a.example/ko', '한국어를 배우는 사람들'));
+    await pages.keep(page('https://a.example/en', 'The history of a university.'));
+    const found = async (query: string) => urls(await pages.search(tenant, query, 5, 0)).map((url) => url.slice(-2));
+    for (const [query, of] of [
+      ['大学', 'zh'],
+      ['北京大学', 'zh'],
+      ['大学 历史', 'zh'],
+      ['史', 'zh'],
+      ['年', 'zh'],
+      ['1898', 'zh'],
+      ['タワー', 'ja'],
+      ['港区の観光', 'ja'],
+      ['node入門', 'ja'],
+      ['한국어', 'ko'],
+      ['history', 'en'],
+    ] as const) {
+      assert.deepEqual(await found(query), [of], query);
+    }
+    assert.deepEqual(await found('上海'), []);
+    assert.deepEqual(await found('京大'), ['zh'], 'in this order');
+    assert.deepEqual(await found('学大'), []);
+    const long = `${'其他的文字。'.repeat(200)}熊猫在睡觉${'其他的文字。'.repeat(200)}`;
+    await pages.keep(page('https://a.example/lo', long));
+    assert.match((await pages.search(tenant, '熊猫睡觉', 5, 0))[0]!.snippet, /熊猫在睡觉/);
+  });
+
+  test(`${driver.name}: a page of a hundred thousand different words is kept and found`, { skip }, async (t) => {
+    const pages = await opened(t);
+    // Drawn from twenty thousand characters, by a rule without a short period.
+    let drawn = 1;
+    const text = Array.from({ length: 100_000 }, () => {
+      drawn = (drawn * 48_271) % 2_147_483_647;
+      return String.fromCodePoint(0x4e00 + (drawn % 20_000));
+    }).join('');
+    await pages.keep(page('https://a.example/', text, { title: text.slice(0, 1_000) }));
+    assert.equal((await pages.search(tenant, text.slice(500, 510), 5, 0)).length, 1);
+  });
+
   test(`${driver.name}: a tenant finds its own pages alone`, { skip }, async (t) => {
     const pages = await opened(t);
     await pages.keep(page('https://a.example/', 'a secret otter', { tenant: 'acme/phone' }));

@@ -11,8 +11,8 @@ import {
   pageCharsMax,
   searchedCharsMax,
   variantsMax,
-  wordsOf,
 } from '../page-rows.ts';
+import { isBeginning, searchedText, wordsOf } from '../page-words.ts';
 import type { Database, Run } from './database.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -25,13 +25,15 @@ export function createPostgresPageStore(
     async keep(page) {
       const columns = columnsOf(page);
       if (columns.chars > pageCharsMax) return;
-      const { tenant, url, variant, text } = columns;
+      const { tenant, url, variant, title, text } = columns;
+      const values = names.map((name) => columns[name]);
+      const words = [title, text.slice(0, searchedCharsMax)].map(searchedText);
       const id = idOf(tenant, url);
       await unavailable(
         rest.transaction('write', async (run) => {
           // Two variants that are kept at one moment would both be found otherwise.
           await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [urlLock, id]);
-          await run(put, [id, ...names.map((name) => columns[name]), text.slice(0, searchedCharsMax)]);
+          await run(put, [id, ...values, ...words]);
           await run(wordless, [id, variant]);
           await run(dropSurplus, [id, variantsMax]);
           const { rows } = await run<{ pages: number; chars: number }>(held, [tenant]);
@@ -65,11 +67,12 @@ export function createPostgresPageStore(
 
 /** Pages with some of the words are better than none, but not beside those that have all. */
 async function matching(run: Run, tenant: string, words: readonly string[], limit: number, offset: number) {
+  const terms = words.map((word) => (isBeginning(word) ? `${word}:*` : word));
   const asked = (joined: string, first: number, count: number) =>
     run<MatchColumns>(match, [tenant, joined, count, first]).then(({ rows }) => rows);
-  const all = await asked(words.join(' & '), offset, limit);
-  const none = all.length === 0 && (offset === 0 || (await asked(words.join(' & '), 0, 1)).length === 0);
-  return none ? asked(words.join(' | '), offset, limit) : all;
+  const all = await asked(terms.join(' & '), offset, limit);
+  const none = all.length === 0 && (offset === 0 || (await asked(terms.join(' & '), 0, 1)).length === 0);
+  return none ? asked(terms.join(' | '), offset, limit) : all;
 }
 
 /** First half of an advisory lock: variants of one URL are kept one after another. */
@@ -90,7 +93,7 @@ const names = [
 const put = `
   INSERT INTO culvert.page (id, ${names.join(', ')}, variant_hash, words)
   VALUES ($1, ${names.map((_, at) => `$${at + 2}`).join(', ')}, sha256(convert_to($4, 'UTF8')),
-    setweight(to_tsvector('english', $9), 'A') || to_tsvector('english', $15))
+    setweight(to_tsvector('english', $15), 'A') || to_tsvector('english', $16))
   ON CONFLICT (id, variant_hash) DO UPDATE SET
     ${[...names, 'words'].map((name) => `${name} = excluded.${name}`).join(', ')}`;
 /** Searches find the one that was kept last. */

@@ -12,8 +12,8 @@ import {
   pageCharsMax,
   searchedCharsMax,
   variantsMax,
-  wordsOf,
 } from '../page-rows.ts';
+import { isBeginning, searchedText, wordsOf } from '../page-words.ts';
 import { openDatabase } from './database.ts';
 import { migrate } from './migrations.ts';
 import { pageMigrations } from './page-schema.ts';
@@ -89,7 +89,8 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
           else removeWords.run(known.id);
         }
         const { lastInsertRowid: id } = insert.run({ ...columns });
-        insertWords.run(id, ownerOf(tenant), title, text.slice(0, searchedCharsMax));
+        const searched = text.slice(0, searchedCharsMax);
+        insertWords.run(id, ownerOf(tenant), searchedText(title), searchedText(searched));
         makeRoom(tenant);
       });
     },
@@ -100,7 +101,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
     async search(tenant, query, limit, offset) {
       const words = wordsOf(query);
       if (words.length === 0) return [];
-      const quoted = words.map((word) => `"${word}"`);
+      const quoted = words.map((word) => `"${word}"${isBeginning(word) ? '*' : ''}`);
       const all = matching(tenant, quoted.join(' AND '), limit, offset);
       // Pages with some of the words are better than none, but not beside those that have all.
       const none = all.length === 0 && (offset === 0 || matching(tenant, quoted.join(' AND '), 1, 0).length === 0);
