@@ -7,19 +7,14 @@ import type { Route } from './http/exchange.ts';
 import { urlOf, whyNotListening } from './http/listening.ts';
 import { chatRoute } from './http/routes/chat.ts';
 import { createGatewayServer } from './http/server.ts';
-import { createTranscoder } from './inference/audio/transcode.ts';
+import type { Transcoder } from './inference/audio/transcode.ts';
 import { createLocalEngines } from './inference/engines/local-engines.ts';
 import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
-import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
 import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
-import { createPictureFetcher } from './inference/pipeline/fetch-picture.ts';
 import { createHostedFiles } from './inference/pipeline/hosted-files.ts';
 import { createIdempotency } from './inference/pipeline/idempotency.ts';
-import { createImageCodec } from './inference/pipeline/image-codec.ts';
-import type { Services, Snapshot } from './inference/pipeline/services.ts';
-import { createTokenCounter } from './inference/pipeline/token-counter.ts';
-import { createVoiceLists } from './inference/pipeline/voice-lists.ts';
+import type { ConversationServices, Snapshot } from './inference/pipeline/services.ts';
 import type { LocalServer } from './inference/providers/probe-local.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
@@ -36,7 +31,6 @@ import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
 import { createSettlement } from './metering/settlement.ts';
 import type { postWebhook } from './net/post-webhook.ts';
-import { openSpool } from './net/spool.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { requestLog } from './observe/request-line.ts';
@@ -95,6 +89,8 @@ const piecesOfMore: readonly (() => Promise<unknown>)[] = [
   () => import('./main-tools.ts'),
   () => import('./main-crawls.ts'),
   () => import('./http/route-table.ts'),
+  () => import('./inference/audio/transcode.ts'),
+  () => import('./inference/pipeline/image-codec.ts'),
 ];
 
 const firstPruneMs = 60_000;
@@ -133,16 +129,23 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const transport = createTransport();
   const health = createHealth({ clock });
-  const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
-  opened.push(transcoder.close);
+  let transcoder: Promise<Transcoder> | null = null;
+  const openTranscoder = () => {
+    transcoder ??= import('./inference/audio/transcode.ts').then(({ createTranscoder }) =>
+      createTranscoder({ searchPath: env.PATH ?? '' }),
+    );
+    return transcoder;
+  };
+  opened.push(async () => (await transcoder)?.close());
   const localEngines = createLocalEngines({
     dataDir: folder.path,
     clock,
-    decode: transcoder.decodeFile,
+    async *decode(...sound) {
+      yield* (await openTranscoder()).decodeFile(...sound);
+    },
     searchPath: env.PATH ?? '',
   });
   opened.push(localEngines.close);
-  const { engines } = localEngines;
   const snapshots = await keepSnapshot({
     lookForEngines: localEngines.look,
     config,
@@ -164,7 +167,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const logRequest = requestLog(log);
   const resolve = createSystemResolver();
   const addressesOf = async (hostname: string) => (await resolve(hostname)).addresses;
-  const services: Services = {
+  const services: ConversationServices = {
     clock,
     random: systemRandom,
     transport,
@@ -189,17 +192,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     }),
     conversations: createConversationReader(createConversationWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
-    tokenCounter: createTokenCounter(),
-    embeddingCodec: createEmbeddingCodec(),
-    engines: engines.embedding,
-    speechEngines: engines.speech,
-    transcriptionEngines: engines.transcription,
-    voiceLists: createVoiceLists({ transport, clock, snapshot }),
-    transcoder,
-    spool: await openSpool(join(folder.path, 'spool')).catch(orGiveUp),
-    imageCodec: createImageCodec(),
-    pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
-    files: createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock }),
     snapshot,
     logBodies: (bodies) => log.info(bodies, 'bodies'),
     finished(event) {
@@ -220,18 +212,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
   };
 
-  opened.push(
-    services.conversations.close,
-    services.tokenCounter.close,
-    services.embeddingCodec.close,
-    services.imageCodec.close,
-    async () => {
-      // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
-      transport.destroy();
-      await notices.stop();
-    },
-  );
+  opened.push(services.conversations.close, async () => {
+    // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
+    transport.destroy();
+    await notices.stop();
+  });
 
+  const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const first: readonly Route[] = [chatRoute(services)];
@@ -246,7 +233,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     if (closed) throw new Error('the server has stopped');
     return openMoreRoutes({
       options,
-      services,
+      conversation: services,
+      transcoder: await openTranscoder(),
+      engines: localEngines.engines,
+      files,
       folder,
       stores,
       callers,
@@ -300,7 +290,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ledger.prune(nowMs - snapshot().config.storage.retention),
       stores.replies.sweep(nowMs),
       stores.pages.prune(nowMs - snapshot().config.storage.retention),
-      services.files.sweep(),
+      files.sweep(),
     ]).catch((error: unknown) => log.error({ error: String(error) }, 'old requests and files could not be removed'));
   };
   // Soon after the start too: a server that is restarted every hour would keep everything for ever.

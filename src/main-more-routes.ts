@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { AdminApi } from './admin/admin-api.ts';
 import type { Route } from './http/exchange.ts';
 import { adminRoutes } from './http/routes/admin.ts';
@@ -18,9 +19,17 @@ import { statusRoutes } from './http/routes/status.ts';
 import { transcriptionRoutes } from './http/routes/transcriptions.ts';
 import { usageRoute } from './http/routes/usage.ts';
 import { vectorRoutes } from './http/routes/vectors.ts';
+import type { Transcoder } from './inference/audio/transcode.ts';
+import type { Engines } from './inference/engines/local-engines.ts';
 import { loadDialects } from './inference/pipeline/dialect-table.ts';
+import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
+import { createPictureFetcher } from './inference/pipeline/fetch-picture.ts';
+import type { HostedFiles } from './inference/pipeline/hosted-files.ts';
+import { createImageCodec } from './inference/pipeline/image-codec.ts';
 import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
-import type { Services } from './inference/pipeline/services.ts';
+import type { ConversationServices, Services } from './inference/pipeline/services.ts';
+import { createTokenCounter } from './inference/pipeline/token-counter.ts';
+import { createVoiceLists } from './inference/pipeline/voice-lists.ts';
 import { createSealer } from './kernel/seal.ts';
 import type { Callers } from './main-callers.ts';
 import { createCrawlSink } from './main-crawl-sink.ts';
@@ -30,13 +39,17 @@ import type { Stores } from './main-stores.ts';
 import { openTools } from './main-tools.ts';
 import { openVectors } from './main-vectors.ts';
 import type { ResolveAddresses } from './net/fetch-guard.ts';
+import { openSpool } from './net/spool.ts';
 import type { Metrics } from './observe/metrics.ts';
 import type { DataFolder } from './stores/sqlite/data-folder.ts';
 import { createVectorOperator } from './vectors/operator.ts';
 
 export interface MoreRoutesParts {
   options: GatewayOptions;
-  services: Services;
+  conversation: ConversationServices;
+  transcoder: Transcoder;
+  engines: Engines;
+  files: HostedFiles;
   folder: DataFolder;
   stores: Stores;
   callers: Callers;
@@ -55,13 +68,14 @@ export interface MoreRoutesParts {
 
 /** Every route but those that a server has from its first moment, with the vector store and the web tools behind them. */
 export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly Route[]> {
-  const { options, services, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
+  const { options, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
   const { config, version, log } = options;
-  const { clock, admission, snapshot, health, transport } = services;
+  const { clock, admission, snapshot, health, transport } = parts.conversation;
   const { ledger, counters } = stores;
   const { ring, plans } = callers;
 
   await loadDialects();
+  const services = await openServices(parts);
   const vectors = await openVectors({ config, folder, stores, clock, onTrouble });
   parts.opened(vectors.close);
   const tools = openTools({
@@ -144,4 +158,34 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   ];
   const all = [...parts.first, ...routes];
   return routes;
+}
+
+async function openServices({
+  conversation,
+  transcoder,
+  engines,
+  files,
+  folder,
+  resolve,
+  opened,
+}: MoreRoutesParts): Promise<Services> {
+  const { transport, clock, snapshot } = conversation;
+  const services: Services = {
+    ...conversation,
+    tokenCounter: createTokenCounter(),
+    embeddingCodec: createEmbeddingCodec(),
+    engines: engines.embedding,
+    speechEngines: engines.speech,
+    transcriptionEngines: engines.transcription,
+    voiceLists: createVoiceLists({ transport, clock, snapshot }),
+    transcoder,
+    spool: await openSpool(join(folder.path, 'spool')),
+    imageCodec: createImageCodec(),
+    pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve }),
+    files,
+  };
+  opened(services.tokenCounter.close);
+  opened(services.embeddingCodec.close);
+  opened(services.imageCodec.close);
+  return services;
 }

@@ -1,14 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Reloaded } from './admin/parts.ts';
-import { startMessage } from './cli/start-table.ts';
 import { checkConfigText } from './config/check.ts';
 import { findConfigFile, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
 import type { Config } from './config/schema.ts';
 import { watchConfig } from './config/watch.ts';
 import { providersInEnvironment } from './inference/providers/catalog.ts';
-import { probeGet } from './inference/providers/probe-get.ts';
-import { type LocalServer, probeLocalServers } from './inference/providers/probe-local.ts';
+import type { LocalServer } from './inference/providers/probe-local.ts';
 import { type Gateway, openGateway } from './main-gateway.ts';
 import { StartRefused } from './main-stores.ts';
 import { createLog } from './observe/log.ts';
@@ -52,7 +50,7 @@ export async function start(options: StartOptions): Promise<number> {
   for (const warning of loaded.warnings) console.error(`warning: ${formatProblem(warning)}`);
 
   const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
-  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
+  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocals();
   let gateway: Gateway;
   try {
     gateway = await openGateway({
@@ -150,9 +148,18 @@ export async function start(options: StartOptions): Promise<number> {
   });
 }
 
+async function probeLocals(): Promise<LocalServer[]> {
+  const [{ probeLocalServers }, { probeGet }] = await Promise.all([
+    import('./inference/providers/probe-local.ts'),
+    import('./inference/providers/probe-get.ts'),
+  ]);
+  return probeLocalServers({ probeGet });
+}
+
 async function announce(gateway: Gateway, found: readonly LocalServer[], options: StartOptions): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
+  const { startMessage } = await import('./cli/start-table.ts');
   const { url, newAdminKey, newUserKey } = gateway;
   process.stdout.write(
     startMessage({ url, newAdminKey, newUserKey, found, snapshot: gateway.snapshot(), version: options.version }),

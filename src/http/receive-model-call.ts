@@ -1,7 +1,7 @@
 import { readIdempotencyKey } from '../inference/pipeline/idempotency.ts';
 import type { ModelCall } from '../inference/pipeline/model-call.ts';
 import { readWishes } from '../inference/pipeline/routing-wishes.ts';
-import type { Services } from '../inference/pipeline/services.ts';
+import type { ConversationServices, Services } from '../inference/pipeline/services.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
@@ -16,7 +16,7 @@ export type CallHead = Omit<ModelCall, 'endpoint' | 'body'>;
  * `readBody`: what of the request's meaning stands outside its body, put into it.
  */
 export async function receiveModelCall(
-  services: Services,
+  services: ConversationServices,
   exchange: Exchange,
   readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure,
 ): Promise<Omit<ModelCall, 'endpoint'> | null> {
@@ -39,7 +39,7 @@ export async function receiveModelCall(
  * `filesMax`: beyond it the form is refused.
  */
 export async function receiveUpload(
-  services: Services,
+  services: ConversationServices & Pick<Services, 'spool'>,
   exchange: Exchange,
   filesMax: number,
   handle: (head: CallHead, form: Multipart) => Promise<void>,
@@ -61,7 +61,7 @@ export async function receiveUpload(
 
 /** For keys that `named` holds, with a caller whose bodies are logged. */
 async function logged(
-  services: Services,
+  services: ConversationServices,
   { path }: Exchange,
   head: CallHead,
   body: Buffer | null,
@@ -75,7 +75,7 @@ async function logged(
   return { ...head, caller: withBodiesLogged(caller, { requestId, path, principal, body, write, wallMs }) };
 }
 
-function receiveHead(services: Services, exchange: Exchange): CallHead | null {
+function receiveHead(services: ConversationServices, exchange: Exchange): CallHead | null {
   const caller = new ResponseCaller(exchange, services.clock);
   const admitted = exchange.admitted!;
   const refuse = (failure: Failure) => {

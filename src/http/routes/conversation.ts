@@ -1,6 +1,6 @@
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import { type ConversationEndpoint, runChat } from '../../inference/pipeline/chat.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { ConversationServices } from '../../inference/pipeline/services.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -18,7 +18,7 @@ export interface ConversationPlace {
 
 /** A POST that any model answers, whatever its provider speaks. */
 export function conversationRoute(
-  services: Services,
+  services: ConversationServices,
   { path, endpoint, dialect, limitForm, readBody }: ConversationPlace,
 ): Route {
   return {

@@ -15,7 +15,7 @@ import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-ca
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
 import { runAttempts } from './run-attempts.ts';
-import type { Services, Snapshot } from './services.ts';
+import type { ConversationServices, Snapshot } from './services.ts';
 
 /** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
 const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
@@ -32,7 +32,7 @@ export interface ChatCall extends ModelCall {
  * The way of a conversation request from its body to its settlement, whatever dialect the caller speaks. Ends the
  * caller's answer in every case.
  */
-export async function runChat(services: Services, call: ChatCall): Promise<void> {
+export async function runChat(services: ConversationServices, call: ChatCall): Promise<void> {
   const reading = services.conversations.read(call.body, call.dialect);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
@@ -40,7 +40,7 @@ export async function runChat(services: Services, call: ChatCall): Promise<void>
 }
 
 /** From the model on. */
-async function runRead(services: Services, call: ChatCall, body: ConversationBody): Promise<void> {
+async function runRead(services: ConversationServices, call: ChatCall, body: ConversationBody): Promise<void> {
   const snapshot = services.snapshot();
   const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
   const { facts } = body;
@@ -100,7 +100,7 @@ export function candidatesOf(
 }
 
 function chargedAlias(
-  { plans }: Services,
+  { plans }: ConversationServices,
   { models }: Snapshot,
   alias: Alias,
   { principal }: ChatCall,

@@ -11,7 +11,7 @@ import { type Job, type JobProgress, newProgress } from './job.ts';
 import type { Alias } from './model-table.ts';
 import { createRequestMedia, type RequestMedia } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
-import type { Services, Snapshot } from './services.ts';
+import type { ConversationServices, Snapshot } from './services.ts';
 
 /** One request that a model answers, its caller known and admitted, its body received. */
 export interface ModelCall {
@@ -33,7 +33,7 @@ export interface ModelCall {
 
 /** Runs a call whose body has been read, under its Idempotency-Key if it has one, and releases the body at its end. */
 export async function runKeyed<C extends ModelCall>(
-  services: Services,
+  services: ConversationServices,
   call: C,
   body: ConversationBody,
   run: (call: C, body: ConversationBody) => Promise<void>,
@@ -73,7 +73,7 @@ export function claimOf(
 
 /** What a reserved call runs on. `how` is what its endpoint decides: what attempts send, where converted answers go. */
 export function jobOf(
-  services: Services,
+  services: ConversationServices,
   snapshot: Snapshot,
   call: ModelCall,
   facts: ConversationFacts,
@@ -133,7 +133,7 @@ export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
 
 /** Exactly once for every reservation, whatever way the request ended. */
 export function settleCall(
-  services: Services,
+  services: ConversationServices,
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
   claim: Claim,
   reserved: Reservation,

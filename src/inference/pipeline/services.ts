@@ -25,8 +25,8 @@ import type { ModelTable } from './model-table.ts';
 import type { TokenCounter } from './token-counter.ts';
 import type { VoiceLists } from './voice-lists.ts';
 
-/** What every request of every endpoint needs; lives as long as the process. */
-export interface Services {
+/** What a conversation needs, which is served from the first moment of a start; lives as long as the process. */
+export interface ConversationServices {
   clock: Clock;
   random: Random;
   transport: Transport;
@@ -39,6 +39,16 @@ export interface Services {
   conversations: ConversationReader;
   media: MediaFetcher;
   idempotency: Idempotency;
+  /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
+  snapshot(): Snapshot;
+  /** Told of every settled request: log, metrics. */
+  finished(event: UsageEvent): void;
+  /** Of keys that `telemetry.log.bodies` names. */
+  logBodies(bodies: LoggedBodies): void;
+}
+
+/** What every request of every endpoint needs. */
+export interface Services extends ConversationServices {
   tokenCounter: TokenCounter;
   embeddingCodec: EmbeddingCodec;
   /** Models of this process that make vectors, by their id. */
@@ -57,12 +67,6 @@ export interface Services {
   pictures: PictureFetcher;
   /** Generated files that callers fetch by a link. */
   files: HostedFiles;
-  /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
-  snapshot(): Snapshot;
-  /** Told of every settled request: log, metrics. */
-  finished(event: UsageEvent): void;
-  /** Of keys that `telemetry.log.bodies` names. */
-  logBodies(bodies: LoggedBodies): void;
 }
 
 /** What was asked and answered, for the log: bounded and without credentials already. */
