@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FirecrawlClient } from 'firecrawl';
 import { chromiumMissing } from '../chromium.ts';
+import { cert, key } from '../loopback-certificate.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from './awkward-site.ts';
 import { scriptPages } from './script-site.ts';
@@ -22,11 +26,12 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   const places = () => ({ other: other.url, secret: secret.url, secretPort });
   const site = await startAwkwardSite({ after }, scriptPages(places));
   const secretAsked = () => [...secret.asked.keys()];
+  const secure = await startSecure();
   const gateway = await startGateway(
     { after: after as never },
     {
       // The port of the private place is open, so that it is the address which is refused.
-      fetch: { ports: [80, 443, secretPort], allow_private: [site.place, other.place] },
+      fetch: { ports: [80, 443, secretPort], allow_private: [site.place, other.place, new URL(secure).host] },
       tools: { scrape: { max_bytes: '400kb' }, crawl: { delay: '1ms' } },
     },
   );
@@ -90,7 +95,7 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
 
   test('F59 whatever keeps a page from ending, its time ends it, and the next page comes', async () => {
     for (const path of ['/endless', '/endless-later', '/alerts', '/silent']) {
-      const { status, body } = await rendered(path, { timeout: 2_500 });
+      const { status, body } = await rendered(path, { timeout: 1_500 });
       assert.equal(status, 408, path);
       assert.equal(body.error.reason, 'page_timeout', path);
     }
@@ -132,6 +137,13 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
     }
     assert.equal((await rendered('/leads-to-file')).body.data.text, 'still here');
     assert.deepEqual(secretAsked(), []);
+  });
+
+  test('https goes through the proxy as TLS from end to end: a certificate that does not hold is refused', async () => {
+    const { status, body } = await post('scrape', { url: `${secure}/`, render: 'always', timeout });
+    assert.equal(status, 502, JSON.stringify(body));
+    assert.equal(body.error.reason, 'page_unreachable');
+    assert.match(body.error.message, /certificate does not hold/);
   });
 
   test('the caller’s headers are for the page’s own origin, whatever it asks or redirects to', async () => {
@@ -198,6 +210,17 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
     assert.deepEqual(sizeOf(page.screenshot!), [500, 400]);
   });
 });
+
+/** With a certificate of its own making. */
+async function startSecure(): Promise<string> {
+  const server = createServer({ key, cert }, (_request, response) => response.end('secure')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 /** Of a PNG as a data URL: its signature, then width and height in the first chunk (PNG, 11.2.2). */
 function sizeOf(dataUrl: string): number[] {

@@ -2,6 +2,7 @@ import type { Config } from '../../config/schema.ts';
 import { findTool } from '../../inference/audio/find-tool.ts';
 import type { Snapshot } from '../../inference/pipeline/services.ts';
 import { findChromium } from '../../tools/render/find-chromium.ts';
+import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
@@ -28,6 +29,10 @@ function ffmpegFinding(searchPath: string): Finding {
 /** Nobody needs it who reads plain pages: missing where it is not named, it is no trouble. */
 function chromiumFinding({ render, chromium: named }: Config['tools']['scrape']): Finding {
   const found = findChromium(named);
+  if (found !== null && !playwrightInstalled()) {
+    const message = `${found}, but not the package playwright-core that drives it`;
+    return warning('chromium', message, 'npm install playwright-core, beside Culvert.');
+  }
   if (found !== null)
     return ok('chromium', render === 'never' ? `${found}, unused: tools.scrape.render is never` : found);
   const install = 'Install Chromium (apt install chromium), or correct tools.scrape.chromium.';

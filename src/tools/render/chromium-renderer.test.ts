@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -85,6 +86,34 @@ test('F27 a name that moves to a private address after the page has come is not 
   assert.match(rendered.body.toString(), /<title>came<\/title>.*<body>refused<\/body>/s);
   assert.ok(lookups > 2, 'once before it, once for the page, once for its script');
   assert.deepEqual(asked, []);
+});
+
+test('S17 no datagram leaves past the proxy, whichever window WebRTC is taken from', {
+  skip: chromiumMissing,
+}, async (t) => {
+  let datagrams = 0;
+  const udp = createSocket('udp4').on('message', () => datagrams++);
+  udp.bind(0, '127.0.0.1');
+  await once(udp, 'listening');
+  t.after(() => udp.close());
+  const port = await serve(t, '127.0.0.1', 0, (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(`<body><script>
+      const frame = document.createElement('iframe');
+      document.body.append(frame);
+      const Peer = globalThis.RTCPeerConnection ?? frame.contentWindow.RTCPeerConnection;
+      if (Peer !== undefined) {
+        const peer = new Peer({ iceServers: [{ urls: 'stun:127.0.0.1:${udp.address().port}' }] });
+        peer.createDataChannel('x');
+        peer.createOffer().then((offer) => peer.setLocalDescription(offer));
+      }
+      document.body.append('done');
+    </script>`);
+  });
+  const { render } = open(t, { rules: { allow_private: [`127.0.0.1:${port}`] } });
+  const rendered = await render(`http://127.0.0.1:${port}/`, { waitForMs: 1_000 });
+  assert.ok(rendered.ok && rendered.body.includes('done'), JSON.stringify(rendered));
+  assert.equal(datagrams, 0);
 });
 
 test('a Chromium that does not start is said to the caller in short, and to the operator with its reason', async (t) => {

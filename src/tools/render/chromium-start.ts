@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import type { LaunchOptions } from 'playwright-core';
 
 /** What Chromium is started with, beside what playwright-core gives. Everything that could reach the network by itself, or
@@ -22,7 +21,8 @@ const flags = [
 
 const startTimeoutMs = 30_000;
 
-export function startOptions(executablePath: string, proxyUrl: string): LaunchOptions {
+/** `home`: an empty folder of ours. */
+export function startOptions(executablePath: string, proxyUrl: string, home: string): LaunchOptions {
   return {
     executablePath,
     headless: true,
@@ -34,7 +34,7 @@ export function startOptions(executablePath: string, proxyUrl: string): LaunchOp
     // Popups are Chromium's to block where no one has clicked, and nobody clicks here.
     ignoreDefaultArgs: ['--disable-popup-blocking'],
     // What pages run beside needs none of our secrets.
-    env: { PATH: process.env.PATH ?? '', HOME: tmpdir(), LANG: 'C.UTF-8' },
+    env: { PATH: process.env.PATH ?? '', HOME: home, TMPDIR: home, LANG: 'C.UTF-8' },
     timeout: startTimeoutMs,
     handleSIGINT: false,
     handleSIGTERM: false,

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import type { FetchGuard } from '../../net/fetch-guard.ts';
@@ -54,18 +57,24 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
       onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
     }
     const proxy = await startGuardedProxy(guard);
+    const home = await mkdtemp(join(tmpdir(), 'culvert-chromium-'));
+    const tidy = async () => {
+      await proxy.close();
+      // Its processes end a moment after it.
+      await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }).catch(() => undefined);
+    };
     try {
-      const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url));
+      const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url, home));
       const running = { browser, proxy, ...(await factsOf(browser)) };
       const started: Kept = { path, running, users: 0, idle: null };
       browser.once('disconnected', () => {
         if (kept === started) kept = null;
         forgetIdle(started);
-        void proxy.close();
+        void tidy();
       });
       return started;
     } catch (error) {
-      void proxy.close();
+      void tidy();
       throw new BrowserUnfit(reasonIn(String(error instanceof Error ? error.message : error)));
     }
   }
