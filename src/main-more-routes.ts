@@ -84,6 +84,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     resolve,
     pages: stores.pages,
     version,
+    onAttempt: parts.metrics.searched,
     onTrouble,
   });
   parts.opened(tools.close);

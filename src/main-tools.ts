@@ -32,6 +32,8 @@ export interface ToolsOptions {
   resolve: ResolveAddresses;
   pages: PageStore & Corpus;
   version: string;
+  /** Of search engines, for the metrics. */
+  onAttempt(engine: string, end: string): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -52,7 +54,7 @@ const extractKillMs = 10_000;
 const extractThreadsMax = 4;
 
 /** The web tools. Their threads start at the first page. */
-export function openTools({ services, config, resolve, pages, version, onTrouble }: ToolsOptions): Tools {
+export function openTools({ services, config, resolve, pages, version, onAttempt, onTrouble }: ToolsOptions): Tools {
   const { clock } = services;
   const nowMs = clock.monotonicMs;
   const turns = createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs });
@@ -88,6 +90,7 @@ export function openTools({ services, config, resolve, pages, version, onTrouble
     corpus: pages,
     random: services.random,
     retryBudget: createRetryBudget(),
+    onAttempt,
     onTrouble,
   });
   const thread = createCrawlThread();

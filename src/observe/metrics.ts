@@ -26,6 +26,8 @@ export interface MeasuredRequest {
 
 export interface Metrics {
   finished(request: MeasuredRequest): void;
+  /** A search engine was asked; `end` is `ok` or the class of its fault. */
+  searched(engine: string, end: string): void;
   /** A number asked for at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
   render(): Promise<{ contentType: string; text: string }>;
@@ -51,6 +53,7 @@ export function createMetrics(): Metrics {
     'From dispatch to the first content.',
     secondsBuckets,
   );
+  const searches = counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.');
   let prometheus: Promise<typeof import('prom-client')> | null = null;
   let registry: Registry | null = null;
   let registered = 0;
@@ -93,6 +96,9 @@ export function createMetrics(): Metrics {
       if (request.outputTokens > 0) child.output.total += request.outputTokens;
       if (request.costUsd !== null && request.costUsd > 0) child.cost.total += request.costUsd;
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
+    },
+    searched(engine, end) {
+      searches({ engine, class: end }).total += 1;
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
     async render() {

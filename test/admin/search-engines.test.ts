@@ -52,6 +52,12 @@ test('search engines stand among the providers, with what searches have taught o
   const [lane] = brave.credentials[0].lanes;
   assert.deepEqual([brave.status, lane.model, lane.state, lane.why], ['down', 'search', 'cooling', 'rate limited']);
   assert.ok(Date.parse(lane.back_at) > Date.now());
+  const metrics = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
+  const counted = (await metrics.text()).split('\n').filter((line) => line.startsWith('culvert_search_attempts_total'));
+  assert.deepEqual(counted, [
+    'culvert_search_attempts_total{engine="brave",class="rate_limited"} 1',
+    'culvert_search_attempts_total{engine="searxng",class="ok"} 1',
+  ]);
   assert.deepEqual([searxng.status, searxng.credentials[0].lanes[0].succeeded], ['healthy', 1]);
 });
 

@@ -7,11 +7,16 @@ import { startUpstream } from '../start-upstream.ts';
 test('docs/metrics.md names every metric of ours with its labels, and no other', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    tools: { search: { providers: [{ type: 'searxng', base_url: upstream.url }] } },
+  });
   const answer = await gateway.fetch('/v1/chat/completions', {
     json: { model: 'chat', messages: [{ role: 'user', content: 'Hi' }] },
   });
   assert.equal(answer.status, 200, await answer.text());
+  // It answers something else, which is an attempt too.
+  await (await gateway.fetch('/v1/tools/search', { json: { query: 'otters' } })).text();
   const scrape = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
   const shown = new Map<string, string>();
   for (const line of (await scrape.text()).split('\n')) {

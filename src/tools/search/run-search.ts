@@ -19,6 +19,8 @@ export interface SearchRunParts extends QueryParts {
   health: Health;
   retryBudget: RetryBudget;
   corpus: Corpus;
+  /** An engine was asked, not the pages of the caller; `end` is `ok` or the class of its fault. */
+  onAttempt(engine: string, end: string): void;
   /** For the operator's log: other engines hide from every caller what only he can mend. */
   onTrouble(message: string): void;
 }
@@ -101,6 +103,7 @@ async function follow(
     const engine = engines.find(({ target }) => target === attempt.target)!;
     const found = rested ? await ask(parts, engine, run) : fault('cancelled', 'there was no time left');
     const endMs = clock.monotonicMs();
+    if (engine.driver !== null && found.class !== 'caller_fault') parts.onAttempt(engine.name, found.class);
     if (found.class === 'ok') {
       route.firstToken(attempt, endMs);
       route.ended(attempt, { class: 'ok', retryAfterMs: null }, endMs);
