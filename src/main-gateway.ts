@@ -30,6 +30,7 @@ import { createLimitedAdmission } from './metering/limited-admission.ts';
 import { createNotices } from './metering/notices.ts';
 import { createSettledLimits } from './metering/settled-limits.ts';
 import { createSettlement } from './metering/settlement.ts';
+import type { ResolveAddresses } from './net/fetch-guard.ts';
 import type { postWebhook } from './net/post-webhook.ts';
 import type { Log } from './observe/log.ts';
 import { createMetrics } from './observe/metrics.ts';
@@ -49,6 +50,8 @@ export interface GatewayOptions {
   configFile: string | null;
   checkConfig: AdminParts['checkConfig'];
   reload: AdminParts['reload'];
+  /** Who is asked for the names in callers' URLs; default: the system's name servers. */
+  resolve?: ResolveAddresses;
 }
 
 export interface Gateway {
@@ -166,7 +169,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const logRequest = requestLog(log);
   const resolve = createSystemResolver();
-  const addressesOf = async (hostname: string) => (await resolve(hostname)).addresses;
+  const addressesOf = options.resolve ?? (async (hostname: string) => (await resolve(hostname)).addresses);
   const services: ConversationServices = {
     clock,
     random: systemRandom,

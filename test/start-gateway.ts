@@ -6,6 +6,7 @@ import { stringify } from 'yaml';
 import { checkConfigText } from '../src/config/check.ts';
 import { formatProblem } from '../src/config/problem.ts';
 import { type Gateway, openGateway } from '../src/main-gateway.ts';
+import type { ResolveAddresses } from '../src/net/fetch-guard.ts';
 import { createLog, type Log } from '../src/observe/log.ts';
 
 export const testKey = 'sk-cv-test-key-0001';
@@ -32,7 +33,7 @@ export interface TestGateway extends Gateway {
 export async function startGateway(
   t: Pick<TestContext, 'after'>,
   config: Record<string, unknown> = {},
-  parts: { log?: Log; env?: Readonly<Record<string, string | undefined>> } = {},
+  parts: { log?: Log; env?: Readonly<Record<string, string | undefined>>; resolve?: ResolveAddresses } = {},
 ): Promise<TestGateway> {
   const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const parse = (from: Record<string, unknown>) => {
@@ -63,6 +64,7 @@ export async function startGateway(
     configFile: null,
     checkConfig: (text) => checkConfigText(text, 'culvert.yaml', {}),
     reload: async () => ({ ok: true, config: parse(config) }),
+    ...(parts.resolve !== undefined && { resolve: parts.resolve }),
   });
   let closed = false;
   const close = async (graceMs: number) => {
