@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { KeyRing } from './auth/key-ring.ts';
 import { admittedBefore } from './inference/pipeline/meter-crawl.ts';
 import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
@@ -6,7 +7,7 @@ import { type Failure, invalid, statusOf } from './kernel/failure.ts';
 import { newRequestId } from './kernel/ids.ts';
 import type { JsonObject } from './kernel/json.ts';
 import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from './tools/crawl/crawl-ports.ts';
-import type { VectorEngine } from './vectors/engine.ts';
+import type { VectorAnswer, VectorEngine } from './vectors/engine.ts';
 import type { VectorVerb } from './vectors/verbs.ts';
 
 export interface CrawlSinkParts {
@@ -21,7 +22,11 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
   const meter = createVectorMeter(services);
 
   /** The way of a vector call (http/routes/vector-call), for whom nobody waits. */
-  async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
+  async function ask(
+    owner: CrawlCollectionOf,
+    verb: VectorVerb,
+    body: JsonObject | null,
+  ): Promise<VectorAnswer | Failure> {
     const principal = ring.principalOf(owner.keyId);
     if ('kind' in principal) return principal;
     const { tenant, account } = principal;
@@ -57,10 +62,25 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
       }
       const answer = await prepared.run(embedded);
       failure = answer.kind === 'answer' ? null : answer;
-      return failure;
+      return answer;
     } finally {
       held.settle({ status: failure === null ? 200 : statusOf(failure), failure, aborted: false });
     }
+  }
+
+  async function call(owner: CrawlCollectionOf, verb: VectorVerb, body: JsonObject | null): Promise<Failure | null> {
+    const answer = await ask(owner, verb, body);
+    return answer.kind === 'answer' ? null : answer;
+  }
+
+  /** Whether the collection has these very pieces: they were embedded and paid. */
+  async function holds(page: CrawlChunks): Promise<boolean> {
+    const ids = page.points.map(({ id }) => id);
+    const answer = await ask(page, 'post-points', { ids, with_payload: true, with_vector: false });
+    if (answer.kind !== 'answer') return false;
+    const { result } = JSON.parse(Buffer.from(answer.body).toString()) as { result: readonly KeptPoint[] };
+    const kept = new Map(result.map(({ id, payload }) => [id, payload]));
+    return page.points.every(({ id, payload }) => isDeepStrictEqual(kept.get(id), payload));
   }
 
   return {
@@ -76,13 +96,21 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
       }
       return call(of, 'create-collection', { name: of.collection, embedding_model: of.model });
     },
-    put: (page) => call(page, 'batch-points', replacing(page)),
+    async put(page) {
+      const written = page.again && (await holds(page)) ? [] : page.points;
+      return call(page, 'batch-points', replacing(page, written));
+    },
   };
 }
 
+interface KeptPoint {
+  id: string;
+  payload: JsonObject;
+}
+
 /** What a page had more of when it was read last time goes with the same call. */
-function replacing({ url, model, points }: CrawlChunks): JsonObject {
-  const written = points.map(({ id, text, payload }) => ({
+function replacing({ url, model, points }: CrawlChunks, written: CrawlChunks['points']): JsonObject {
+  const upserted = written.map(({ id, text, payload }) => ({
     id,
     vector: model === null ? { text } : { text, model },
     payload: { ...payload },
@@ -93,5 +121,6 @@ function replacing({ url, model, points }: CrawlChunks): JsonObject {
       { key: 'chunk', range: { gte: points.length } },
     ],
   };
-  return { operations: [{ delete: { filter: outdated } }, { upsert: { points: written } }] };
+  const upsert = upserted.length === 0 ? [] : [{ upsert: { points: upserted } }];
+  return { operations: [{ delete: { filter: outdated } }, ...upsert] };
 }

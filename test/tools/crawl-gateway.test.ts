@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import Firecrawl from 'firecrawl';
 import { stringify } from 'yaml';
+import { openDatabase } from '../../src/stores/sqlite/database.ts';
 import { adminKey, otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startProcess, temporaryFolder } from '../start-process.ts';
 
@@ -331,4 +332,47 @@ test('a crawl fills a collection that answers a text query; read again, it holds
   assert.deepEqual([hit.payload.url, hit.payload.title, hit.payload.heading], [`${site.url}/2`, 'Page /2', 'Page /2']);
   const counted = await post(gateway, { exact: true }, '/v1/vectors/collections/docs/points/count');
   assert.equal(counted.body.result.count, 5);
+});
+
+test('a page that was in the collection when its process died is not embedded again; one that was not is', async (t) => {
+  const site = await startSite(t, 2);
+  const plans = { default: { windows: { month: 1_000 }, rpm: 'off' } };
+  const gateway = await startGateway(t, { ...crawlFast, plans, fetch: { allow_private: [site.place] } });
+  const collection = { name: 'docs', model: 'culvert-lexical-1024' };
+  const { body } = await post(gateway, { url: site.url, collection, sitemap: 'skip' });
+  await ended(gateway, body.id);
+  const points = '/v1/vectors/collections/docs/points';
+  const counted = async () => (await post(gateway, { exact: true }, `${points}/count`)).body.result.count;
+  assert.equal(await counted(), 3);
+
+  /** What stands there when it died before `finish`, and another crawl, with which it is taken up. */
+  const diedOverSecondPage = async () => {
+    const database = openDatabase(join(gateway.dataDir, 'crawl.db'), 'fsync', 5_000);
+    database.exec(`
+      UPDATE crawl_page SET state = 'waiting', page = NULL, content_hash = NULL, ended = NULL WHERE seq = 2;
+      UPDATE crawl SET status = 'scraping', lease_until_ms = 0, done = done - 1, waiting = 1;
+    `);
+    database.close();
+    const before = await usedUnits(gateway);
+    const other = await post(gateway, { url: `${site.url}/1`, limit: 1, sitemap: 'skip' });
+    const end = await ended(gateway, body.id);
+    await ended(gateway, other.body.id);
+    assert.deepEqual([end.status, end.completed, end.creditsUsed], ['completed', 3, 3]);
+    const removed = openDatabase(join(gateway.dataDir, 'crawl.db'), 'fsync', 5_000);
+    removed.prepare('DELETE FROM crawl WHERE id = ?').run(other.body.id);
+    removed.close();
+    return (await usedUnits(gateway)) - before;
+  };
+  const otherPage = 1;
+  const vectorCall = 0.05;
+  assert.equal(
+    (await diedOverSecondPage()).toFixed(2),
+    (otherPage + 2 * vectorCall).toFixed(2),
+    'looked for, and found',
+  );
+  assert.equal(await counted(), 3);
+  await post(gateway, { filter: { must: [{ key: 'url', match: { value: `${site.url}/1` } }] } }, `${points}/delete`);
+  assert.equal(await counted(), 2);
+  assert.ok((await diedOverSecondPage()) > otherPage + 1, 'embedded');
+  assert.equal(await counted(), 3);
 });

@@ -134,7 +134,7 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
   }
   const warnings = [...read.warnings];
   if (there && options.collection !== null) {
-    const refused = await putInCollection(run, page.url, read);
+    const refused = await putInCollection(run, page, read);
     if (refused?.kind === 'quota-exceeded') {
       await store.putBack(lease, page.seq, { charged: page.paid });
       return { got: false, next: { next: 'stop', error: `Stopped: ${refused.message}` } };
@@ -166,14 +166,15 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
 const tooSlowMessage =
   'Stopped: includePaths or excludePaths take too long to be held against a URL; write them without nested repetition.';
 
-async function putInCollection({ sink, crawl }: CrawlRun, url: string, read: ScrapedPage): Promise<Failure | null> {
+async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read: ScrapedPage): Promise<Failure | null> {
   const { collection } = crawl.options;
   if (collection === null) return null;
   if (sink === null) return { kind: 'unsupported', message: 'There is no vector store here.' };
+  const { url, paid: again } = page;
   const points = chunksOf(url, read);
   if (points.length === 0) return null;
   const { tenant, account, keyId } = crawl;
-  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, url, points });
+  return sink.put({ tenant, account, keyId, collection: collection.name, model: collection.model, url, points, again });
 }
 
 function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPage {

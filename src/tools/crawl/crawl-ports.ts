@@ -24,7 +24,7 @@ export interface CrawlHold {
 export interface CrawlSink {
   /** Before a crawl begins: makes the collection if there is none and `model` is named. */
   check(of: CrawlCollectionOf): Promise<Failure | null>;
-  /** Writing the same page again replaces it. */
+  /** Writing the same page again replaces it; one that is there already as it is is not embedded again, if `again`. */
   put(page: CrawlChunks): Promise<Failure | null>;
 }
 
@@ -38,6 +38,8 @@ export interface CrawlChunks extends CrawlCollectionOf {
   /** Of the page. */
   url: string;
   points: readonly CrawlPoint[];
+  /** A try that died may have written it. */
+  again: boolean;
 }
 
 export interface CrawlPoint {
