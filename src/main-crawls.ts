@@ -14,8 +14,9 @@ import { createHostTurns } from './net/host-turns.ts';
 import type { PageFetcher } from './net/page-fetch.ts';
 import type { CrawlSink } from './tools/crawl/crawl-ports.ts';
 import type { CrawlThread } from './tools/crawl/crawl-thread.ts';
-import { type Crawls, createCrawls } from './tools/crawl/crawls.ts';
+import { type Crawls, type CrawlsParts, createCrawls } from './tools/crawl/crawls.ts';
 import { sealedCrawlStore } from './tools/crawl/sealed-crawl-store.ts';
+import { turnsOverReplicas } from './tools/crawl/shared-pace.ts';
 import type { PageReader } from './tools/page-reader.ts';
 import { createSiteFiles } from './tools/site-files.ts';
 
@@ -53,18 +54,21 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
   let opening: Promise<Crawls> | null = null;
 
   async function open(): Promise<Crawls> {
-    const { store: kept, others } = await stores.crawls();
+    const { store: kept, others, pace } = await stores.crawls();
     const store = sealedCrawlStore(kept, options.sealer);
+    const wait: CrawlsParts['pause'] = (ms, signal) =>
+      pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
+    const turns = createHostTurns({ atOnceMax, waitingMax: 256, hostsMax: 10_000, nowMs: clock.monotonicMs });
     const crawls = createCrawls({
       store,
       reader,
       files: createSiteFiles(fetcher),
-      turns: createHostTurns({ atOnceMax, waitingMax: 256, hostsMax: 10_000, nowMs: clock.monotonicMs }),
+      turns: pace === null ? turns : turnsOverReplicas(turns, { pace, clock, pause: wait }),
       thread,
       meter,
       sink,
       clock,
-      pause: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
+      pause: wait,
       retentionMs: () => config().tools.crawl.retention,
       post: (url, headers, body, timeoutMs) => guardedPost(url, headers, body, { guard: guard(), timeoutMs }),
       onTrouble,

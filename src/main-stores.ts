@@ -19,6 +19,7 @@ import { openSqliteLedger } from './stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
 import type { CrawlStore } from './tools/crawl/crawl-store.ts';
+import type { SharedPace } from './tools/crawl/shared-pace.ts';
 import type { PageStore } from './tools/page-store.ts';
 import type { Corpus } from './tools/search/corpus.ts';
 import type { VectorRegistry } from './vectors/registry.ts';
@@ -38,7 +39,7 @@ export interface Stores {
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
   pages: PageStore & Corpus;
   /** Crawls, and whether another process may be at work at them; opened when they are first asked for. */
-  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live' }>;
+  crawls(): Promise<{ store: CrawlStore; others: 'alone' | 'may-live'; pace: SharedPace | null }>;
   /** Whether there may be crawls already: then a start takes them up. */
   crawlsKept(): boolean;
   /** Names this process in reservations and replies. */
@@ -95,7 +96,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
         openSqliteCrawlStore(crawlDb),
       );
       // The folder's lock proves that whoever worked at them before is dead.
-      return { store: await crawls, others: 'alone' };
+      return { store: await crawls, others: 'alone', pace: null };
     },
     crawlsKept: () => existsSync(crawlDb),
     vectorRegistry() {
@@ -199,8 +200,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     }),
     async crawls() {
       const { createPostgresCrawlStore } = await import('./stores/postgres/crawl-store.ts');
+      const { createPostgresCrawlPace } = await import('./stores/postgres/crawl-pace.ts');
       const others = storage.state === 'memory' ? 'alone' : 'may-live';
-      return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others };
+      const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
+      return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others, pace };
     },
     crawlsKept: () => true,
     async vectorRegistry() {

@@ -67,3 +67,16 @@ export const crawlMigration: Migration = {
     CREATE INDEX crawl_hook_crawl ON culvert.crawl_hook (crawl);
   `,
 };
+
+/** When crawls last began at a host, whichever replica they are of. */
+export const crawlTurnMigration: Migration = {
+  version: 9,
+  name: 'crawl turns',
+  sql: `
+    CREATE TABLE culvert.crawl_turn (
+      host_hash BYTEA PRIMARY KEY,
+      began_ms BIGINT NOT NULL
+    );
+    CREATE INDEX crawl_turn_began ON culvert.crawl_turn (began_ms);
+  `,
+};

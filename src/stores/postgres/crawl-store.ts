@@ -187,6 +187,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
       await asking('UPDATE culvert.crawl_hook SET tries = $2, next_ms = $3 WHERE id = $1', [id, tries, nextMs]);
     },
     async prune(nowMs) {
+      await asking('DELETE FROM culvert.crawl_turn WHERE began_ms < $1', [nowMs - turnKeptMs]);
       const { changes } = await asking(
         `DELETE FROM culvert.crawl WHERE id IN
            (SELECT id FROM culvert.crawl WHERE expires_ms <= $1 ORDER BY expires_ms LIMIT 4)`,
@@ -202,6 +203,9 @@ interface HeldColumns {
   charged: number;
   ends: number;
 }
+
+/** Longer than any delay between two pages of a host. */
+const turnKeptMs = 86_400_000;
 
 /** First half of an advisory lock: crawls of one tenant are made one after another. */
 const tenantLock = 0x63_76_77;

@@ -1,6 +1,6 @@
 import type { Migration } from '../migration.ts';
 import { booksMigration } from './books-id.ts';
-import { crawlMigration } from './crawl-schema.ts';
+import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
@@ -17,4 +17,5 @@ export const migrations: readonly Migration[] = [
   crawlMigration,
   pageMigration,
   pageVariantMigration,
+  crawlTurnMigration,
 ];

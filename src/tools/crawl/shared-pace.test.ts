@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from '../../kernel/clock.ts';
+import { createHostTurns } from '../../net/host-turns.ts';
+import { turnsOverReplicas } from './shared-pace.ts';
+
+test('a page waits for its turn among all replicas; without a delay nobody is asked, who leaves begins nothing', async () => {
+  const clock = fakeClock();
+  const told: string[] = [];
+  const leaving = new AbortController();
+  const turns = turnsOverReplicas(
+    createHostTurns({ atOnceMax: 9, waitingMax: 9, hostsMax: 9, nowMs: clock.monotonicMs }),
+    {
+      clock,
+      pace: {
+        async take(host, delayMs, nowMs) {
+          told.push(`${host} ${delayMs} ${nowMs - clock.wallMs()}`);
+          return host === 'free.test' ? 0 : 700;
+        },
+      },
+      async pause(ms, signal) {
+        told.push(`wait ${ms}`);
+        if (signal === leaving.signal) leaving.abort();
+      },
+    },
+  );
+  const never = new AbortController().signal;
+  const work = async () => 'read';
+  assert.equal(await turns.take('site.test', 1_000, never, work), 'read');
+  assert.equal(await turns.take('free.test', 1_000, never, work), 'read');
+  assert.equal(await turns.take('fast.test', 0, never, work), 'read');
+  assert.deepEqual(told, ['site.test 1000 0', 'wait 700', 'free.test 1000 0']);
+  await assert.rejects(
+    turns.take('late.test', 1_000, leaving.signal, async () => assert.fail()),
+    { name: 'AbortError' },
+  );
+});
