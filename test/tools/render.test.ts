@@ -80,17 +80,20 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   });
 
   test('a screenshot is a PNG of the window, a phone’s, a given one, or the whole page', async () => {
-    for (const [asked, size] of [
+    const wishes = [
       [{ formats: ['screenshot'] }, [1280, 800]],
       [{ formats: ['screenshot'], mobile: true }, [390, 844]],
       [{ formats: [{ type: 'screenshot', fullPage: true, viewport: { width: 300, height: 200 } }] }, [300, 1500]],
       [{ formats: ['screenshot@fullPage'] }, [1280, 1500]],
-    ] as const) {
-      const { status, body } = await scrape('/tall', asked);
-      assert.equal(status, 200, JSON.stringify(body));
-      assert.deepEqual(sizeOf(body.data.screenshot), size);
-      assert.equal(body.data.markdown, undefined);
-    }
+    ] as const;
+    await Promise.all(
+      wishes.map(async ([asked, size]) => {
+        const { status, body } = await scrape('/tall', asked);
+        assert.equal(status, 200, JSON.stringify(body));
+        assert.deepEqual(sizeOf(body.data.screenshot), size);
+        assert.equal(body.data.markdown, undefined);
+      }),
+    );
   });
 
   test('F59 whatever keeps a page from ending, its time ends it, and the next page comes', async () => {
@@ -103,9 +106,9 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   });
 
   test('dialogs, popups, printing and downloads keep nobody waiting', async () => {
-    assert.equal((await rendered('/dialogs')).body.data.text, 'after all dialogs');
-    assert.equal((await rendered('/popups')).body.data.text, 'after all popups');
-    assert.equal((await rendered('/downloads')).body.data.text, 'after the download');
+    const pages = await Promise.all(['/dialogs', '/popups', '/downloads'].map((path) => rendered(path)));
+    const texts = pages.map(({ body }) => body.data.text);
+    assert.deepEqual(texts, ['after all dialogs', 'after all popups', 'after the download']);
   });
 
   test('what needs no browser is given as what it is, and that is said', async () => {
@@ -126,10 +129,10 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   });
 
   test('S17 a page that leads into a private place is refused as such a place is', async () => {
-    for (const path of ['/leads-to-private', '/refreshes-to-private', '/redirects-to-private', '/redirects-to-file']) {
-      const { status, body } = await rendered(path);
-      assert.equal(status, 400, `${path} ${JSON.stringify(body)}`);
-      assert.equal(body.error.reason, 'url_blocked', path);
+    const paths = ['/leads-to-private', '/refreshes-to-private', '/redirects-to-private', '/redirects-to-file'];
+    for (const [at, { status, body }] of (await Promise.all(paths.map((path) => rendered(path)))).entries()) {
+      assert.equal(status, 400, `${paths[at]} ${JSON.stringify(body)}`);
+      assert.equal(body.error.reason, 'url_blocked', paths[at]);
     }
     for (const url of [`${secret.url}/`, 'file:///etc/passwd', 'data:text/html,x', 'chrome://version', 'about:blank']) {
       const { status, body } = await post('scrape', { url, render: 'always' });

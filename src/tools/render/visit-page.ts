@@ -63,7 +63,14 @@ interface Main {
 
 function watchMain(page: Page): Main {
   const main: Main = { response: null, failed: null };
-  const isMain = (request: Request) => request.isNavigationRequest() && request.frame() === page.mainFrame();
+  const isMain = (request: Request) => {
+    try {
+      return request.isNavigationRequest() && request.frame() === page.mainFrame();
+    } catch {
+      // Asked before its frame was there: no frame of ours. Thrown in a listener it would end the process.
+      return false;
+    }
+  };
   page.on('response', (response) => {
     if (isMain(response.request())) main.response = response;
   });
