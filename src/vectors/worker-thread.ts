@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { type FromWorker, interrupted, type ToWorker, type WorkerData } from './worker-messages.ts';
+import { withLargeYoungGeneration } from './young-generation.ts';
 
 /** A thread that dies as soon as it starts is not started more often than this. */
 const restartAfterMs = 1_000;
@@ -56,10 +57,8 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
     if (deathReason !== null && nowMs - startedMs < restartAfterMs) throw died();
     startedMs = nowMs;
     const { workerData, transfer } = options.data();
-    const started = new Worker(options.entry ?? new URL('./vector-worker.mjs', import.meta.url), {
-      workerData,
-      transferList: transfer as never,
-    });
+    const entry = options.entry ?? new URL('./vector-worker.mjs', import.meta.url);
+    const started = withLargeYoungGeneration(() => new Worker(entry, { workerData, transferList: transfer as never }));
     let isReady = () => {};
     let isDead = (_: FailureError) => {};
     ready = new Promise<void>((resolve, reject) => {
