@@ -66,11 +66,19 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
     assert.match(body.data.markdown, /^# An article\n\nIt has \*\*words\*\*/);
   });
 
-  test('a page that is not there is a page, with its status', async () => {
+  test('a page that is not there is a page, with its status; one that redirects for ever is none', async () => {
     const { status, body } = await rendered('/gone');
     assert.equal(status, 200);
     assert.equal(body.data.metadata.statusCode, 404);
     assert.equal(body.data.text, 'Not any more');
+    const bare = await rendered('/nowhere');
+    assert.deepEqual(
+      [bare.body.data.metadata.statusCode, bare.body.data.text],
+      [404, ''],
+      'nor Chromium’s own page of it',
+    );
+    const loop = await rendered('/loop');
+    assert.deepEqual([loop.status, loop.body.error.reason], [502, 'page_redirects']);
   });
 
   test('waitFor waits for what comes late, and renders by itself', async () => {
