@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { CliParts } from './cli/parts.ts';
-import { runCli } from './cli/program.ts';
+import { runCli } from './cli/run-cli.ts';
 
 /** What `bin/culvert.mjs` gives, since it alone knows about Node versions. */
 export interface Launch {

@@ -7,31 +7,20 @@ import { addKeysCommands } from './keys-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
+import { portNumber } from './start-options.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
 import { addVectorsCommands } from './vectors-commands.ts';
 
-/**
- * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
- * Every command loads its own code when it is called, so that help and wrong calls answer at once.
- */
-export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
+/** Runs any command but a plain start; resolves to the exit code once it has ended. `serving`: it may go on for ever. */
+export async function runProgram(argv: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
   let exitCode = 0;
-  let reader: 'needed' | 'may leave' = 'needed';
   const run: Run = async (work) => {
     exitCode = await work;
   };
   const serve: Run = (work) => {
-    reader = 'may leave';
+    serving();
     return run(work);
   };
-  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader. On a full disk the
-  // result is lost, which must not look like success: of `keys create` it is the only copy of a secret.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (reader === 'may leave') return;
-    if (error.code === 'EPIPE') process.exit(0);
-    process.stderr.write(`The output could not be written (${error.code ?? error.message}).\n`);
-    process.exit(1);
-  });
   const program = createProgram(parts, run, serve);
   try {
     const unknown = unknownCommand(program, argv);
@@ -40,24 +29,8 @@ export async function runCli(argv: readonly string[], parts: CliParts): Promise<
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (error instanceof CommandFailed) {
-      process.stderr.write(`${error.message}\n`);
-      return error.exitCode;
-    }
-    const unusable = await whyUnusable(error);
-    if (unusable === null) throw error;
-    process.stderr.write(`${unusable}\n`);
-    return 1;
+    throw error;
   }
-}
-
-/** Every command opens the stores in its own way; what keeps it from that needs the same sentence. */
-async function whyUnusable(error: unknown): Promise<string | null> {
-  const [sqlite, postgres] = await Promise.all([
-    import('../stores/sqlite/unusable.ts'),
-    import('../stores/postgres/unusable.ts'),
-  ]);
-  return sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
 }
 
 /** The whole command line; `run` takes the work of a command, `serve` that of one which goes on until a signal. */
@@ -85,7 +58,7 @@ Example:
     .description('start the gateway')
     .option(...configOption)
     .option('--host <address>', 'address to listen on, over the configuration')
-    .option('--port <number>', 'port to listen on, over the configuration', portNumber)
+    .option('--port <number>', 'port to listen on, over the configuration', checkedPort)
     .addHelpText('after', example('OPENAI_API_KEY=… culvert start --port 4141'))
     .action((options: { config?: string; host?: string; port?: number }) =>
       serve(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
@@ -174,7 +147,7 @@ Example:
     .command('mock')
     .description('run an upstream that answers, or fails, as it is told')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port to listen on; 0 takes a free one', portNumber, 4142)
+    .option('--port <number>', 'port to listen on; 0 takes a free one', checkedPort, 4142)
     .option('--name <name>', 'shown in its answers, to tell one mock from another', '')
     .option('--faults', 'print every fault that it knows, and end')
     .option('--json', 'print its URL as JSON, and no requests')
@@ -194,9 +167,8 @@ function unknownCommand(program: Command, argv: readonly string[]): string | nul
   return `There is no command '${word}'.${hint === null ? '' : ` Did you mean 'culvert ${hint}'?`} Commands: ${names.join(', ')}.`;
 }
 
-function portNumber(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new InvalidArgumentError('Expected a port from 0 to 65535.');
+function checkedPort(text: string): number {
+  const port = portNumber(text);
+  if (port === null) throw new InvalidArgumentError('Expected a port from 0 to 65535.');
   return port;
 }

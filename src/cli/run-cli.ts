@@ -1,0 +1,48 @@
+import { CommandFailed } from './command-failed.ts';
+import type { CliParts } from './parts.ts';
+import { startArguments } from './start-options.ts';
+
+/**
+ * Runs one command line; resolves to the exit code once the command has ended: 0 done, 1 failed, 2 called wrongly.
+ * Every command loads its own code when it is called, so that help and wrong calls answer at once.
+ */
+export async function runCli(argv: readonly string[], parts: CliParts): Promise<number> {
+  let reader: 'needed' | 'may leave' = 'needed';
+  // `culvert models | head -1`: who reads has read enough. A server goes on without its reader. On a full disk the
+  // result is lost, which must not look like success: of `keys create` it is the only copy of a secret.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (reader === 'may leave') return;
+    if (error.code === 'EPIPE') process.exit(0);
+    process.stderr.write(`The output could not be written (${error.code ?? error.message}).\n`);
+    process.exit(1);
+  });
+  try {
+    const start = startArguments(argv);
+    if (start !== null) {
+      reader = 'may leave';
+      return await parts.start(start);
+    }
+    const { runProgram } = await import('./program.ts');
+    return await runProgram(argv, parts, () => {
+      reader = 'may leave';
+    });
+  } catch (error) {
+    if (error instanceof CommandFailed) {
+      process.stderr.write(`${error.message}\n`);
+      return error.exitCode;
+    }
+    const unusable = await whyUnusable(error);
+    if (unusable === null) throw error;
+    process.stderr.write(`${unusable}\n`);
+    return 1;
+  }
+}
+
+/** Every command opens the stores in its own way; what keeps it from that needs the same sentence. */
+async function whyUnusable(error: unknown): Promise<string | null> {
+  const [sqlite, postgres] = await Promise.all([
+    import('../stores/sqlite/unusable.ts'),
+    import('../stores/postgres/unusable.ts'),
+  ]);
+  return sqlite.whyUnusable(error) ?? postgres.whyUnusable(error, 'of storage.database');
+}
