@@ -50,7 +50,8 @@ export interface Tools {
   close(): Promise<void>;
 }
 
-const extractKillMs = 10_000;
+/** With what comes before and after, a page that hangs its reader is answered within 10 s. */
+const extractKillMs = 9_000;
 const extractThreadsMax = 4;
 
 /** The web tools. Their threads start at the first page. */

@@ -54,6 +54,12 @@ test('whoever waits for a page may leave, whether it is being read or not', asyn
   assert.equal((await pool.extract(order('<p>next'), 60_000, never)).kind, 'extracted');
 });
 
+test('F59 who waits too long for a thread, behind pages that hang, is told so', async () => {
+  // A millisecond: not even a thread has started by then.
+  const pool = newPool({ killMs: 1 });
+  assert.deepEqual(await pool.extract(order('<p>behind'), 0, never), { kind: 'busy' });
+});
+
 test('more pages than may wait are refused at once', async () => {
   const pool = newPool();
   const leaving = new AbortController();

@@ -3,7 +3,10 @@ import type { Extracted, ExtractOrder, ExtractReply } from './extract-order.ts';
 
 /** Threads that read pages; each is killed when a page takes too long in it. */
 export interface ExtractPool {
-  /** Never rejects. `timeoutMs` counts from the moment at which a thread begins. */
+  /**
+   * Never rejects. `timeoutMs` counts from the moment at which a thread begins; who has waited for one as long, and for
+   * the end of one page more, is `busy`.
+   */
   extract(order: Omit<ExtractOrder, 'id'>, timeoutMs: number, signal: AbortSignal): Promise<ExtractOutcome>;
   close(): Promise<void>;
 }
@@ -33,6 +36,7 @@ const idleMs = 60_000;
 interface Job {
   order: Omit<ExtractOrder, 'id'>;
   timeoutMs: number;
+  waitTimer: NodeJS.Timeout;
   settle(outcome: ExtractOutcome): void;
 }
 
@@ -118,6 +122,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
 
   function run(thread: Thread, job: Job): void {
     waitingBytes -= job.order.body.byteLength;
+    clearTimeout(job.waitTimer);
     if (thread.timer !== null) clearTimeout(thread.timer);
     thread.job = job;
     thread.worker.ref();
@@ -136,21 +141,26 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
         return Promise.resolve({ kind: 'busy' });
       }
       return new Promise((resolve) => {
-        const leave = () => {
+        const giveUpWaiting = (outcome: ExtractOutcome) => {
           const at = waiting.indexOf(job);
-          if (at !== -1) {
-            waiting.splice(at, 1);
-            waitingBytes -= bytes;
-            job.settle({ kind: 'aborted' });
-            return;
-          }
+          if (at === -1) return false;
+          waiting.splice(at, 1);
+          waitingBytes -= bytes;
+          job.settle(outcome);
+          return true;
+        };
+        const leave = () => {
+          if (giveUpWaiting({ kind: 'aborted' })) return;
           // What nobody waits for is not read to its end.
           for (const thread of threads) if (thread.job === job) lose(thread, '');
         };
         const job: Job = {
           order,
           timeoutMs,
+          // Pages that hang their reader one after the other hold up nobody for ever.
+          waitTimer: setTimeout(() => giveUpWaiting({ kind: 'busy' }), timeoutMs + killMs),
           settle(outcome) {
+            clearTimeout(job.waitTimer);
             signal.removeEventListener('abort', leave);
             resolve(signal.aborted ? { kind: 'aborted' } : outcome);
           },
