@@ -97,13 +97,6 @@ for (const driver of drivers) {
     assert.deepEqual(urls(await pages.search(tenant, 'badgers', 5, 0)), [url]);
   });
 
-  test(`${driver.name}: variants that are kept at one moment are found once`, { skip }, async (t) => {
-    const pages = await opened(t);
-    const variants = ['main', 'all', 'main mobile', 'all mobile'];
-    await Promise.all(variants.map((variant) => pages.keep(page('https://a.example/', 'an otter', { variant }))));
-    assert.deepEqual(urls(await pages.search(tenant, 'otter', 5, 0)), ['https://a.example/']);
-  });
-
   test(`${driver.name}: words are found in titles and texts, in any form, the best page first`, { skip }, async (t) => {
     const pages = await opened(t);
     await pages.keep(
