@@ -21,7 +21,8 @@ export interface Callers {
   plans(): PlanBook;
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
-  newUserKey: string | null;
+  /** The secret of a newcomer's key, made now and to be shown once; null when somebody has a key already. */
+  issueFirstKey(): Promise<string | null>;
   /** Brings ring and plans up to the store. */
   refresh(): Promise<unknown>;
   declare(config: Config): void;
@@ -110,23 +111,23 @@ export async function openCallers(options: {
     watch.stop();
     throw error;
   });
-  let newUserKey: string | null = null;
-  if (ring.userKeys() === 0) {
-    if (!isLoopback(host)) {
-      watch.stop();
-      throw new StartRefused(
-        `No key is configured, and ${host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
-      );
-    }
-    newUserKey = (await issueFirstKey(accounts, config.default_plan, clock.wallMs()))?.minted.secret ?? null;
-    await watch.poll();
+  if (ring.userKeys() === 0 && !isLoopback(host)) {
+    watch.stop();
+    throw new StartRefused(
+      `No key is configured, and ${host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
+    );
   }
 
   return {
     ring,
     plans: () => plans,
     newAdminKey: generated?.created ? generated.key : null,
-    newUserKey,
+    async issueFirstKey() {
+      if (ring.userKeys() > 0) return null;
+      const issued = await issueFirstKey(accounts, config.default_plan, clock.wallMs());
+      await watch.poll();
+      return issued?.minted.secret ?? null;
+    },
     refresh: watch.poll,
     declare(next) {
       config = next;

@@ -63,7 +63,11 @@ export interface Gateway {
   routes(): Promise<readonly Route[]>;
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
-  newUserKey: string | null;
+  /**
+   * The secret of a newcomer's key, made now and to be shown once; null when somebody has a key already. After the
+   * start: writing loads what compiles queries, and without a key nobody waits.
+   */
+  issueFirstKey(): Promise<string | null>;
   snapshot(): Snapshot;
   /** Takes a checked configuration into use; running requests finish on the old one. */
   reconfigure(config: Config): Promise<void>;
@@ -304,7 +308,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     url,
     routes: server.table,
     newAdminKey: callers.newAdminKey,
-    newUserKey: callers.newUserKey,
+    issueFirstKey: callers.issueFirstKey,
     snapshot,
     modelsKnown,
     async reconfigure(next) {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Reloaded } from './admin/parts.ts';
+import type { StartFacts } from './cli/start-table.ts';
 import { checkConfigText } from './config/check.ts';
 import { findConfigFile, loadConfig } from './config/load.ts';
 import { formatProblem } from './config/problem.ts';
@@ -105,11 +106,12 @@ export async function start(options: StartOptions): Promise<number> {
     // Not awaited: conversations are served already, and a signal must find its handlers below.
     pause(firstCallsMs)
       .then(() => gateway.routes())
+      .then(() => gateway.issueFirstKey())
       .then(greet, refuse);
-    async function greet(): Promise<void> {
+    async function greet(newUserKey: string | null): Promise<void> {
       setImmediate(options.flushCompileCache);
       const found = await probing;
-      await announce(gateway, found, options);
+      await announce({ gateway, found, newUserKey, version: options.version });
       if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
     }
     /** Half a server is none. */
@@ -156,14 +158,15 @@ async function probeLocals(): Promise<LocalServer[]> {
   return probeLocalServers({ probeGet });
 }
 
-async function announce(gateway: Gateway, found: readonly LocalServer[], options: StartOptions): Promise<void> {
+async function announce({
+  gateway,
+  ...facts
+}: Pick<StartFacts, 'found' | 'newUserKey' | 'version'> & { gateway: Gateway }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
   const { startMessage } = await import('./cli/start-table.ts');
-  const { url, newAdminKey, newUserKey } = gateway;
-  process.stdout.write(
-    startMessage({ url, newAdminKey, newUserKey, found, snapshot: gateway.snapshot(), version: options.version }),
-  );
+  const { url, newAdminKey } = gateway;
+  process.stdout.write(startMessage({ ...facts, url, newAdminKey, snapshot: gateway.snapshot() }));
 }
 
 /** One keypress on a terminal confirms; anything else leaves them alone. */

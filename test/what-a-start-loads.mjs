@@ -1,0 +1,16 @@
+// Loaded before a gateway by test/start-path.test.ts; tells its parent what was loaded when the first server listens.
+import { registerHooks } from 'node:module';
+import { Server } from 'node:net';
+
+const modules = [];
+registerHooks({
+  load(url, context, next) {
+    modules.push(url);
+    return next(url, context);
+  },
+});
+const { listen } = Server.prototype;
+Server.prototype.listen = function (...to) {
+  this.once('listening', () => process.send?.({ modules, builtins: process.moduleLoadList }));
+  return listen.apply(this, to);
+};
