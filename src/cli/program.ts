@@ -3,6 +3,7 @@ import { nearest } from '../kernel/nearest.ts';
 import { addAccountsCommands } from './accounts-commands.ts';
 import { addAddCommand } from './add-command.ts';
 import { CommandFailed } from './command-failed.ts';
+import { addImportCommand } from './import-command.ts';
 import { addKeysCommands } from './keys-commands.ts';
 import { addLedgerCommands } from './ledger-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
@@ -142,6 +143,7 @@ Example:
   addVectorsCommands(program, run, parts);
   addUpkeepCommands(program, run, parts);
   addAddCommand(program, run, parts);
+  addImportCommand(program, run);
 
   program
     .command('mock')

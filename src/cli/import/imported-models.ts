@@ -1,0 +1,112 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import { type Deployment, isModelName, nameRule } from './litellm-deployment.ts';
+import type { Settings } from './litellm-settings.ts';
+import type { Notes } from './notes.ts';
+
+/** The schema's own. */
+const targetsMax = 100;
+const weightMin = 0.001;
+
+/** By alias, as `models:` holds them: names first, then patterns, the narrowest first, since the first that fits is taken. */
+export function importModels(
+  deployments: readonly Deployment[],
+  settings: Settings,
+  providerOf: (deployment: Deployment) => string,
+  notes: Notes,
+): Record<string, JsonObject> {
+  const groups = new Map<string, Deployment[]>();
+  for (const deployment of deployments)
+    groups.set(deployment.alias, [...(groups.get(deployment.alias) ?? []), deployment]);
+  for (const { alias, of, path } of settings.aliases) {
+    const group = groups.get(of);
+    if (group === undefined) notes.add(path, `not carried over: there is no model ${of} here`);
+    else if (!isModelName(alias)) notes.add(path, `not carried over: ${nameRule}`);
+    else if (!alias.includes('*') && group.some(({ model }) => model.includes('*'))) {
+      notes.add(path, 'not carried over: a pattern can only be called by a pattern');
+    } else if (groups.has(alias)) notes.add(path, 'not carried over: a model has this name');
+    else groups.set(alias, group);
+  }
+  const models: Record<string, JsonObject> = {};
+  for (const alias of [...groups.keys()].toSorted(narrowestFirst)) {
+    models[alias] = modelOf(alias, groups.get(alias)!, settings, providerOf, notes);
+  }
+  return models;
+}
+
+function narrowestFirst(a: string, b: string): number {
+  const width = (alias: string) => (alias.includes('*') ? 1_000 - alias.length : 0);
+  return width(a) - width(b);
+}
+
+function modelOf(
+  alias: string,
+  group: readonly Deployment[],
+  { attempts }: Settings,
+  providerOf: (deployment: Deployment) => string,
+  notes: Notes,
+): JsonObject {
+  const type = group.find(({ facts }) => facts.type !== null)?.facts.type ?? 'chat';
+  const alike = group.filter((deployment) => {
+    if (deployment.facts.type === type || deployment.facts.type === null) return true;
+    notes.add(deployment.path, `this model is not carried over: the others of ${alias} are of type ${type}`);
+    return false;
+  });
+  const targets = type === 'embedding' ? ofOneSpace(alias, alike, notes) : alike;
+  for (const { path } of targets.slice(targetsMax)) {
+    notes.add(path, `this model is not carried over: a model has at most ${targetsMax} targets`);
+  }
+  const kept = targets.slice(0, targetsMax);
+  const dimensions = kept.find(({ facts }) => facts.dimensions !== null)?.facts.dimensions ?? null;
+  return {
+    ...(type !== 'chat' && { type }),
+    targets: kept.map((target, _, all) => targetOf(target, weightOf(target, all), providerOf(target))),
+    ...(attempts !== null && { attempts }),
+    ...(dimensions !== null && { dimensions }),
+    ...(type === 'embedding' && kept.length > 1 && { space: spaceName(alias) }),
+  };
+}
+
+function targetOf(deployment: Deployment, weight: number, provider: string): string | JsonObject {
+  const { model, priority, timeouts, body, facts } = deployment;
+  const more: JsonObject = {
+    ...(priority !== 1 && { priority }),
+    ...(weight !== 1 && { weight }),
+    ...(Object.keys(facts.price).length > 0 && { price: { ...facts.price } }),
+    ...(facts.contextWindow !== null && { context_window: facts.contextWindow }),
+    ...(facts.maxOutputTokens !== null && { max_output_tokens: facts.maxOutputTokens }),
+    ...(Object.keys(facts.capabilities).length > 0 && { capabilities: { ...facts.capabilities } }),
+    ...(Object.keys(timeouts).length > 0 && { timeouts: { ...timeouts } }),
+    ...(Object.keys(body).length > 0 && { body }),
+  };
+  return Object.keys(more).length === 0 ? `${provider}/${model}` : { provider, model, ...more };
+}
+
+/** Of the largest of its model; 1 unless all of them say by what they are weighed. */
+function weightOf({ share }: Deployment, all: readonly Deployment[]): number {
+  if (share === null || all.some((other) => other.share?.by !== share.by)) return 1;
+  const largest = Math.max(...all.map((other) => other.share!.amount));
+  return Math.max(weightMin, Math.round((share.amount / largest) * 1_000) / 1_000);
+}
+
+/** Vectors of different models cannot be compared, so only copies of one model stand in for each other. */
+function ofOneSpace(alias: string, group: readonly Deployment[], notes: Notes): readonly Deployment[] {
+  const [first] = group;
+  const spaceOf = ({ baseModel, model }: Deployment) => (baseModel ?? model).replace(/^.*\//, '');
+  const free = ({ provider, baseModel }: Deployment) => provider.type === 'azure-openai' && baseModel === null;
+  return group.filter((deployment) => {
+    if (spaceOf(deployment) === spaceOf(first!)) return true;
+    if (free(deployment) || free(first!)) {
+      notes.add(
+        deployment.path,
+        `taken to be the same model as the others of ${alias}, since Azure's names do not say`,
+      );
+      return true;
+    }
+    notes.add(deployment.path, `this model is not carried over: its vectors are not those of the others of ${alias}`);
+    return false;
+  });
+}
+
+function spaceName(alias: string): string {
+  return alias.replace('*', 'any').slice(0, 64);
+}

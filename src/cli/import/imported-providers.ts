@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Deployment, ProviderFacts } from './litellm-deployment.ts';
+import type { Settings } from './litellm-settings.ts';
+import type { Notes } from './notes.ts';
+
+export interface ImportedProviders {
+  /** By name, as `providers:` holds them. */
+  providers: Record<string, JsonObject>;
+  nameOf(deployment: Deployment): string;
+}
+
+/** One provider for all deployments of the same place and key. */
+export function importProviders(
+  deployments: readonly Deployment[],
+  { timeouts }: Settings,
+  notes: Notes,
+): ImportedProviders {
+  const groups = new Map<string, Deployment[]>();
+  for (const deployment of deployments) {
+    const same = JSON.stringify(deployment.provider);
+    groups.set(same, [...(groups.get(same) ?? []), deployment]);
+  }
+  const names = new Map<string, string>();
+  const providers: Record<string, JsonObject> = {};
+  for (const [same, of] of groups) {
+    const facts = of[0]!.provider;
+    const name = freeName(facts, providers);
+    names.set(same, name);
+    providers[name] = {
+      type: facts.type,
+      ...(facts.baseUrl !== null && { base_url: facts.baseUrl }),
+      ...(facts.apiVersion !== null && { api_version: facts.apiVersion }),
+      ...keyOf(facts, of, notes),
+      ...(Object.keys(facts.headers).length > 0 && { headers: { ...facts.headers } }),
+      ...(Object.keys(timeouts).length > 0 && { timeouts: { ...timeouts } }),
+    };
+  }
+  return { providers, nameOf: ({ provider }) => names.get(JSON.stringify(provider))! };
+}
+
+/** A rate belongs to a key here, and to a model there: both are the same where the key serves one model. */
+function keyOf({ key }: ProviderFacts, of: readonly Deployment[], notes: Notes): JsonObject {
+  const [only] = of;
+  const limited = of.filter(({ rpm }) => rpm !== null);
+  if (key === null) {
+    for (const { path } of limited)
+      notes.add([...path, 'litellm_params', 'rpm'], 'not carried over: there is no key to limit');
+    return {};
+  }
+  if (of.length === 1 && only!.rpm !== null) return { credentials: [{ api_key: key, rpm: only!.rpm }] };
+  for (const { path } of limited) {
+    const why = 'a rate belongs to a key here, and this key serves several models: providers.NAME.credentials[].rpm';
+    notes.add([...path, 'litellm_params', 'rpm'], `not carried over as a limit: ${why}`);
+  }
+  return { api_key: key };
+}
+
+/** `azure`, `azure-2`…: how LiteLLM calls it, as far as a name of ours may. */
+function freeName({ service }: ProviderFacts, taken: Readonly<Record<string, unknown>>): string {
+  const plain = service
+    .replace(/_(ai|chat|nim|text)$/, '')
+    .replaceAll('_', '-')
+    .replace(/^text-completion-/, '');
+  if (!Object.hasOwn(taken, plain)) return plain;
+  for (let number = 2; ; number++) if (!Object.hasOwn(taken, `${plain}-${number}`)) return `${plain}-${number}`;
+}

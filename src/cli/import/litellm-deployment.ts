@@ -1,0 +1,213 @@
+import type { ProviderConfig } from '../../config/schema.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { type ModelFacts, modelFactsOf } from './litellm-model-info.ts';
+import { type Service, serviceOf, services } from './litellm-services.ts';
+import type { Path } from './notes.ts';
+import { isWritable, numberOf, objectOf, plain, reference, secondsOf, textOf, type Values } from './plain-values.ts';
+
+/** One entry of `model_list`: a place where a model runs. */
+export interface Deployment {
+  alias: string;
+  path: Path;
+  provider: ProviderFacts;
+  /** Upstream id. */
+  model: string;
+  /** As LiteLLM picks by: its weight, else its rate; null when it has none. */
+  share: { by: 'weight' | 'rpm' | 'tpm'; amount: number } | null;
+  priority: number;
+  /** Requests a minute, of its key. */
+  rpm: number | null;
+  timeouts: { total?: string; first_token?: string };
+  /** Fields set in every request. */
+  body: JsonObject;
+  facts: ModelFacts;
+  /** What it is a copy of, where its id does not say: names of Azure's deployments are free. */
+  baseModel: string | null;
+}
+
+/** What makes two deployments use one provider. */
+export interface ProviderFacts {
+  service: string;
+  type: ProviderConfig['type'];
+  baseUrl: string | null;
+  apiVersion: string | null;
+  key: string | null;
+  headers: Readonly<Record<string, string>>;
+}
+
+export const nameRule = 'a name has no spaces, at most 256 characters and at most one *';
+const nameForm = /^[^\p{Cc}\s*]*(\*[^\p{Cc}\s*]*)?$/u;
+
+/** What our schema takes as one, and our file as a key. */
+export function isModelName(name: unknown): name is string {
+  if (typeof name !== 'string' || name === '' || name.length > 256) return false;
+  return nameForm.test(name) && name !== '__proto__' && !name.includes('${');
+}
+
+/** Parameters that are read here, or mean nothing to a gateway that is built otherwise. */
+const known: ReadonlySet<string> = new Set([
+  ...['model', 'custom_llm_provider', 'api_key', 'api_base', 'base_url', 'api_version', 'organization'],
+  ...['extra_headers', 'headers', 'extra_body', 'timeout', 'stream_timeout', 'rpm', 'tpm', 'weight', 'order'],
+  ...['drop_params', 'litellm_credential_name', 'use_in_pass_through', 'mock_response', 'mock_timeout'],
+  ...['input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'output_cost_per_image'],
+  ...['input_cost_per_image', 'input_cost_per_second', 'input_cost_per_character'],
+]);
+
+/** Null, with a note, for an entry that has no place here. */
+export function readDeployment(
+  values: Values,
+  entry: unknown,
+  path: Path,
+  credentials: ReadonlyMap<string, JsonObject>,
+): Deployment | null {
+  const { notes } = values;
+  const drop = (at: Path, why: string) => {
+    notes.add(at, `this model is not carried over: ${why}`);
+    return null;
+  };
+  if (!isObject(entry)) return drop(path, 'it is no mapping');
+  const { model_name: alias } = entry;
+  if (!isModelName(alias)) {
+    return drop([...path, 'model_name'], nameRule);
+  }
+  const at = [...path, 'litellm_params'];
+  const own = objectOf(entry.litellm_params);
+  const params = { ...credentials.get(String(own.litellm_credential_name)), ...own };
+  if (typeof params.model !== 'string' || params.model === '') return drop(at, 'it names no model');
+  const said = typeof params.custom_llm_provider === 'string' ? params.custom_llm_provider : null;
+  const found = serviceOf(params.model, said);
+  if (found === null) return drop([...at, 'model'], `nothing says whose model ${params.model} is`);
+  const service = Object.hasOwn(services, found.service) ? services[found.service]! : null;
+  if (service === null) return drop([...at, 'model'], `there is no provider for ${found.service}`);
+  const model = found.model.replace(/^(responses|chat)\//, '');
+  if (model === '' || /\s/.test(model) || !isWritable(model))
+    return drop([...at, 'model'], 'it names no model of its provider');
+  if (model.includes('*') && !alias.includes('*')) {
+    return drop([...at, 'model'], 'a * there needs a * in model_name, whose match it stands for');
+  }
+  if (!nameForm.test(model) || model.length > 256)
+    return drop([...at, 'model'], 'it is too long, or has more than one *');
+  const provider = providerOf(values, params, at, found.service, service);
+  if (provider === null) return null;
+
+  for (const name of Object.keys(own)) {
+    if (!known.has(name)) notes.add([...at, name], unknownParameter);
+  }
+  const body = bodyOf(values, params.extra_body, [...at, 'extra_body']);
+  const total = secondsOf(values, params.timeout, [...at, 'timeout']);
+  const firstToken = secondsOf(values, params.stream_timeout, [...at, 'stream_timeout']);
+  const rpm = numberOf(values, params.rpm ?? entry.rpm, [...at, 'rpm']);
+  return {
+    alias,
+    path,
+    provider,
+    model: plain(model),
+    share: shareOf(values, { ...entry, ...params }, at),
+    priority: Math.min(100, Math.max(1, Math.round(numberOf(values, params.order, [...at, 'order']) ?? 1))),
+    rpm: rpm === null ? null : Math.min(1e9, Math.max(1, Math.round(rpm))),
+    timeouts: { ...(total !== null && { total }), ...(firstToken !== null && { first_token: firstToken }) },
+    body,
+    facts: modelFactsOf(values, objectOf(entry.model_info), params, model, path),
+    baseModel: textIn(objectOf(entry.model_info).base_model),
+  };
+}
+
+const unknownParameter =
+  'not carried over: there is no such setting here. What LiteLLM takes as a default of requests, `body` of a target would set over what callers say';
+
+function providerOf(
+  values: Values,
+  params: JsonObject,
+  at: Path,
+  name: string,
+  service: Service,
+): ProviderFacts | null {
+  const where = params.api_base === undefined ? 'base_url' : 'api_base';
+  const base = baseUrlOf(values, params[where], [...at, where]);
+  if (base === null && service.needsBase === true) {
+    values.notes.add(at, `this model is not carried over: ${name} needs an api_base`);
+    return null;
+  }
+  // Of its own service alone: a key must not go to whatever stands elsewhere.
+  const envKey = base === null || service.type === 'azure-openai' ? service.envKey : undefined;
+  const key =
+    textOf(values, params.api_key, [...at, 'api_key'], 'secret', envKey) ??
+    (envKey === undefined ? null : reference(values, envKey, 'secret'));
+  if (key === null && service.envKey !== undefined) {
+    values.notes.add([...at, where], `no key is sent there: LiteLLM sends ${service.envKey}, which is for ${name}`);
+  }
+  const apiVersion = service.type === 'azure-openai' ? params.api_version : undefined;
+  const version = textOf(values, apiVersion, [...at, 'api_version'], 'text');
+  return {
+    service: name,
+    type: service.type,
+    baseUrl: base ?? service.baseUrl ?? null,
+    apiVersion: version !== null && /^(\$\{\w+\}|[A-Za-z0-9.-]{1,40})$/.test(version) ? version : null,
+    key,
+    headers: headersOf(values, params, at),
+  };
+}
+
+function baseUrlOf(values: Values, value: unknown, path: Path): string | null {
+  const text = textOf(values, value, path, 'url');
+  if (text === null || text.startsWith('${')) return text;
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    values.notes.add(path, 'not carried over: it is no http:// or https:// URL');
+    return null;
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    values.notes.add(path, 'carried over without its user, password, query and fragment');
+    return url.origin + url.pathname;
+  }
+  return text;
+}
+
+function headersOf(values: Values, params: JsonObject, at: Path): Record<string, string> {
+  const headers: Record<string, string> = {};
+  const take = (name: string, value: unknown, path: Path) => {
+    const secret = /auth|key|token|secret|cookie|credential/i.test(name);
+    const text = textOf(values, value, path, secret ? 'secret' : 'text');
+    const carries = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) && (text === null || /^[\t\x20-\x7e]*$/.test(text));
+    if (text !== null && carries) headers[name] = text;
+    else if (!carries) values.notes.add(path, 'not carried over: it is no header that HTTP can hold');
+  };
+  take('OpenAI-Organization', params.organization, [...at, 'organization']);
+  for (const from of ['headers', 'extra_headers']) {
+    for (const [name, value] of Object.entries(objectOf(params[from]))) take(name, value, [...at, from, name]);
+  }
+  return headers;
+}
+
+/** What LiteLLM's shuffle weighs by. */
+function shareOf(values: Values, facts: JsonObject, at: Path): Deployment['share'] {
+  for (const by of ['weight', 'rpm', 'tpm'] as const) {
+    const amount = facts[by] === undefined ? null : numberOf(values, facts[by], [...at, by]);
+    if (amount !== null) return { by, amount };
+  }
+  return null;
+}
+
+function bodyOf({ notes }: Values, value: unknown, path: Path): JsonObject {
+  if (!isObject(value)) return {};
+  if (isWritableWhole(value)) return withPlainTexts(value) as JsonObject;
+  notes.add(path, 'not carried over: a reference stands in it where our file cannot have one');
+  return {};
+}
+
+function isWritableWhole(value: unknown): boolean {
+  if (typeof value === 'string') return isWritable(value);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, member]) => !/\$\{|^__proto__$/.test(name) && isWritableWhole(member));
+}
+
+function withPlainTexts(value: unknown): unknown {
+  if (typeof value === 'string') return plain(value);
+  if (Array.isArray(value)) return value.map(withPlainTexts);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withPlainTexts(member)]));
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}

@@ -1,0 +1,115 @@
+import type { ModelType } from '../../config/schema.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { Path } from './notes.ts';
+import { numberOf, type Values } from './plain-values.ts';
+
+/** What `model_info` says of a model, in our words. */
+export interface ModelFacts {
+  /** Null: neither it nor the model's name says. */
+  type: ModelType | null;
+  contextWindow: number | null;
+  maxOutputTokens: number | null;
+  dimensions: number | null;
+  /** USD per million tokens or characters, per image, per minute. */
+  price: Readonly<Record<string, number>>;
+  capabilities: Readonly<Record<string, boolean>>;
+}
+
+const types: Readonly<Record<string, ModelType>> = {
+  chat: 'chat',
+  completion: 'chat',
+  responses: 'chat',
+  embedding: 'embedding',
+  image_generation: 'image',
+  image_edit: 'image',
+  audio_speech: 'speech',
+  audio_transcription: 'transcription',
+  rerank: 'rerank',
+};
+
+/** By their names, where nothing says what they are. */
+const typesByName: readonly (readonly [RegExp, ModelType])[] = [
+  [/rerank/, 'rerank'],
+  [/embed|^voyage-|bge-|\/e5-/, 'embedding'],
+  [/whisper|transcribe/, 'transcription'],
+  [/(^|[/-])tts(-|$)/, 'speech'],
+  [/dall-e|gpt-image|imagen|stable-diffusion|(^|\/)flux/, 'image'],
+];
+
+/** LiteLLM's price, ours, and how many of its units are one of ours. */
+const prices = [
+  ['input_cost_per_token', 'input', 1e6],
+  ['output_cost_per_token', 'output', 1e6],
+  ['cache_read_input_token_cost', 'cached_input', 1e6],
+  ['output_cost_per_image', 'image', 1],
+  ['input_cost_per_image', 'image', 1],
+  ['input_cost_per_second', 'minute', 60],
+  ['input_cost_per_character', 'million_chars', 1e6],
+] as const;
+
+const capabilities = [
+  ['supports_vision', 'vision'],
+  ['supports_function_calling', 'tools'],
+  ['supports_reasoning', 'reasoning'],
+  ['supports_native_streaming', 'streaming'],
+  ['supports_audio_input', 'audio_in'],
+  ['supports_response_schema', 'json_schema'],
+] as const;
+
+const known: ReadonlySet<string> = new Set([
+  ...prices.map(([name]) => name),
+  ...capabilities.map(([name]) => name),
+  ...['id', 'mode', 'base_model', 'max_tokens', 'max_input_tokens', 'max_output_tokens', 'output_vector_size'],
+  // Of LiteLLM's own bookkeeping.
+  ...['db_model', 'description', 'metadata', 'created_at', 'updated_at', 'created_by', 'updated_by', 'key', 'version'],
+]);
+
+/** `params`: prices may stand there too. */
+export function modelFactsOf(
+  values: Values,
+  info: JsonObject,
+  params: JsonObject,
+  model: string,
+  entry: Path,
+): ModelFacts {
+  const at = [...entry, 'model_info'];
+  for (const name of Object.keys(info)) {
+    if (!known.has(name)) values.notes.add([...at, name], 'not carried over: there is no such fact of a model here');
+  }
+  const count = (name: string, most = 1_000_000_000) => {
+    const number = numberOf(values, info[name], [...at, name]);
+    return number === null ? null : Math.min(most, Math.max(1, Math.round(number)));
+  };
+  const type = typeOf(values, info.mode, [...at, 'mode'], model);
+  // The older word for what it can write; of embedding models, for what they can read.
+  const older = count('max_tokens');
+  return {
+    type,
+    contextWindow: count('max_input_tokens') ?? (type === 'embedding' ? older : null),
+    maxOutputTokens: type === null || type === 'chat' ? (count('max_output_tokens') ?? older) : null,
+    dimensions: type === 'embedding' ? count('output_vector_size', 65_536) : null,
+    price: pricesOf(values, info, params, entry),
+    capabilities: Object.fromEntries(
+      capabilities.flatMap(([name, ours]) => (typeof info[name] === 'boolean' ? [[ours, info[name]]] : [])),
+    ),
+  };
+}
+
+function typeOf({ notes }: Values, mode: unknown, path: Path, model: string): ModelType | null {
+  if (typeof mode === 'string' && Object.hasOwn(types, mode)) return types[mode]!;
+  if (mode !== undefined && mode !== null)
+    notes.add(path, `there is no type for mode ${String(mode)}: taken by its name`);
+  return typesByName.find(([pattern]) => pattern.test(model))?.[1] ?? null;
+}
+
+function pricesOf(values: Values, info: JsonObject, params: JsonObject, entry: Path): Record<string, number> {
+  const price: Record<string, number> = {};
+  for (const [name, ours, times] of prices) {
+    const place = info[name] === undefined ? 'litellm_params' : 'model_info';
+    const amount = numberOf(values, info[name] ?? params[name], [...entry, place, name]);
+    // Twelve digits take away what multiplying by a million leaves of a decimal fraction.
+    if (amount !== null && price[ours] === undefined)
+      price[ours] = Math.min(1e6, Number((amount * times).toPrecision(12)));
+  }
+  return price;
+}

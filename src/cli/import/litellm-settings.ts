@@ -1,0 +1,178 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { Path } from './notes.ts';
+import { listOfTexts, numberOf, objectOf, secondsOf, textOf, type Values } from './plain-values.ts';
+
+/** What the sections beside `model_list` say that has a place here. */
+export interface Settings {
+  /** Upstream attempts a request, the first included; null: not said. */
+  attempts: number | null;
+  timeouts: { total?: string; first_token?: string };
+  /** In the order in which they count; `from` null: of every model without its own. */
+  fallbacks: readonly Fallback[];
+  /** Another name for a model. */
+  aliases: readonly { alias: string; of: string; path: Path }[];
+  adminKey: string | null;
+}
+
+export interface Fallback {
+  from: string | null;
+  to: readonly string[];
+  path: Path;
+}
+
+type Section = 'litellm_settings' | 'router_settings' | 'general_settings';
+
+/** Why a setting has no place here, and what does its work. Those without words need none. */
+const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>>>> = {
+  litellm_settings: {
+    drop_params: null,
+    modify_params: null,
+    set_verbose: null,
+    json_logs: null,
+    telemetry: null,
+    cache: 'answers are not cached here; an Idempotency-Key of the caller keeps one answer',
+    cache_params: 'answers are not cached here',
+    max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
+    budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
+    success_callback: 'metrics stand at /metrics, every request in the ledger (culvert usage)',
+    failure_callback: 'metrics stand at /metrics, failures in the log and the ledger (culvert requests list)',
+    callbacks: 'metrics stand at /metrics, every request in the ledger (culvert usage)',
+    service_callbacks: 'metrics stand at /metrics',
+    content_policy_fallbacks: 'what a provider refuses for its content is answered as it is, and not sent elsewhere',
+    default_team_settings: 'there are no teams: accounts have plans',
+  },
+  router_settings: {
+    enable_pre_call_checks: null,
+    routing_strategy: 'targets are picked by priority, weight and health; what fails or is slow is avoided',
+    routing_strategy_args: 'targets are picked by priority, weight and health',
+    allowed_fails: 'breakers are built in: by failures and failure rate, for each target and key',
+    allowed_fails_policy: 'breakers are built in',
+    cooldown_time: 'cooldowns follow the provider’s Retry-After',
+    disable_cooldowns: 'breakers and cooldowns are built in',
+    retry_policy: 'what is worth another attempt is built in; models.NAME.attempts says how many',
+    retry_after: 'pauses between attempts are built in',
+    max_fallbacks: 'models.NAME.attempts bounds all attempts of a request',
+    redis_host: 'for several replicas: storage.state, a redis:// URL',
+    redis_port: 'for several replicas: storage.state, a redis:// URL',
+    redis_password: 'for several replicas: storage.state, a redis:// URL',
+    redis_url: 'for several replicas: storage.state, a redis:// URL',
+  },
+  general_settings: {
+    store_model_in_db: null,
+    disable_spend_logs: null,
+    database_url:
+      'LiteLLM’s database cannot be read: accounts and keys are made anew (culvert keys create). A database of its own goes into storage.database',
+    database_connection_pool_limit: 'there is no such setting',
+    max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
+    global_max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
+    alerting: 'plans.NAME.notify tells a webhook when a window fills',
+    background_health_checks: 'providers.NAME.health asks a server of yours regularly',
+    health_check_interval: 'providers.NAME.health.interval',
+    custom_auth: 'callers have keys of Culvert (culvert keys create)',
+    enable_jwt_auth: 'callers have keys of Culvert (culvert keys create)',
+  },
+};
+
+export function readSettings(values: Values, root: JsonObject): Settings {
+  const lite = objectOf(root.litellm_settings);
+  const router = objectOf(root.router_settings);
+  const general = objectOf(root.general_settings);
+  const taken = new Set<string>();
+  /** The router's word goes before the library's. */
+  const first = <T>(names: readonly string[], read: (value: unknown, path: Path) => T | null): T | null => {
+    let found: T | null = null;
+    for (const [section, of] of [
+      ['router_settings', router],
+      ['litellm_settings', lite],
+    ] as const) {
+      for (const name of names) {
+        if (of[name] === undefined || of[name] === null) continue;
+        taken.add(`${section}.${name}`);
+        if (found !== null)
+          values.notes.add([section, name], 'not carried over: router_settings says it too, and wins');
+        found ??= read(of[name], [section, name]);
+      }
+    }
+    return found;
+  };
+  const retries = first(['num_retries'], (value, path) => (value === 0 ? 0 : numberOf(values, value, path)));
+  const total = first(['timeout', 'request_timeout'], (value, path) => secondsOf(values, value, path));
+  const firstToken = first(['stream_timeout'], (value, path) => secondsOf(values, value, path));
+  const settings: Settings = {
+    attempts: retries === null ? null : Math.min(8, Math.max(1, Math.round(retries) + 1)),
+    timeouts: { ...(total !== null && { total }), ...(firstToken !== null && { first_token: firstToken }) },
+    fallbacks: fallbacksOf(values, lite, router, taken),
+    aliases: aliasesOf(router, taken),
+    adminKey: adminKeyOf(values, general.master_key),
+  };
+  taken.add('general_settings.master_key');
+  for (const section of ['litellm_settings', 'router_settings', 'general_settings'] as const) {
+    for (const name of Object.keys(objectOf(root[section]))) {
+      const why = Object.hasOwn(elsewhere[section], name) ? elsewhere[section][name] : 'there is no such setting here';
+      if (why != null && !taken.has(`${section}.${name}`))
+        values.notes.add([section, name], `not carried over: ${why}`);
+    }
+  }
+  return settings;
+}
+
+function fallbacksOf({ notes }: Values, lite: JsonObject, router: JsonObject, taken: Set<string>): Fallback[] {
+  const found: Fallback[] = [];
+  for (const name of ['fallbacks', 'context_window_fallbacks', 'default_fallbacks']) {
+    for (const [section, of] of [
+      ['router_settings', router],
+      ['litellm_settings', lite],
+    ] as const) {
+      const value = of[name];
+      if (value === undefined || value === null) continue;
+      taken.add(`${section}.${name}`);
+      const path = [section, name];
+      if (name === 'default_fallbacks') {
+        found.push({ from: null, to: listOfTexts(value), path });
+        continue;
+      }
+      if (name === 'context_window_fallbacks') {
+        notes.add(
+          path,
+          'taken as fallbacks, which are used whatever failed; what does not fit a context is not sent there',
+        );
+      }
+      const maps = Array.isArray(value) ? value : [value];
+      maps.forEach((map, index) => {
+        for (const [from, to] of Object.entries(objectOf(map))) {
+          const at = Array.isArray(value) ? [...path, index] : path;
+          found.push({ from: from === '*' ? null : from, to: listOfTexts(to), path: [...at, from] });
+        }
+      });
+    }
+  }
+  return found;
+}
+
+function aliasesOf(router: JsonObject, taken: Set<string>): Settings['aliases'] {
+  taken.add('router_settings.model_group_alias');
+  return Object.entries(objectOf(router.model_group_alias)).flatMap(([alias, value]) => {
+    const of = isObject(value) ? value.model : value;
+    return typeof of === 'string' ? [{ alias, of, path: ['router_settings', 'model_group_alias', alias] }] : [];
+  });
+}
+
+/** LiteLLM's master key calls models too; here it opens the admin API alone. */
+function adminKeyOf(values: Values, value: unknown): string | null {
+  const path = ['general_settings', 'master_key'];
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  if (text !== '' && !text.startsWith('os.environ/') && text.length < adminKeyCharsMin) {
+    values.notes.add(
+      path,
+      `not carried over: an admin key has at least ${adminKeyCharsMin} characters; one is generated`,
+    );
+    return null;
+  }
+  const key = textOf(values, value, path, 'secret', 'CULVERT_ADMIN_KEY');
+  if (key !== null) {
+    values.notes.add(path, 'becomes admin.key, which calls no models: callers need keys (culvert keys create)');
+  }
+  return key;
+}
+
+const adminKeyCharsMin = 16;

@@ -1,0 +1,90 @@
+import { isObject, type JsonObject } from '../../kernel/json.ts';
+import type { Notes, Path } from './notes.ts';
+
+const environmentForm = /^os\.environ\/([A-Za-z_][A-Za-z0-9_]{0,200})$/;
+
+/** Variables that the new file refers to, and what each is for. */
+export type Variables = Map<string, 'secret' | 'url' | 'text'>;
+
+/** Values of a LiteLLM file: what each may be, with notes on what it is not. */
+export interface Values {
+  notes: Notes;
+  variables: Variables;
+}
+
+/**
+ * A text, `os.environ/NAME` as a reference to that variable, anything else so that it stands for itself. A secret in
+ * clear is carried as it is, with a note that says how to do better and does not repeat it.
+ */
+export function textOf(
+  values: Values,
+  value: unknown,
+  path: Path,
+  kind: 'secret' | 'url' | 'text',
+  suggest = '',
+): string | null {
+  if (value === undefined || value === null || value === '') return null;
+  if (typeof value !== 'string' && typeof value !== 'number') {
+    values.notes.add(path, 'not carried over: it is no text');
+    return null;
+  }
+  const text = String(value);
+  const variable = environmentForm.exec(text)?.[1];
+  if (variable !== undefined) return reference(values, variable, kind);
+  if (text.startsWith('os.environ/')) {
+    values.notes.add(path, 'not carried over: it is no name of an environment variable');
+    return null;
+  }
+  if (!isWritable(text)) {
+    values.notes.add(path, 'not carried over: an opened reference without its end cannot stand in our file');
+    return null;
+  }
+  if (kind === 'secret') {
+    values.notes.add(
+      path,
+      `a secret in clear, carried over as it is: better an environment variable, here \${${suggest || 'NAME'}}`,
+    );
+  }
+  return plain(text);
+}
+
+export function reference({ variables }: Values, name: string, kind: 'secret' | 'url' | 'text'): string {
+  if (variables.get(name) !== 'url') variables.set(name, kind);
+  return `\${${name}}`;
+}
+
+/** A text in which nothing refers to a variable; see `isWritable`. */
+export function plain(text: string): string {
+  return text.replace(/\$\{[^}\n]*\}/g, (looksLikeOne) => `$${looksLikeOne}`);
+}
+
+/** An opened reference that is not closed on its line has no escape (config/references). */
+export function isWritable(text: string): boolean {
+  return !/\$\{(?![^}\n]*\})/.test(text);
+}
+
+/** A number above 0; texts that are one count too. */
+export function numberOf({ notes }: Values, value: unknown, path: Path): number | null {
+  if (value === undefined || value === null) return null;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number === 'number' && Number.isFinite(number) && number > 0) return number;
+  if (number !== 0) notes.add(path, 'not carried over: it is no number');
+  return null;
+}
+
+/** Seconds as a duration of ours; null beyond what one may be. */
+export function secondsOf(values: Values, value: unknown, path: Path): string | null {
+  const seconds = numberOf(values, value, path);
+  if (seconds === null) return null;
+  const ms = Math.min(Math.max(1, Math.round(seconds * 1_000)), 86_400_000);
+  return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}
+
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+export function listOfTexts(value: unknown): string[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.filter((one): one is string => typeof one === 'string');
+}

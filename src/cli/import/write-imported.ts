@@ -1,0 +1,49 @@
+import { Document, isMap, isScalar, isSeq, type Node } from 'yaml';
+import type { Imported } from './import-litellm.ts';
+
+/** The text of the new file: what was carried over, after comments that say what was not. */
+export function importedText({ config, variables, notes }: Imported, from: string): string {
+  const document = new Document(config, { aliasDuplicateObjects: false });
+  for (const section of ['providers', 'models', 'admin']) flatten(document.get(section, true));
+  const names = [...variables.keys()].toSorted();
+  const head = [
+    'yaml-language-server: $schema=./culvert.schema.json',
+    `Made of ${from} by "culvert import litellm". "culvert check" checks it; all keys: docs/configuration.md.`,
+    ...(names.length === 0 ? [] : ['', 'It reads these environment variables:', ...names.map((name) => `  ${name}`)]),
+    ...(notes.length === 0
+      ? []
+      : [
+          '',
+          `What is not, or not as it was, in ${from}:`,
+          ...notes.map(({ line, path, message }) => `  line ${line}, ${path}: ${message}`),
+        ]),
+  ];
+  const comment = head.map((line) => (line === '' ? '#' : `# ${oneLine(line)}`)).join('\n');
+  return `${comment}\n\n${document.toString({ lineWidth: 0 }).trimEnd()}\n`;
+}
+
+/** Each provider on a line, each target too: the file stays one that people read. */
+function flatten(section: unknown): void {
+  if (!isMap(section)) return;
+  for (const { value } of section.items) {
+    if (isMap(value) && value.get('targets') !== undefined) {
+      for (const part of value.items)
+        flowOf(part.value, isSeq(part.value) && named(part.key, 'targets') ? 'items' : 'all');
+    } else flowOf(value, 'all');
+  }
+}
+
+function flowOf(node: unknown, what: 'all' | 'items'): void {
+  if (!isMap(node) && !isSeq(node)) return;
+  if (what === 'all') node.flow = true;
+  else for (const item of node.items as Node[]) if (isMap(item)) item.flow = true;
+}
+
+function named(key: unknown, name: string): boolean {
+  return isScalar(key) && key.value === name;
+}
+
+/** A name from the file must not end the comment that it stands in. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
+}

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { type Imported, importLiteLlm } from '../../src/cli/import/import-litellm.ts';
+import { importedText } from '../../src/cli/import/write-imported.ts';
+import { checkConfigText } from '../../src/config/check.ts';
+import { formatProblem } from '../../src/config/problem.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { startGateway } from '../start-gateway.ts';
+import { runCommand, temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+/* Design §5: `culvert import litellm FILE` converts LiteLLM's config. */
+
+const fileOf = (name: string) => readFileSync(new URL(`litellm/${name}.yaml`, import.meta.url), 'utf8');
+
+function imported(text: string): Imported {
+  const result = importLiteLlm(text);
+  if (!result.ok) assert.fail(result.message);
+  return result.imported;
+}
+
+/** What our own loader makes of the new file, with every variable set to its own name. */
+function loaded(one: Imported, env: Record<string, string> = {}): Config {
+  const set = Object.fromEntries([...one.variables.keys()].map((name) => [name, `value-of-${name}`]));
+  const checked = checkConfigText(importedText(one, 'c.yaml'), 'culvert.yaml', { ...set, ...env });
+  if (!checked.ok) assert.fail(checked.errors.map(formatProblem).join('\n'));
+  assert.deepEqual(checked.warnings, []);
+  return checked.config;
+}
+
+const place = (config: Config, alias: string) =>
+  config.models[alias]!.targets.map(({ provider, model, priority, weight }) => [provider, model, priority, weight]);
+
+const lines = ({ notes }: Imported) => notes.map(({ line, path, message }) => `${line} ${path}: ${message}`);
+
+const team = imported(fileOf('team'));
+const teamEnv = { AZURE_US_BASE: 'https://team-us.openai.azure.com' };
+
+test('entries of one name become targets of one model, with order as priority and rates as weights', () => {
+  const config = loaded(team, teamEnv);
+  assert.deepEqual(place(config, 'gpt-4o'), [
+    ['azure', 'gpt-4o-eu', 1, 1],
+    ['azure-2', 'gpt-4o-us', 1, 0.5],
+    ['openai', 'gpt-4o', 2, 0.5],
+  ]);
+  assert.deepEqual(config.models['gpt-4']!.targets, config.models['gpt-4o']!.targets);
+  const { azure, 'azure-2': other, openai } = config.providers;
+  assert.deepEqual(
+    [azure!.type, azure!.base_url, azure!.api_version, azure!.credentials],
+    [
+      'azure-openai',
+      'https://team-eu.openai.azure.com',
+      '2025-01-01-preview',
+      [{ api_key: 'value-of-AZURE_EU_KEY', weight: 1, rpm: 600 }],
+    ],
+  );
+  assert.equal(other!.base_url, teamEnv.AZURE_US_BASE);
+  assert.deepEqual(openai!.headers, { 'OpenAI-Organization': 'value-of-OPENAI_ORG' });
+});
+
+test('what model_info says is carried: prices a million, windows, capabilities, types', () => {
+  const config = loaded(team, teamEnv);
+  const target = config.models['gpt-4o']!.targets[2]!;
+  assert.deepEqual(target.price, { input: 2.5, output: 10, cached_input: 1.25 });
+  assert.deepEqual([target.context_window, target.max_output_tokens], [128_000, 16_384]);
+  assert.deepEqual(target.capabilities, { vision: true });
+  assert.deepEqual(config.models.house!.targets[0]!.capabilities, { streaming: false });
+  assert.deepEqual(config.models.house!.targets[0]!.body, { chat_template_kwargs: { enable_thinking: false } });
+  const shapes = loaded(imported(fileOf('shapes')));
+  const types = Object.entries(shapes.models).map(([alias, { type }]) => [alias, type]);
+  assert.deepEqual(Object.fromEntries(types), {
+    small: 'chat',
+    speak: 'speech',
+    write: 'transcription',
+    paint: 'image',
+    'search-order': 'rerank',
+    sonar: 'chat',
+    'other-gateway': 'chat',
+    keyless: 'chat',
+  });
+  assert.deepEqual(shapes.models.paint!.targets[0]!.price, { image: 0.04 });
+});
+
+test('the router’s settings win over the library’s: attempts, timeouts, fallbacks without a way back', () => {
+  const { models, providers } = loaded(team, teamEnv);
+  assert.equal(models.claude!.attempts, 5);
+  assert.equal(providers.anthropic!.timeouts.total, 300_000);
+  assert.deepEqual(models.claude!.targets[0]!.timeouts, { total: 120_000, first_token: 15_500 });
+  assert.deepEqual(models['gpt-4o']!.fallbacks, ['claude', 'local']);
+  assert.deepEqual(models.claude!.fallbacks, []);
+  const told = lines(team).join('\n');
+  assert.match(told, /claude: the fallback to gpt-4o is not carried over: it leads back to the model itself/);
+  assert.match(told, /nobody: not carried over: there is no model nobody here/);
+});
+
+test('copies of one embedding model stand in for each other, other models do not', () => {
+  const { models } = loaded(team, teamEnv);
+  assert.equal(models.embed!.space, 'embed');
+  assert.deepEqual(
+    models.embed!.targets.map(({ model }) => model),
+    ['text-embedding-3-small', 'emb-deployment'],
+  );
+  const mixed = imported(`
+model_list:
+  - { model_name: e, litellm_params: { model: openai/text-embedding-3-small } }
+  - { model_name: e, litellm_params: { model: voyage/voyage-3 } }
+  - { model_name: e, litellm_params: { model: azure/any, api_base: "https://a.example" } }`);
+  assert.deepEqual(
+    loaded(mixed).models.e!.targets.map(({ model }) => model),
+    ['text-embedding-3-small', 'any'],
+  );
+  assert.match(
+    lines(mixed).join('\n'),
+    /^4 model_list\[1\]: this model is not carried over: its vectors are not those/m,
+  );
+});
+
+test('patterns stand behind names, the narrowest first', () => {
+  const wild = imported(`
+model_list:
+  - { model_name: "*", litellm_params: { model: openai/* } }
+  - { model_name: "openai/*", litellm_params: { model: openai/* } }
+  - { model_name: "openai/gpt-*", litellm_params: { model: openrouter/openai/gpt-* } }
+  - { model_name: plain, litellm_params: { model: groq/llama } }`);
+  const { models } = loaded(wild);
+  assert.deepEqual(Object.keys(models), ['plain', 'openai/gpt-*', 'openai/*', '*']);
+  assert.equal(models['openai/gpt-*']!.targets[0]!.model, 'openai/gpt-*');
+});
+
+test('what has no place is told with its line, and stands in the file as a comment', () => {
+  const told = lines(team);
+  for (const wanted of [
+    /^41 model_list\[3\]\.litellm_params\.temperature: not carried over/,
+    /^45 model_list\[4\]\.litellm_params\.model: this model is not carried over: there is no provider for bedrock/,
+    /^\d+ litellm_settings\.cache: not carried over: answers are not cached/,
+    /^\d+ litellm_settings\.success_callback: not carried over: metrics stand at/,
+    /^82 litellm_settings\.num_retries: not carried over: router_settings says it too, and wins/,
+    /^\d+ router_settings\.routing_strategy: not carried over/,
+    /^\d+ general_settings\.database_url: not carried over/,
+    /^\d+ general_settings\.master_key: becomes admin\.key, which calls no models/,
+  ]) {
+    assert.ok(
+      told.some((line) => wanted.test(line)),
+      `${wanted} in\n${told.join('\n')}`,
+    );
+  }
+  assert.doesNotMatch(told.join('\n'), /drop_params/);
+  assert.match(
+    importedText(team, 'c.yaml'),
+    /^# {3}line 45, model_list\[4\]\.litellm_params\.model: this model is not/m,
+  );
+});
+
+test('odd entries are left out one by one, with why', () => {
+  const one = imported(fileOf('shapes'));
+  const told = lines(one).join('\n');
+  assert.match(told, /a name has no spaces, at most 256 characters and at most one \*/);
+  assert.match(told, /a \* there needs a \* in model_name/);
+  assert.match(told, /nothing says whose model some-model is/);
+  assert.match(told, /it is no mapping/);
+  assert.match(told, /no key is sent there: LiteLLM sends OPENAI_API_KEY, which is for openai/);
+  assert.match(told, /environment_variables: not carried over: set them in the environment/);
+  const { providers, models } = loaded(one);
+  assert.deepEqual(models.sonar!.fallbacks, ['small']);
+  assert.deepEqual(place(loaded(one), 'small'), [
+    ['openai', 'gpt-4o-mini', 1, 1],
+    ['mistral', 'mistral-small', 1, 0.333],
+  ]);
+  assert.equal(providers.mistral!.api_key, 'value-of-MISTRAL_KEY');
+});
+
+test('a secret in clear is carried as it is, and no note repeats it', () => {
+  const one = imported(fileOf('shapes'));
+  const { providers } = loaded(one);
+  assert.equal(providers.openai!.api_key, 'sk-in-clear-0002');
+  // Not a variable of ours, whatever it looks like.
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the key
+  assert.equal(providers['litellm-proxy']!.api_key, 'a${b}c');
+  const told = lines(one).join('\n');
+  assert.match(told, /api_key: a secret in clear, carried over as it is: better an environment variable/);
+  for (const secret of ['sk-in-clear-0002', '{b}c', 'sk-1234']) assert.ok(!told.includes(secret), secret);
+});
+
+test('requests go where the new file says, with the keys and the models of the old one', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const one = imported(`
+model_list:
+  - { model_name: smart, litellm_params: { model: openai/mock/ok, api_base: "${upstream.url}/v1", api_key: os.environ/KEY_A } }
+  - { model_name: house, litellm_params: { model: hosted_vllm/mock/status=500, api_base: "${upstream.url}/v1" } }
+  - { model_name: "any/*", litellm_params: { model: "openai/mock/*", api_base: "${upstream.url}/v1", api_key: os.environ/KEY_A } }
+router_settings: { num_retries: 1, fallbacks: [{ house: [smart] }] }`);
+  const { providers, models } = JSON.parse(
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: as the file has it
+    JSON.stringify(one.config).replaceAll('${KEY_A}', 'key-a'),
+  ) as Record<string, Record<string, unknown>>;
+  const gateway = await startGateway(t, { providers, models });
+  for (const [model, sent] of [
+    ['smart', ['mock/ok']],
+    ['any/ok', ['mock/ok']],
+    ['house', ['mock/status=500', 'mock/ok']],
+  ] as const) {
+    upstream.clear();
+    const json = { model, messages: [{ role: 'user', content: 'Hi' }] };
+    const answer = await gateway.fetch('/v1/chat/completions', { json });
+    assert.equal(answer.status, 200, await answer.text());
+    const chats = upstream.requests().filter(({ path }) => path === '/v1/chat/completions');
+    assert.deepEqual(
+      chats.map(({ body }) => (body as { model: string }).model),
+      sent,
+    );
+    assert.equal(chats.at(-1)!.headers.authorization, 'Bearer key-a');
+  }
+});
+
+describe('culvert import litellm, run as a program', { concurrency: true }, () => {
+  const folderWith = (t: TestContext, text: string) => {
+    const cwd = temporaryFolder(t);
+    writeFileSync(join(cwd, 'litellm.yaml'), text);
+    return cwd;
+  };
+  const run = (cwd: string, ...more: string[]) => runCommand(['import', 'litellm', 'litellm.yaml', ...more], { cwd });
+
+  test('writes a file that culvert check takes, and says what to set and what is left out', async (t) => {
+    const cwd = folderWith(t, fileOf('shapes'));
+    const { code, stdout, stderr } = await run(cwd);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^Wrote culvert\.yaml: providers \d, models 8, notes \d+\.$/m);
+    assert.match(stderr, /^litellm\.yaml:\d+ model_list\[11\]\.litellm_params/m);
+    assert.match(stderr, /needed at the start: .*OPENAI|needed at the start: COHERE_API_KEY/);
+    assert.ok(!stderr.includes('sk-in-clear-0002'));
+    assert.equal(statSync(join(cwd, 'culvert.yaml')).mode & 0o077, 0);
+    const names = [...imported(fileOf('shapes')).variables.keys()];
+    const env = Object.fromEntries(names.map((name) => [name, 'some-value']));
+    const checked = await runCommand(['check'], { cwd, env });
+    assert.equal(checked.code, 0, checked.stderr);
+  });
+
+  test('never writes over a file', async (t) => {
+    const cwd = folderWith(t, fileOf('team'));
+    writeFileSync(join(cwd, 'culvert.yaml'), 'mine');
+    const { code, stderr } = await run(cwd);
+    assert.equal(code, 1);
+    assert.match(stderr, /culvert\.yaml exists and is left as it is\. Name another file with --output/);
+    assert.equal(readFileSync(join(cwd, 'culvert.yaml'), 'utf8'), 'mine');
+  });
+
+  test('--output - prints the file, --json what happened', async (t) => {
+    const cwd = folderWith(t, fileOf('team'));
+    const printed = await run(cwd, '--output', '-');
+    assert.equal(printed.code, 0, printed.stderr);
+    assert.equal(printed.stdout, importedText(team, 'litellm.yaml'));
+    assert.ok(!existsSync(join(cwd, 'culvert.yaml')));
+    const { stdout } = await run(cwd, '--output', 'other.yaml', '--json');
+    const report = JSON.parse(stdout) as { file: string; environment: string[]; notes: unknown[]; models: number };
+    assert.deepEqual([report.file, report.models, report.notes.length], ['other.yaml', 8, team.notes.length]);
+    assert.ok(report.environment.includes('AZURE_EU_KEY'));
+  });
+
+  test('a file that is none is told in a sentence, and nothing is written', async (t) => {
+    for (const [text, why] of [
+      ['general_settings: {}', /has no model_list/],
+      ['- a\n- b', /is no mapping/],
+      ['model_list: [', /is not valid YAML at 1:\d+/],
+      ['model_list: [{ model_name: a, litellm_params: { model: bedrock/x } }]', /none of its models.*line 1.*bedrock/],
+    ] as const) {
+      const cwd = folderWith(t, text);
+      const { code, stderr } = await run(cwd);
+      assert.equal(code, 1, stderr);
+      assert.match(stderr, why);
+      assert.ok(!existsSync(join(cwd, 'culvert.yaml')));
+    }
+  });
+});
