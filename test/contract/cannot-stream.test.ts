@@ -89,6 +89,25 @@ test('a Gemini caller’s stream is made from a whole answer, which Google is as
   assert.deepEqual(sent!.body, { contents });
 });
 
+test('several choices are streamed of whole answers too, in one call or in one each', async (t) => {
+  const { gateway, upstream } = await open(t, 'model');
+  for (const [model, calls] of [
+    ['gpt', 1],
+    ['claude', 2],
+  ] as const) {
+    upstream.clear();
+    const json = { model, messages, n: 2, stream: true };
+    const answer = await gateway.fetch('/v1/chat/completions', { json });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, text);
+    assert.match(text, /data: \[DONE\]\n\n$/);
+    for (const index of [0, 1]) assert.match(text, new RegExp(`"index":${index},.*"finish_reason":"stop"`), model);
+    const sent = sentBy(upstream);
+    assert.equal(sent.length, calls, model);
+    for (const { body } of sent) assert.notEqual((body as JsonObject).stream, true);
+  }
+});
+
 test('what the model streams not, the list of models says', async (t) => {
   const { gateway } = await open(t, 'target');
   const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: JsonObject[] };

@@ -26,7 +26,7 @@ export function prepareWith(
       model: target.model,
       maxOutputTokens: target.maxOutputTokens,
       stream: target.stream && target.capabilities.streaming,
-      ...(target.capabilities.streaming ? {} : { neverStreams: true }),
+      neverStreams: !target.capabilities.streaming,
       body: target.body,
       reasoning: target.capabilities.reasoning ? 'taken' : 'refused',
       child,
