@@ -1,100 +1,49 @@
-import type { Socket } from 'node:net';
-import type { buildConnector } from 'undici';
-// Not from 'undici' itself: its index loads fetch, WebSocket and caches too, a good 50 ms of our cold start.
-import Client from 'undici/lib/dispatcher/client.js';
 import type { Connect } from './connect.ts';
+import { Connection, type ConnectionHome } from './connection.ts';
 
-const keepAliveMs = 30_000;
-/** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
-const keepAliveMaxMs = 120_000;
-const keepAliveMarginMs = 1_000;
 /** Idle sockets kept per origin; above it a socket is closed when its exchange ends. */
 const idleMax = 1_024;
-
-/**
- * One keep-alive connection: a `Client` of undici's, which is a socket with a parser. Not undici's `Pool`, because that
- * one hides which socket an exchange has, so that it can neither be closed while it connects nor asked whether it is
- * fresh, and because it looks through all busy clients for each request.
- */
-export class Connection {
-  readonly client: Client;
-  /** An exchange has ended on its socket: the peer may be closing it just now. */
-  reused = false;
-  private readonly pool: ConnectionPool;
-  private socket: Socket | null = null;
-  private atWork = true;
-
-  constructor(pool: ConnectionPool, origin: URL, connect: Connect, connectTimeoutMs: number) {
-    this.pool = pool;
-    this.client = new Client(origin, {
-      connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
-        this.socket = connect(connectTimeoutMs, (error, socket) => {
-          if (socket !== null) connected(null, socket);
-          else if (error !== null) connected(error, null);
-        });
-      },
-      pipelining: 1,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMaxMs,
-      keepAliveTimeoutThreshold: keepAliveMarginMs,
-      allowH2: false,
-    });
-    this.client.on('disconnect', () => this.onDisconnect());
-  }
-
-  /** Ready for another exchange once the parser is done with this one; undici queues what comes earlier. */
-  release(): void {
-    if (this.client.destroyed) return;
-    this.reused = true;
-    this.atWork = false;
-    this.pool.keep(this);
-  }
-
-  take(): this {
-    this.atWork = true;
-    return this;
-  }
-
-  /** Closes the socket now, connected or connecting. Its exchange is told unless it has let go. */
-  destroy(error: Error | null = null): void {
-    this.pool.forget(this);
-    this.client.destroy(error, () => undefined);
-    // A client that connects forgets its socket; the kernel would go on trying for minutes.
-    this.socket?.destroy();
-  }
-
-  private onDisconnect(): void {
-    this.socket = null;
-    // At work, the request that waits in the client gets another socket from it.
-    if (this.atWork) this.reused = false;
-    else this.pool.forget(this);
-  }
-}
+/** How exact the timeouts of connections are: they stand behind an attempt's own. */
+const sweepIntervalMs = 1_000;
 
 /** The connections to one origin, as many as there are exchanges at once: how many that may be is admission's matter. */
-export class ConnectionPool {
+export class ConnectionPool implements ConnectionHome {
   /** When it was last asked for a connection, by the transport's count of requests. */
   lastUsed = 0;
-  private readonly origin: URL;
+  /** Host and port, as a Host header has them. */
+  readonly host: string;
+  readonly monotonicMs: () => number;
   private readonly connect: Connect;
   /** The latest released is taken first: the least likely to be closed by the peer, and the others may run dry. */
   private readonly idle: Connection[] = [];
   private readonly all = new Set<Connection>();
+  private toWrite: Connection[] = [];
+  private sweeper: NodeJS.Timeout | null = null;
 
-  constructor(origin: URL, connect: Connect) {
-    this.origin = origin;
+  constructor(host: string, connect: Connect, monotonicMs: () => number) {
+    this.host = host;
     this.connect = connect;
+    this.monotonicMs = monotonicMs;
   }
 
   /** `connectTimeoutMs` counts if a socket must be opened. */
   take(connectTimeoutMs: number): Connection {
-    return this.idle.pop()?.take() ?? this.open(connectTimeoutMs);
+    return this.idle.pop() ?? this.open(connectTimeoutMs);
   }
 
   open(connectTimeoutMs: number): Connection {
-    const connection = new Connection(this, this.origin, this.connect, connectTimeoutMs);
+    const connection = new Connection(this, this.connect, connectTimeoutMs);
     this.all.add(connection);
+    if (this.sweeper === null) {
+      this.sweeper = setInterval(() => this.sweep(), sweepIntervalMs);
+      this.sweeper.unref();
+    }
     return connection;
+  }
+
+  writeSoon(connection: Connection): void {
+    this.toWrite.push(connection);
+    if (this.toWrite.length === 1) setImmediate(() => this.writeAll());
   }
 
   keep(connection: Connection): void {
@@ -106,6 +55,9 @@ export class ConnectionPool {
     this.all.delete(connection);
     const at = this.idle.indexOf(connection);
     if (at !== -1) this.idle.splice(at, 1);
+    if (this.all.size > 0 || this.sweeper === null) return;
+    clearInterval(this.sweeper);
+    this.sweeper = null;
   }
 
   get size(): number {
@@ -119,5 +71,16 @@ export class ConnectionPool {
 
   destroy(): void {
     for (const connection of [...this.all]) connection.destroy();
+  }
+
+  private writeAll(): void {
+    const connections = this.toWrite;
+    this.toWrite = [];
+    for (const connection of connections) connection.write();
+  }
+
+  private sweep(): void {
+    const nowMs = this.monotonicMs();
+    for (const connection of [...this.all]) connection.sweep(nowMs);
   }
 }

@@ -1,5 +1,5 @@
-import type { Dispatcher } from 'undici';
-import type { Connection, ConnectionPool } from './connection-pool.ts';
+import type { Connection, WireObserver, WireRequest } from './connection.ts';
+import type { ConnectionPool } from './connection-pool.ts';
 import {
   createDecompressor,
   type Decompressor,
@@ -7,6 +7,7 @@ import {
   type Encoding,
   encodingOf,
 } from './decompress.ts';
+import { requestHead } from './request-head.ts';
 import { lostConnection, transportErrorOf } from './transport-error.ts';
 import type {
   TransportError,
@@ -16,6 +17,7 @@ import type {
   UpstreamRequest,
   UpstreamUpload,
 } from './upstream-call.ts';
+import { WireFailure } from './wire-failure.ts';
 
 /**
  * A kept-alive socket that dies under a request shows it within a round trip. One that dies later belonged to an
@@ -32,22 +34,18 @@ export interface ExchangeHost {
   finished(): void;
 }
 
-type IncomingHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
+/** `waiting` for a socket → `sent` → `done`. */
+type ExchangeState = 'waiting' | 'sent' | 'done';
 
-/** `starting` inside undici's dispatch → `waiting` for a socket → `sent` → `answering` (a first byte came) → `done`. */
-type ExchangeState = 'starting' | 'waiting' | 'sent' | 'answering' | 'done';
-
-/** One request and its answer; undici's handler and the caller's handle in one object, the only one per request. */
-export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, DecompressorSink {
+/** One request and its answer; the connection's observer and the caller's handle in one object. */
+export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
   private readonly host: ExchangeHost;
   private readonly pool: ConnectionPool;
   private readonly observer: UpstreamObserver;
   private readonly connectTimeoutMs: number;
-  private readonly options: Dispatcher.DispatchOptions;
-  private readonly upload: UpstreamUpload | null;
-  private state: ExchangeState = 'starting';
+  private readonly request: WireRequest | null;
+  private state: ExchangeState = 'waiting';
   private connection: Connection | null = null;
-  private controller: Dispatcher.DispatchController | null = null;
   private encoding: Encoding | null = null;
   private decompressor: Decompressor | null = null;
   private held = false;
@@ -61,22 +59,15 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.pool = pool;
     this.observer = observer;
     this.connectTimeoutMs = request.connectTimeoutMs;
-    const { body } = request;
-    this.upload = isUpload(body) ? body : null;
-    const length = this.upload === null ? [] : ['content-length', String(this.upload.bytes)];
-    this.options = {
-      path: request.path,
-      method: request.method,
-      // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
-      headers: [...request.headers, ...length, 'accept-encoding', 'identity'],
-      body: isUpload(body) ? null : body,
-      headersTimeout: request.headersTimeoutMs,
-      bodyTimeout: request.bodyTimeoutMs,
-    };
+    const { method, path, headers, body, headersTimeoutMs, bodyTimeoutMs } = request;
+    const head = requestHead({ method, path, host: pool.host, headers, bodyBytes: bytesOf(body, method) });
+    this.request = head === null ? null : { head, body, headersTimeoutMs, bodyTimeoutMs };
   }
 
   start(): void {
-    this.dispatchOn(this.pool.take(this.connectTimeoutMs));
+    if (this.request !== null) this.sendOn(this.request, this.pool.take(this.connectTimeoutMs));
+    // Not before `send` has returned.
+    else queueMicrotask(() => this.breakOff(transportErrorOf(new WireFailure('unwritable-head'))));
   }
 
   abort(): void {
@@ -88,7 +79,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   pause(): void {
     this.held = true;
     this.decompressor?.pause();
-    this.controller?.pause();
+    this.connection?.pause();
   }
 
   resume(): void {
@@ -98,55 +89,45 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.readOn();
   }
 
-  // From undici.
+  // From the connection.
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.controller = controller;
+  written(): void {
     this.state = 'sent';
     this.sentOnReusedAtMs = this.connection?.reused ? this.host.monotonicMs() : -1;
-    if (this.held) controller.pause();
   }
 
-  onResponseStarted(): void {
-    if (this.state === 'sent') this.state = 'answering';
-  }
-
-  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
-    if (this.state === 'done' || status < 200) return;
-    const encoding = encodingOf(joined(headers['content-encoding']));
+  head(status: number, headers: UpstreamHeaders): void {
+    if (this.state === 'done') return;
+    const encoding = encodingOf(headers.get('content-encoding'));
     if (encoding === undefined) {
       this.breakOff({ kind: 'decode', message: 'the answer has a Content-Encoding that was not asked for' });
       return;
     }
     this.encoding = encoding;
-    this.observer.headers(status, new ReadHeaders(headers));
+    this.observer.headers(status, headers);
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  bytes(piece: Buffer): void {
     if (this.state === 'done') return;
     if (this.encoding === null) {
-      this.observer.data(chunk);
+      this.observer.data(piece);
       return;
     }
     this.decompressor ??= this.openDecompressor(this.encoding);
-    if (this.decompressor.write(chunk) === 'ready') return;
+    if (this.decompressor.write(piece) === 'ready') return;
     this.inputFull = true;
-    this.controller?.pause();
+    this.connection?.pause();
   }
 
-  onResponseEnd(): void {
-    this.connection?.release();
+  over(): void {
     this.connection = null;
-    this.controller = null;
     if (this.decompressor === null) this.ended();
     else this.decompressor.end();
   }
 
-  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+  broken(error: Error, answer: 'begun' | 'not begun'): void {
     if (this.state === 'done') return;
-    // A request that undici refuses is told before `send` has returned: let it return first.
-    if (this.state === 'starting') queueMicrotask(() => this.breakOff(transportErrorOf(error)));
-    else if (this.isStaleSocket(error)) this.retryOnFreshSocket();
+    if (answer === 'not begun' && this.onStaleSocket(error)) this.sendOnFreshSocket();
     else this.breakOff(transportErrorOf(error));
   }
 
@@ -171,11 +152,11 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.breakOff({ kind: 'decode', message: reason });
   }
 
-  private dispatchOn(connection: Connection): void {
+  private sendOn(request: WireRequest, connection: Connection): void {
     this.connection = connection;
-    this.state = 'starting';
-    connection.client.dispatch(this.upload === null ? this.options : uploading(this.options, this.upload), this);
-    if (this.state === 'starting') this.state = 'waiting';
+    this.state = 'waiting';
+    connection.send(request, this);
+    if (this.held) connection.pause();
   }
 
   private openDecompressor(encoding: Encoding): Decompressor {
@@ -184,23 +165,22 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     return decompressor;
   }
 
-  /** Later, because undici's parser cannot be resumed from within a callback of any other connection's parser. */
+  /** Later: whoever resumes may stand within what was just shown. */
   private readOn(): void {
     queueMicrotask(() => {
-      if (!this.held && !this.inputFull) this.controller?.resume();
+      if (!this.held && !this.inputFull) this.connection?.resume();
     });
   }
 
-  private isStaleSocket(error: Error): boolean {
-    if (this.state !== 'sent' || this.sentOnReusedAtMs < 0 || !lostConnection(error)) return false;
-    return this.host.monotonicMs() - this.sentOnReusedAtMs <= staleSocketMs;
+  /** Nothing was written yet, or the peer closed as it was. */
+  private onStaleSocket(error: Error): boolean {
+    if (!this.connection?.reused || !(lostConnection(error) || isUnasked(error))) return false;
+    return this.state === 'waiting' || this.host.monotonicMs() - this.sentOnReusedAtMs <= staleSocketMs;
   }
 
-  private retryOnFreshSocket(): void {
-    this.controller = null;
-    this.connection?.destroy();
-    this.host.retriedOnFreshSocket();
-    this.dispatchOn(this.pool.open(this.connectTimeoutMs));
+  private sendOnFreshSocket(): void {
+    if (this.state === 'sent') this.host.retriedOnFreshSocket();
+    this.sendOn(this.request!, this.pool.open(this.connectTimeoutMs));
   }
 
   private breakOff(error: TransportError): void {
@@ -212,38 +192,24 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
   private letGo(): void {
     this.decompressor?.destroy();
-    this.connection?.destroy();
+    this.connection?.letGo();
     this.connection = null;
   }
 
   private finish(): void {
     this.state = 'done';
-    this.controller = null;
     this.host.finished();
   }
 }
 
-function isUpload(body: UpstreamRequest['body']): body is UpstreamUpload {
-  return body !== null && typeof body === 'object' && 'open' in body;
+/** What was sent ahead on an idle socket says nothing of the request that was about to take it. */
+function isUnasked(error: Error): boolean {
+  return error instanceof WireFailure && error.code === 'unasked-answer';
 }
 
-/** A request that is sent again begins the body anew. undici takes any iterable; its types do not say so. */
-function uploading(options: Dispatcher.DispatchOptions, upload: UpstreamUpload): Dispatcher.DispatchOptions {
-  return { ...options, body: upload.open() as unknown as Buffer };
-}
-
-class ReadHeaders implements UpstreamHeaders {
-  private readonly headers: IncomingHeaders;
-
-  constructor(headers: IncomingHeaders) {
-    this.headers = headers;
-  }
-
-  get(name: string): string | undefined {
-    return joined(this.headers[name]);
-  }
-}
-
-function joined(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(', ') : value;
+/** Null: a request that has no body by its method. */
+function bytesOf(body: Buffer | string | UpstreamUpload | null, method: 'POST' | 'GET'): number | null {
+  if (body === null) return method === 'GET' ? null : 0;
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return 'open' in body ? body.bytes : body.length;
 }

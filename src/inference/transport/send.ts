@@ -71,7 +71,7 @@ export function createTransport(
     if (known !== undefined) return known;
     if (pools.size >= originsMax) closeLongestUnused();
     const url = new URL(origin);
-    const pool = new ConnectionPool(url, createConnect(url, connectOptions));
+    const pool = new ConnectionPool(url.host, createConnect(url, connectOptions), time.monotonicMs);
     pools.set(origin, pool);
     return pool;
   }

@@ -1,4 +1,5 @@
 import type { TransportError } from './upstream-call.ts';
+import { WireFailure, type WireFailureCode } from './wire-failure.ts';
 
 /** What went wrong before the request could be written: the connection never stood. */
 export class ConnectFailure extends Error {
@@ -20,52 +21,47 @@ const connectWords = {
   tls: 'no secure connection could be made',
 } as const satisfies Record<ConnectFailure['kind'], string>;
 
-/** Sorts what undici and the system throw. Their messages hold addresses, so ours are our own. */
+/** Sorts what connections and the system throw. The system's messages hold addresses, so ours are our own. */
 export function transportErrorOf(error: unknown): TransportError {
   const code = codeOf(error);
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
+  if (error instanceof WireFailure) return wireError(error.code);
+  if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };
+  return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
+}
+
+function wireError(code: WireFailureCode): TransportError {
   switch (code) {
-    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'headers-timeout':
       return { kind: 'headers-timeout', message: 'no answer came in time' };
-    case 'UND_ERR_BODY_TIMEOUT':
+    case 'body-timeout':
       return { kind: 'body-timeout', message: 'the answer stopped in the middle' };
-    case 'UND_ERR_DESTROYED':
-    case 'UND_ERR_CLOSED':
+    case 'destroyed':
       return { kind: 'reset', message: 'the gateway closed its connections' };
-    // Fewer bytes than Content-Length: mostly a connection closed too soon.
-    case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
+    case 'closed':
+      return { kind: 'reset', message: 'the connection was closed before an answer came' };
+    case 'cut':
       return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
     default:
-      if (cutInChunks(error))
-        return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
-      if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };
       return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
   }
 }
 
-/** undici means to give the parser's word as a code, but only its message holds it. */
-function cutInChunks(error: unknown): boolean {
-  return error instanceof Error && error.name === 'HTTPParserError' && error.message.includes('Invalid EOF state');
-}
-
 /** The peer, or the way to it, ended the connection, and said nothing wrong before. */
 export function lostConnection(error: unknown): boolean {
-  switch (codeOf(error)) {
-    case 'ECONNRESET':
-    case 'EPIPE':
-    case 'ECONNABORTED':
-    case 'ETIMEDOUT':
-    case 'ENETDOWN':
-    case 'ENETUNREACH':
-    case 'EHOSTUNREACH':
-      return true;
-    case 'UND_ERR_SOCKET':
-      // undici has the same code for an answer that nobody asked for, which is a fault of the peer's and no accident.
-      return error instanceof Error && !error.message.startsWith('bad ');
-    default:
-      return false;
-  }
+  if (error instanceof WireFailure) return error.code === 'closed';
+  return lostCodes.has(codeOf(error));
 }
+
+const lostCodes: ReadonlySet<string> = new Set([
+  'ECONNRESET',
+  'EPIPE',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'ENETDOWN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+]);
 
 export function codeOf(error: unknown): string {
   if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string') {

@@ -9,7 +9,7 @@ export interface UpstreamRequest {
   headers: readonly string[];
   body: Buffer | string | UpstreamUpload | null;
   connectTimeoutMs: number;
-  /** The outer guard above our own timers; undici's headersTimeout and bodyTimeout. */
+  /** The outer guard above an attempt's own timers, exact to a second: silence before the head, and within the body. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
 }

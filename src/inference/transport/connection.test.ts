@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { test } from 'node:test';
+import { fakeTime } from './fake-time.ts';
+import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
+
+const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+test('an answer nobody asked for, sent behind another, never becomes the answer of the next request', async (t) => {
+  let sockets = 0;
+  const origin = await listen(t, (socket) => {
+    sockets += 1;
+    onRequest(socket, () => socket.write(`${ok}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`));
+  });
+  const transport = testTransport(t);
+  for (let i = 0; i < 3; i++) {
+    const told = send(transport, origin);
+    assert.equal(await told.end, 'ended');
+    assert.equal(textOf(told), 'ok');
+  }
+  assert.equal(sockets, 3);
+});
+
+test('a socket on which somebody sent what nobody asked for is closed', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const upstream = Promise.withResolvers<Socket>();
+  const origin = await listen(t, (socket) => {
+    upstream.resolve(socket);
+    socket.on('close', () => closed.resolve());
+    onRequest(socket, () => socket.write(ok));
+  });
+  const transport = testTransport(t);
+  await send(transport, origin).end;
+  (await upstream.promise).write('H');
+  await closed.promise;
+  assert.equal(transport.counts.connections, 0);
+});
+
+test('a body of many sizes and letters arrives byte for byte, under its length', async (t) => {
+  const heads: string[] = [];
+  const bodies: string[] = [];
+  const origin = await listen(t, (socket) =>
+    onRequest(socket, (head, body) => {
+      heads.push(head);
+      bodies.push(body);
+      socket.write(ok);
+    }),
+  );
+  const transport = testTransport(t);
+  const sent = ['', 'a', 'grüße, 日本', 'x'.repeat(12 * 1024), 'x'.repeat(12 * 1024 + 1), 'é'.repeat(200_000)];
+  for (const body of sent) {
+    for (const form of [body, Buffer.from(body)]) {
+      assert.equal(await send(transport, origin, { body: form }).end, 'ended');
+      assert.equal(bodies.pop(), Buffer.from(body).toString('latin1'));
+      assert.match(heads.pop()!, new RegExp(`\\r\\ncontent-length: ${Buffer.byteLength(body)}\\r\\n`));
+    }
+  }
+});
+
+for (const [hint, idleMs] of [
+  ['', 30_000],
+  ['Keep-Alive: timeout=5\r\n', 4_000],
+  ['Keep-Alive: max=7, timeout=900\r\n', 120_000],
+] as const) {
+  test(`an idle socket is closed after ${idleMs / 1_000} s (${hint.trim() || 'no hint'})`, async (t) => {
+    const time = fakeTime();
+    const closed = Promise.withResolvers<void>();
+    const origin = await listen(t, (socket) => {
+      socket.on('close', () => closed.resolve());
+      onRequest(socket, () => socket.write(ok.replace('OK\r\n', `OK\r\n${hint}`)));
+    });
+    const transport = testTransport(t, { time });
+    await send(transport, origin).end;
+    time.advance(idleMs - 1);
+    await send(transport, origin).end;
+    assert.equal(transport.counts.connections, 1);
+    time.advance(idleMs);
+    await closed.promise;
+    assert.equal(transport.counts.connections, 0);
+  });
+}
+
+test('an upstream that keeps a socket for a second only is asked on a fresh one', async (t) => {
+  let sockets = 0;
+  const origin = await listen(t, (socket) => {
+    sockets += 1;
+    onRequest(socket, () => socket.write(ok.replace('OK\r\n', 'OK\r\nKeep-Alive: timeout=1\r\n')));
+  });
+  const transport = testTransport(t);
+  for (let i = 0; i < 3; i++) assert.equal(await send(transport, origin).end, 'ended');
+  assert.equal(sockets, 3);
+  assert.equal(transport.counts.connections, 0);
+});

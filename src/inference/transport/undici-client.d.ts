@@ -1,3 +1,0 @@
-declare module 'undici/lib/dispatcher/client.js' {
-  export { Client as default } from 'undici';
-}
