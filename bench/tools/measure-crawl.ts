@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { cpuSeconds, loadCore, proxyCore, residentMb, scratchFolder, startUpstream } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
@@ -13,6 +14,8 @@ const askIntervalMs = 100;
 
 /** A site of `count` pages crawled by a gateway with everything on, on both cores, chats beside it. */
 export async function measureCrawl(count: number): Promise<Row[]> {
+  // What others do on the machine tells more of the figures below than the gateway does.
+  const [load = 0] = loadavg();
   const site = await startSite(count);
   const upstream = await startUpstream();
   const folder = scratchFolder();
@@ -56,6 +59,7 @@ export async function measureCrawl(count: number): Promise<Row[]> {
         unit: ' pages/s',
         digits: 0,
       }),
+      told('… load of the machine when it began; none is what is asked for', load.toFixed(1)),
       told('… again, without chats beside it', `${second.perSecond.toFixed(0)} pages/s`),
       told(
         '… CPU of the gateway a page, with chats, without',
