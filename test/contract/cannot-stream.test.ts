@@ -108,6 +108,17 @@ test('several choices are streamed of whole answers too, in one call or in one e
   }
 });
 
+test('completions are forwarded as they come, so a stream of a model that cannot is 400, and a whole answer is not', async (t) => {
+  const { gateway, upstream } = await open(t, 'target');
+  const json = { model: 'gpt', prompt: 'Hi' };
+  const refused = await gateway.fetch('/v1/completions', { json: { ...json, stream: true } });
+  const { error } = (await refused.json()) as { error: JsonObject };
+  assert.deepEqual([refused.status, error.param], [400, 'stream']);
+  assert.match(error.message as string, /'gpt' cannot stream its answers of \/v1\/completions\. Leave 'stream' out\./);
+  assert.deepEqual(sentBy(upstream), []);
+  assert.equal((await gateway.fetch('/v1/completions', { json })).status, 200);
+});
+
 test('what the model streams not, the list of models says', async (t) => {
   const { gateway } = await open(t, 'target');
   const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: JsonObject[] };

@@ -38,7 +38,7 @@ async function runRead(services: Services, call: ForwardedCall, body: Conversati
   const { facts } = body;
   const alias = snapshot.models.resolve(facts.model, call.principal);
   if ('kind' in alias) return refuse(alias);
-  const candidates = servedBy(snapshot, alias, call.endpoint);
+  const candidates = servedBy(snapshot, alias, call.endpoint, facts.stream ? 'stream' : 'whole');
   if ('kind' in candidates) return refuse(candidates);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return refuse(incapable);
@@ -60,18 +60,26 @@ async function runRead(services: Services, call: ForwardedCall, body: Conversati
   }
 }
 
-/** The targets, those of fallbacks too, whose provider serves the endpoint; a 400 when none does. */
+/**
+ * The targets, those of fallbacks too, whose provider serves the endpoint; a 400 when none does. A stream is wanted of
+ * those that stream: nothing here makes one of a whole answer.
+ */
 function servedBy(
   { providers }: Snapshot,
   alias: Alias,
   endpoint: ForwardedEndpointId,
+  answer: 'stream' | 'whole',
 ): readonly RouteCandidate[] | Failure {
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   const serving = alias.candidates.filter(({ target }) =>
     providers.get(target.provider)?.connection.forwardPaths.has(endpoint),
   );
-  if (serving.length > 0) return serving.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
+  const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
+  if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
   const { path } = forwardedEndpoints[endpoint];
+  if (serving.length > 0) {
+    return invalid('stream', `The model '${alias.id}' cannot stream its answers of ${path}. Leave 'stream' out.`);
+  }
   return invalid('model', `No provider of the model '${alias.id}' serves ${path}. Use another model.`);
 }
 
