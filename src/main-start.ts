@@ -22,7 +22,7 @@ export interface StartOptions {
 }
 
 /** What waits for a start has conversations first; then the rest is loaded, unless a call needed it before. */
-const firstCallsMs = 100;
+const firstCallsMs = 150;
 
 /** How long a start waits for the providers' lists of models before it prints its table without them. */
 const listWaitMs = 1_500;

@@ -14,7 +14,6 @@ import { fileURLToPath } from 'node:url';
 
 /** With what they bring along. */
 const packages = new Set([
-  'undici',
   'yaml',
   'zod',
   // Of pino.
@@ -64,7 +63,7 @@ autodetect: off
   return told[0] as Loaded;
 }
 
-test('a start loads few packages and files before it listens, and none of what Node loads for browsers', async (t) => {
+test('a start loads few packages and files before it listens, and nothing of Node that comes unasked', async (t) => {
   const { modules, builtins } = await loadedByStart(t);
   const names = modules.flatMap((url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? []);
   assert.deepEqual(
@@ -74,9 +73,10 @@ test('a start loads few packages and files before it listens, and none of what N
   );
   const own = modules.filter((url) => url.includes('/src/'));
   assert.ok(own.length > 100 && own.length <= ownFilesMax, `${own.length} files of our own`);
-  // For `fetch` and `WebSocket`, which nothing of ours uses; see kernel/node-http.
+  // For `fetch` and `WebSocket`, which nothing of ours uses (kernel/node-http), and for upstreams by TLS.
+  const unasked = ['NativeModule internal/deps/undici/undici', 'NativeModule tls'];
   assert.deepEqual(
-    builtins.filter((name) => name.includes('deps/undici')),
+    builtins.filter((name) => unasked.includes(name)),
     [],
   );
 });

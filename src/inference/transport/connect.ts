@@ -1,5 +1,4 @@
 import net, { type LookupFunction, type Socket } from 'node:net';
-import tls from 'node:tls';
 import { readInto } from './read-into.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
 
@@ -43,6 +42,8 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
 
   function open(owner: SocketOwner): Socket {
     if (!secure) return net.connect({ ...target, onread: readInto((bytes) => owner.received(bytes)) });
+    // Not imported: with all its exports, the root certificates as texts among them, it costs every start 10 ms.
+    const tls = process.getBuiltinModule('node:tls');
     const socket = tls.connect({
       ...target,
       ...(options.ca === undefined ? {} : { ca: [...tls.getCACertificates(), options.ca.toString()] }),
