@@ -83,6 +83,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     config: () => snapshot().config,
     resolve,
     pages: stores.pages,
+    dataDir: folder.path,
     version,
     onAttempt: parts.metrics.searched,
     onTrouble,

@@ -9,7 +9,7 @@ import type { Services } from './inference/pipeline/services.ts';
 import { scrub } from './inference/providers/scrub.ts';
 import { createHealth } from './inference/routing/health.ts';
 import { createRetryBudget } from './inference/routing/retry-budget.ts';
-import { createFetchGuard, type ResolveAddresses } from './net/fetch-guard.ts';
+import type { ResolveAddresses } from './net/fetch-guard.ts';
 import { createHostTurns } from './net/host-turns.ts';
 import { createPageFetcher, type PageFetcher, userAgentOf } from './net/page-fetch.ts';
 import { type CrawlThread, createCrawlThread } from './tools/crawl/crawl-thread.ts';
@@ -31,6 +31,8 @@ export interface ToolsOptions {
   config(): Config;
   resolve: ResolveAddresses;
   pages: PageStore & Corpus;
+  /** Of this process alone. */
+  dataDir: string;
   version: string;
   /** Of search engines, for the metrics. */
   onAttempt(engine: string, end: string): void;
@@ -57,7 +59,16 @@ const extractThreadsMin = 2;
 const extractThreadsMax = 4;
 
 /** The web tools. Their threads start at the first page. */
-export function openTools({ services, config, resolve, pages, version, onAttempt, onTrouble }: ToolsOptions): Tools {
+export function openTools({
+  services,
+  config,
+  resolve,
+  pages,
+  dataDir,
+  version,
+  onAttempt,
+  onTrouble,
+}: ToolsOptions): Tools {
   const { clock } = services;
   const nowMs = clock.monotonicMs;
   const turns = createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs });
@@ -65,9 +76,11 @@ export function openTools({ services, config, resolve, pages, version, onAttempt
   const rules = () => config().fetch;
   const fetcher = createPageFetcher({ rules, resolve, turns, nowMs: clock.wallMs, version, contact });
   const renderer = createChromiumRenderer({
-    guard: () => createFetchGuard(rules(), resolve),
+    rules,
+    resolve,
     chromium: () => config().tools.scrape.chromium,
     userAgent: () => userAgentOf(version, contact()),
+    dataDir,
     nowMs,
     onTrouble,
   });

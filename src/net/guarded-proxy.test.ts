@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer as createTcpServer } from 'node
 import { after, test } from 'node:test';
 import { type Address, createFetchGuard, type ResolveAddresses } from './fetch-guard.ts';
 import { startGuardedProxy } from './guarded-proxy.ts';
-import type { ProxyPass } from './proxy-pass.ts';
+import type { ProxyBounds, ProxyPass } from './proxy-pass.ts';
 
 const servers: { close(): unknown }[] = [];
 after(() => {
@@ -30,9 +30,11 @@ interface World {
 
 async function proxied(world: World = {}) {
   const { allow = [], ports = [80, 443], resolve = async () => Promise.reject(new Error('ENOTFOUND')) } = world;
-  const proxy = await startGuardedProxy(() => createFetchGuard({ ports, allow_private: allow }, resolve));
+  const guard = createFetchGuard({ ports, allow_private: allow }, resolve);
+  const proxy = await startGuardedProxy();
   after(() => proxy.close());
-  const pass = proxy.open({ bytesMax: world.bytesMax ?? 1_000_000, requestsMax: world.requestsMax ?? 100 });
+  const open = (bounds: ProxyBounds) => proxy.open(bounds, guard);
+  const pass = open({ bytesMax: world.bytesMax ?? 1_000_000, requestsMax: world.requestsMax ?? 100 });
   const { port } = new URL(proxy.url);
   const authorization = (of: Pick<ProxyPass, 'user' | 'password'>) =>
     `Basic ${Buffer.from(`${of.user}:${of.password}`).toString('base64')}`;
@@ -74,7 +76,7 @@ async function proxied(world: World = {}) {
     });
   }
 
-  return { proxy, pass, get, tunnel };
+  return { open, pass, get, tunnel };
 }
 
 const tlsHello = Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]);
@@ -109,12 +111,12 @@ test('a page comes through, with its status, without what is between us and the 
 
 test('nobody without the password of a page that is open gets anything', async () => {
   const site = await serve((_request, response) => response.end('secret'));
-  const { proxy, pass, get, tunnel } = await proxied({ allow: [site.place] });
+  const { open, pass, get, tunnel } = await proxied({ allow: [site.place] });
   assert.equal((await get(site.url, null))?.status, 407);
   assert.equal((await get(site.url, { user: pass.user, password: 'x' }))?.status, 407);
   assert.equal((await get(site.url, { user: 'x', password: pass.password }))?.status, 407);
   assert.match(await tunnel(site.place, tlsHello, null), /^HTTP\/1\.1 407/);
-  const other = proxy.open({ bytesMax: 1_000, requestsMax: 10 });
+  const other = open({ bytesMax: 1_000, requestsMax: 10 });
   assert.equal((await get(site.url, other))?.body, 'secret');
   other.end();
   assert.equal((await get(site.url, other))?.status, 407, 'the page is over');

@@ -15,8 +15,8 @@ import { createProxyPass, type ProxyBounds, type ProxyPass } from './proxy-pass.
 export interface GuardedProxy {
   /** `http://127.0.0.1:…` */
   url: string;
-  /** Lets one page through, until `end`. */
-  open(bounds: ProxyBounds): ProxyPass;
+  /** Lets one page through, until `end`, wherever `guard` lets it go. */
+  open(bounds: ProxyBounds, guard: FetchGuard): ProxyPass;
   close(): Promise<void>;
 }
 
@@ -39,9 +39,8 @@ const ownHeaders = new Set([
   'upgrade',
 ]);
 
-/** `guard`: the one in force, asked anew for every request. */
-export async function startGuardedProxy(guard: () => FetchGuard): Promise<GuardedProxy> {
-  const passes = new Map<string, { password: Buffer; pass: ProxyPass }>();
+export async function startGuardedProxy(): Promise<GuardedProxy> {
+  const passes = new Map<string, Admitted & { password: Buffer }>();
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 });
   server.maxConnections = connectionsMax;
   // Whatever breaks, breaks for one connection alone.
@@ -50,35 +49,35 @@ export async function startGuardedProxy(guard: () => FetchGuard): Promise<Guarde
   server.on('upgrade', (_request, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => socket.destroy());
 
-  function passOf({ headers }: IncomingMessage): ProxyPass | null {
+  function admitted({ headers }: IncomingMessage): Admitted | null {
     const said = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
     const text = Buffer.from(said, 'base64').toString('latin1');
     const colon = text.indexOf(':');
     const known = passes.get(text.slice(0, colon));
     const password = Buffer.from(text.slice(colon + 1), 'latin1');
     if (known === undefined || password.length !== known.password.length) return null;
-    return timingSafeEqual(password, known.password) && !known.pass.ended() ? known.pass : null;
+    return timingSafeEqual(password, known.password) && !known.pass.ended() ? known : null;
   }
 
   /** Null: told to the pass already. */
-  async function checked(pass: ProxyPass, text: string): Promise<Checked | null> {
+  async function checked({ pass, guard }: Admitted, text: string): Promise<Checked | null> {
     const url = text.length > urlCharsMax ? null : URL.parse(text);
     if (url === null || !pass.begin()) return null;
-    const inForce = guard();
-    const verdict = await inForce.check(url);
-    if (verdict.ok) return pass.ended() ? null : { url, addresses: verdict.addresses, guard: inForce };
+    const verdict = await guard.check(url);
+    if (verdict.ok) return pass.ended() ? null : { url, addresses: verdict.addresses, guard };
     pass.refused(url, verdict);
     return null;
   }
 
   async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const pass = passOf(request);
-    if (pass === null) {
+    const one = admitted(request);
+    if (one === null) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="culvert"', 'content-length': '0' }).end();
       return;
     }
+    const { pass } = one;
     pass.holds(request.socket);
-    const place = /^http:/i.test(request.url ?? '') ? await checked(pass, request.url!) : null;
+    const place = /^http:/i.test(request.url ?? '') ? await checked(one, request.url!) : null;
     // A page that is refused gets no answer of ours, which it would take for its server's.
     if (place === null) return void request.socket.destroy();
     const { url } = place;
@@ -112,15 +111,16 @@ export async function startGuardedProxy(guard: () => FetchGuard): Promise<Guarde
 
   async function tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy());
-    const pass = passOf(request);
-    if (pass === null) {
+    const one = admitted(request);
+    if (one === null) {
       socket.end(
         'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="culvert"\r\ncontent-length: 0\r\n\r\n',
       );
       return;
     }
+    const { pass } = one;
     pass.holds(socket);
-    const place = await checked(pass, `https://${request.url}/`);
+    const place = await checked(one, `https://${request.url}/`);
     if (place === null) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
     const { url } = place;
     const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: lookupOf(place) });
@@ -153,11 +153,11 @@ export async function startGuardedProxy(guard: () => FetchGuard): Promise<Guarde
 
   return {
     url: `http://127.0.0.1:${port}`,
-    open(bounds) {
+    open(bounds, guard) {
       const user = randomBytes(12).toString('hex');
       const password = randomBytes(24).toString('hex');
       const pass = createProxyPass(bounds, { user, password }, () => passes.delete(user));
-      passes.set(user, { password: Buffer.from(password, 'latin1'), pass });
+      passes.set(user, { password: Buffer.from(password, 'latin1'), pass, guard });
       return pass;
     },
     async close() {
@@ -168,6 +168,11 @@ export async function startGuardedProxy(guard: () => FetchGuard): Promise<Guarde
       await closed;
     },
   };
+}
+
+interface Admitted {
+  pass: ProxyPass;
+  guard: FetchGuard;
 }
 
 interface Checked {

@@ -19,6 +19,8 @@ export interface RenderOrder {
   waitForMs: number;
   /** Null: none is taken. */
   screenshot: ScreenshotWish | null;
+  /** Asked before the page goes elsewhere, by redirects or scripts; what it refuses is `redirects`. Null: anywhere. */
+  mayFollow: ((url: URL) => Promise<boolean>) | null;
   /** Of the document when it is done; more is cut. */
   bytesMax: number;
   /** Waiting for a free browser included; a whole number. */

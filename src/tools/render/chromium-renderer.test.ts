@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { chromiumMissing } from '../../../test/chromium.ts';
-import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
+import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
 import type { RenderOrder } from '../page-renderer.ts';
 import { createChromiumRenderer } from './chromium-renderer.ts';
 
@@ -22,14 +22,20 @@ interface World {
 
 function open(t: TestContext, { rules, resolve = nobody, chromium }: World = {}) {
   const troubles: string[] = [];
+  const dataDir = mkdtempSync(join(tmpdir(), 'culvert-test-'));
   const renderer = createChromiumRenderer({
-    guard: () => createFetchGuard({ ports: [80, 443], allow_private: [], ...rules }, resolve),
+    rules: () => ({ ports: [80, 443], allow_private: [], ...rules }),
+    resolve,
+    dataDir,
     chromium: () => chromium,
     userAgent: () => 'Culvert/0',
     nowMs: () => performance.now(),
     onTrouble: (message) => troubles.push(message),
   });
-  t.after(() => renderer.close());
+  t.after(async () => {
+    await renderer.close();
+    rmSync(dataDir, { recursive: true });
+  });
   const render = (url: string, asked: Partial<RenderOrder> = {}) =>
     renderer.render({
       url,
@@ -37,6 +43,7 @@ function open(t: TestContext, { rules, resolve = nobody, chromium }: World = {})
       mobile: false,
       waitForMs: 0,
       screenshot: null,
+      mayFollow: null,
       bytesMax: 100_000,
       timeoutMs: 60_000,
       signal: new AbortController().signal,

@@ -1,14 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
-import type { FetchGuard } from '../../net/fetch-guard.ts';
 import { type GuardedProxy, startGuardedProxy } from '../../net/guarded-proxy.ts';
 import { runsAsRoot, startOptions } from './chromium-start.ts';
 import { loadPlaywright } from './load-playwright.ts';
 
-/** The one browser of this process: started at the first page, let go after a while without any. */
+/** The one browser of its thread: started at the first page, and anew for the next when it has died. */
 export interface BrowserKeeper {
   /** Runs `work` with a browser that is alive at its beginning. Rejects with `BrowserUnfit` when none can be started. */
   use<T>(executablePath: string, work: (running: RunningBrowser) => Promise<T>): Promise<T>;
@@ -28,24 +24,23 @@ export interface RunningBrowser {
 export class BrowserUnfit extends Error {}
 
 export interface KeeperOptions {
-  /** In force. */
-  guard(): FetchGuard;
+  /** An empty folder of ours, which is the browser's. */
+  home: string;
+  /** What to kill when this thread is lost; null: it has gone. */
+  onBrowser(pid: number | null): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
 
-/** It takes some 200 MB: unused, it is let go. */
-const idleMs = 60_000;
 const closeMaxMs = 5_000;
 
 interface Kept {
   path: string;
   running: RunningBrowser;
   users: number;
-  idle: NodeJS.Timeout | null;
 }
 
-export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): BrowserKeeper {
+export function createBrowserKeeper({ home, onBrowser, onTrouble }: KeeperOptions): BrowserKeeper {
   let starting: Promise<Kept> | null = null;
   let kept: Kept | null = null;
   let closed = false;
@@ -56,25 +51,20 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
       rootTold = true;
       onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
     }
-    const proxy = await startGuardedProxy(guard);
-    const home = await mkdtemp(join(tmpdir(), 'culvert-chromium-'));
-    const tidy = async () => {
-      await proxy.close();
-      // Its processes end a moment after it.
-      await rm(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }).catch(() => undefined);
-    };
+    const proxy = await startGuardedProxy();
     try {
       const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url, home));
-      const running = { browser, proxy, ...(await factsOf(browser)) };
-      const started: Kept = { path, running, users: 0, idle: null };
+      const { pid, ...facts } = await factsOf(browser);
+      const started: Kept = { path, running: { browser, proxy, ...facts }, users: 0 };
       browser.once('disconnected', () => {
         if (kept === started) kept = null;
-        forgetIdle(started);
-        void tidy();
+        onBrowser(null);
+        void proxy.close();
       });
+      onBrowser(pid);
       return started;
     } catch (error) {
-      void tidy();
+      void proxy.close();
       throw new BrowserUnfit(reasonIn(String(error instanceof Error ? error.message : error)));
     }
   }
@@ -97,14 +87,8 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
     }
   }
 
-  function forgetIdle(one: Kept): void {
-    if (one.idle !== null) clearTimeout(one.idle);
-    one.idle = null;
-  }
-
   async function letGo(one: Kept): Promise<void> {
     if (kept === one) kept = null;
-    forgetIdle(one);
     const { browser, kill } = one.running;
     const slow = new AbortController();
     const late = pause(closeMaxMs, undefined, { signal: slow.signal }).then(kill, () => undefined);
@@ -115,21 +99,16 @@ export function createBrowserKeeper({ guard, onTrouble }: KeeperOptions): Browse
   return {
     async use(path, work) {
       const one = await current(path);
-      forgetIdle(one);
       one.users += 1;
       try {
         return await work(one.running);
       } finally {
         one.users -= 1;
-        if (one.users === 0 && one === kept) {
-          one.idle = setTimeout(() => void letGo(one), idleMs);
-          one.idle.unref();
-        }
       }
     },
     async close() {
       closed = true;
-      if (starting !== null) await Promise.race([starting.catch(() => undefined), pause(closeMaxMs)]);
+      // One that starts ends with this thread, whose pipe it reads from.
       if (kept !== null) await letGo(kept);
     },
   };
@@ -148,16 +127,17 @@ function reasonIn(message: string): string {
   return lines.join(' | ').slice(0, saidCharsMax);
 }
 
-async function factsOf(browser: Browser): Promise<Pick<RunningBrowser, 'userAgent' | 'kill'>> {
+async function factsOf(browser: Browser): Promise<Pick<RunningBrowser, 'userAgent' | 'kill'> & { pid: number | null }> {
   const session = await browser.newBrowserCDPSession();
   const { userAgent } = await session.send('Browser.getVersion');
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-  const pid = processInfo.find(({ type }) => type === 'browser')?.id;
+  const pid = processInfo.find(({ type }) => type === 'browser')?.id ?? null;
   await session.detach();
   return {
+    pid,
     userAgent: userAgent.replace('HeadlessChrome', 'Chrome'),
     kill() {
-      if (pid === undefined || !browser.isConnected()) return;
+      if (pid === null || !browser.isConnected()) return;
       try {
         process.kill(pid, 'SIGKILL');
       } catch {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { BrowserContext, CDPSession, Page, Request, Response } from 'playwright-core';
 import type { ProxyPass } from '../../net/proxy-pass.ts';
 import type { Rendered, RenderOrder } from '../page-renderer.ts';
-import { addOwnHeaders } from './own-headers.ts';
+import { holdRequests, type MayFollow } from './hold-requests.ts';
 import { readDocument } from './read-document.ts';
 import { takeScreenshot } from './take-screenshot.ts';
 import { type FailedLoad, refusalOf } from './visit-refusal.ts';
@@ -11,7 +11,9 @@ export interface Visit {
   /** Fresh, and through the pass; it is closed by whoever made it. */
   context: BrowserContext;
   pass: ProxyPass;
-  order: RenderOrder;
+  order: Omit<RenderOrder, 'mayFollow' | 'signal'>;
+  mayFollow: MayFollow | null;
+  signal: AbortSignal;
   /** Ms that are left at the moment. */
   leftMs(): number;
 }
@@ -24,18 +26,22 @@ const quietMaxMs = 5_000;
 const readingMs = 1_500;
 
 /** One page, from its address to what stands there. May hang where the page does: whoever calls has a clock. */
-export async function visitPage({ context, pass, order, leftMs }: Visit): Promise<Rendered> {
+export async function visitPage({ context, pass, order, mayFollow, signal, leftMs }: Visit): Promise<Rendered> {
   const page = await context.newPage();
   context.on('page', (other) => void other.close().catch(() => undefined));
   const session = await context.newCDPSession(page);
   const { 'user-agent': _, ...headers } = order.headers;
-  if (Object.keys(headers).length > 0) await addOwnHeaders(session, new URL(order.url).origin, headers);
-
   const main = watchMain(page);
+  const onRefused = () => {
+    main.refused = true;
+  };
+  await holdRequests(session, { url: order.url, headers, mayFollow, onRefused });
+
   const workMs = () => Math.max(1, leftMs() - Math.min(readingMs, order.timeoutMs / 4));
   try {
     await page.goto(order.url, { waitUntil: 'commit', timeout: leftMs() });
   } catch (error) {
+    if (main.refused) return notFollowed;
     const status = main.response?.status() ?? 0;
     // Chromium shows a page of its own in place of an answer without a body.
     const bare = main.failed === null || /ERR_HTTP_RESPONSE_CODE_FAILURE|ERR_ABORTED/.test(main.failed.error);
@@ -51,7 +57,7 @@ export async function visitPage({ context, pass, order, leftMs }: Visit): Promis
   } catch {
     warnings.push('The page had not come whole when its time was over.');
   }
-  if (order.waitForMs > 0) await pause(Math.min(order.waitForMs, workMs()), undefined, { signal: order.signal });
+  if (order.waitForMs > 0) await pause(Math.min(order.waitForMs, workMs()), undefined, { signal });
   return read(page, session, { pass, order, leftMs, main, warnings });
 }
 
@@ -59,10 +65,12 @@ interface Main {
   /** Of the last navigation of the main frame that was answered. */
   response: Response | null;
   failed: FailedLoad | null;
+  /** It was not let go where it leads. */
+  refused: boolean;
 }
 
 function watchMain(page: Page): Main {
-  const main: Main = { response: null, failed: null };
+  const main: Main = { response: null, failed: null, refused: false };
   const isMain = (request: Request) => {
     try {
       return request.isNavigationRequest() && request.frame() === page.mainFrame();
@@ -80,7 +88,7 @@ function watchMain(page: Page): Main {
   return main;
 }
 
-interface Reading extends Omit<Visit, 'context'> {
+interface Reading extends Pick<Visit, 'pass' | 'order' | 'leftMs'> {
   main: Main;
   warnings: string[];
 }
@@ -88,6 +96,7 @@ interface Reading extends Omit<Visit, 'context'> {
 async function read(page: Page, session: CDPSession, reading: Reading): Promise<Rendered> {
   const { pass, order, leftMs, main, warnings } = reading;
   const document = await readDocument(session, order.bytesMax);
+  if (main.refused) return notFollowed;
   // Scripts may lead elsewhere as redirects do: into what the guard refuses, or what is no page of the web.
   if (!/^https?:/.test(document.url)) {
     const failed = document.url.startsWith('chrome-error:') ? main.failed : null;
@@ -123,6 +132,12 @@ const tooManyRedirects = {
   ok: false,
   reason: 'redirects',
   message: `it redirects more than ${redirectsMax} times`,
+} as const;
+
+const notFollowed = {
+  ok: false,
+  reason: 'redirects',
+  message: 'it leads to where it is not to be followed',
 } as const;
 
 function hopsOf(response: Response | null): number {

@@ -110,8 +110,6 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     const timeoutMs = Math.max(1, Math.floor(endMs - clock.monotonicMs() - extractReserveMs(order.options)));
     const rendered = await rendering.render(order, { bytesMax, timeoutMs });
     if (!rendered.ok) return rendered;
-    if (order.mayFollow !== undefined && rendered.url !== order.url && !(await order.mayFollow(new URL(rendered.url))))
-      return { ok: false, reason: 'redirects', message: 'it leads to where it is not to be followed' };
     return {
       ...rendered,
       renderer: 'chromium',

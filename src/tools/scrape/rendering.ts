@@ -40,10 +40,11 @@ export function createRendering({ renderer, rule, turns }: RenderingParts): Rend
   return {
     wayOf,
     missing,
-    async render({ url, options, paced, signal }, bounds) {
+    async render({ url, options, paced, mayFollow = null, signal }, bounds) {
       const { headers, mobile, waitForMs, formats } = options;
       const screenshot = formats.includes('screenshot') ? (options.screenshot ?? usualScreenshot) : null;
-      const render = () => renderer.render({ url, headers, mobile, waitForMs, screenshot, ...bounds, signal });
+      const page = { url, headers, mobile, waitForMs, screenshot, mayFollow };
+      const render = () => renderer.render({ ...page, ...bounds, signal });
       if (paced) return render();
       const ending = AbortSignal.any([signal, AbortSignal.timeout(bounds.timeoutMs)]);
       try {
