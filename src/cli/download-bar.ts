@@ -19,7 +19,7 @@ export function createDownloadBar(): { show(doneBytes: number, totalBytes: numbe
 }
 
 /** `[#########---------------------]  31 %  36.2 of 118.0 MB` */
-export function barLine(doneBytes: number, totalBytes: number): string {
+function barLine(doneBytes: number, totalBytes: number): string {
   const share = totalBytes === 0 ? 1 : Math.min(1, doneBytes / totalBytes);
   const full = Math.floor(share * barCells);
   const percent = String(Math.floor(share * 100)).padStart(3);

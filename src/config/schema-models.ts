@@ -13,7 +13,7 @@ const modelName = z
 
 const price = (unit: string) => z.number().min(0).max(1_000_000).optional().describe(`USD per ${unit}.`);
 
-export const priceSchema = z
+const priceSchema = z
   .strictObject({
     input: price('million input tokens'),
     output: price('million output tokens'),

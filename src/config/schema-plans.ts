@@ -151,7 +151,7 @@ export const accountsSchema = z
   .default({})
   .describe('Who pays. Accounts that only keys name need not be listed.');
 
-export const declaredKeySchema = z.strictObject({
+const declaredKeySchema = z.strictObject({
   key: secret()
     .regex(/^sk-cv-[A-Za-z0-9_-]{8,200}$/, 'expected sk-cv- followed by 8 to 200 letters, digits, _ or -')
     .refine((text) => !text.startsWith('sk-cv-admin-'), 'sk-cv-admin- is for the admin key (admin.key)')

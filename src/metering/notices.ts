@@ -28,7 +28,7 @@ export interface NoticeParts {
 }
 
 /** How long another process's crossing, or its falling back, may be unknown here. */
-export const refreshIntervalMs = 60_000;
+const refreshIntervalMs = 60_000;
 /** Limits watched at one time. At the bound all are forgotten and made again as they are asked for. */
 const gaugesMax = 100_000;
 

@@ -126,7 +126,7 @@ const busyAll = { ok: false, reason: 'busy', message: 'too many pages are being 
 const busy = { ok: false, reason: 'busy', message: 'too many wait for this host already' } as const;
 
 /** What robots.txt calls us. */
-export const robotsName = 'Culvert';
+const robotsName = 'Culvert';
 const mobilePrefix = 'Mozilla/5.0 (Linux; Android 14; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Mobile';
 
 /** Our own name, wherever pages are asked. */
@@ -134,6 +134,6 @@ export function userAgentOf(version: string, contact: string | undefined): strin
   return `${robotsName}/${version}${contact === undefined ? '' : ` (+${contact})`}`;
 }
 
-export function isPdf(contentType: string): boolean {
+function isPdf(contentType: string): boolean {
   return contentType.trim().toLowerCase().startsWith('application/pdf');
 }

@@ -12,7 +12,7 @@ export interface SimulatedVector {
   base64: string;
 }
 
-export const simulatedDimensions = 1_024;
+const simulatedDimensions = 1_024;
 /** Above every provider's, and small enough to be made for 2,048 texts without harm. */
 export const dimensionsMax = 16_384;
 

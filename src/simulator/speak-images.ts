@@ -68,7 +68,7 @@ export function isSide(pixels: number): boolean {
   return Number.isInteger(pixels) && pixels >= pictureSideMin && pixels <= pictureSideMax;
 }
 
-export function drawnIn(prompt: Prompt): Drawn {
+function drawnIn(prompt: Prompt): Drawn {
   if (prompt.drawn === undefined) throw new Error('nothing is to be drawn');
   return prompt.drawn;
 }

@@ -62,7 +62,7 @@ export function spokenPrompt({ model, text, textParam, format, speed, delivery }
   return { ...plainPrompt(model, text), delivery, spoken: { format, ms: spokenMs([...text].length, speed) } };
 }
 
-export function spokenIn(prompt: Prompt): Spoken {
+function spokenIn(prompt: Prompt): Spoken {
   if (prompt.spoken === undefined) throw new Error('nothing is to be spoken');
   return prompt.spoken;
 }

@@ -1,5 +1,5 @@
 /** A URL that is longer than this is no page's. */
-export const urlCharsMax = 8_192;
+const urlCharsMax = 8_192;
 
 /**
  * One spelling for the many of a page: what two links have in common if they lead to the same place. Null when it is

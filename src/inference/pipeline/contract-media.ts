@@ -102,7 +102,7 @@ function enginesFor(type: MediaType, { speechEngines, transcriptionEngines }: Me
 }
 
 /** Whether the service has that endpoint at all. */
-export function mayServe(type: MediaType, { speech, transcription, images }: ProviderConnection): boolean {
+function mayServe(type: MediaType, { speech, transcription, images }: ProviderConnection): boolean {
   return { speech, transcription, image: images }[type] !== null;
 }
 

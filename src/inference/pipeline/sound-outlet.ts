@@ -15,7 +15,7 @@ export interface SoundOutlet {
 }
 
 /** Sound that is kept whole, for an answer in one piece. */
-export const wholeSoundBytesMax = 64 * 1024 * 1024;
+const wholeSoundBytesMax = 64 * 1024 * 1024;
 
 /**
  * `headers` is asked when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.

@@ -66,7 +66,7 @@ export function createVoiceLists(parts: { transport: Transport; clock: Clock; sn
 }
 
 /** `{voices: […]}`, `{data: […]}` or a bare list, of names or of objects with one. */
-export function readVoiceList(body: unknown): string[] {
+function readVoiceList(body: unknown): string[] {
   const rows = Array.isArray(body) ? body : isObject(body) ? [body.voices, body.data].find(Array.isArray) : undefined;
   const names = new Set<string>();
   for (const row of (rows ?? []) as readonly JsonValue[]) {

@@ -10,7 +10,7 @@ export interface DiscoveredAlias {
 }
 
 /** Bound of the whole table; a qualified name is entered before a plain one, so plain names go first at the bound. */
-export const aliasesMax = 20_000;
+const aliasesMax = 20_000;
 
 /**
  * Aliases of a configuration without `models`: `provider/id` always, and plain `id` where exactly one provider has it

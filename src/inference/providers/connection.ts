@@ -76,7 +76,7 @@ export function chats({ provider }: ProviderConnection): boolean {
 }
 
 /** Ids are `name#0`, `name#1`… in the order of the secrets. */
-export function credentialId(name: string, index: number): string {
+function credentialId(name: string, index: number): string {
   return `${name}#${index}`;
 }
 
@@ -154,7 +154,7 @@ function forwardPathsOf({ provider, baseUrl }: ConnectionFacts, basePath: string
 }
 
 /** How a provider makes vectors, at its own address or at another one. */
-export function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): EmbeddingFacts | null {
+function embeddingFactsOf(provider: Provider, where: 'at home' | 'elsewhere'): EmbeddingFacts | null {
   const { embeds, embedsElsewhere } = provider;
   if (embeds === undefined) return null;
   return where === 'elsewhere' && embedsElsewhere !== undefined ? { ...embeds, ...embedsElsewhere } : embeds;
@@ -166,7 +166,7 @@ function speechFactsOf(facts: ConnectionFacts): SpeechFacts | null {
 }
 
 /** Another address than the service's own. */
-export function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
+function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | 'baseUrl'>): boolean {
   return baseUrl !== null && baseUrl !== provider.baseUrl;
 }
 

@@ -57,7 +57,7 @@ export interface CrawlStore {
 }
 
 /** `failed`: stopped before its end, with a reason; what was read is kept. */
-export const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
+const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
 export type CrawlStatus = (typeof crawlStatuses)[number];
 
 export interface NewCrawl {

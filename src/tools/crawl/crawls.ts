@@ -39,7 +39,7 @@ const pruneIntervalMs = 3_600_000;
 /** A crawl whose store failed is left alone for so long. */
 const retryMs = 10_000;
 /** Of one answer; one page may be longer. */
-export const resultCharsMax = 8 * 1024 * 1024;
+const resultCharsMax = 8 * 1024 * 1024;
 const errorsMax = 10_000;
 
 interface Job {

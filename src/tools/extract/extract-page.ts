@@ -7,7 +7,7 @@ import { readPdf } from './read-pdf.ts';
 import { scanHtml } from './scan-html.ts';
 
 /** Above it a page is given as plain text: finding its main content would take too long. */
-export const documentCharsMax = 1_500_000;
+const documentCharsMax = 1_500_000;
 const rawCharsMax = 10 * 1024 * 1024;
 
 /** Everything a thread does for one order. Throws for a fault of ours or of a library alone. */

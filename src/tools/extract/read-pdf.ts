@@ -1,7 +1,7 @@
 import { type Extracted, noFacts, type PageFacts } from './extract-order.ts';
 import { textCharsMax, tidyLine } from './plain-text.ts';
 
-export const pdfPagesMax = 500;
+const pdfPagesMax = 500;
 
 /** The text of a PDF, page after page. Throws for what cannot be read. */
 export async function readPdf(body: Uint8Array<ArrayBuffer>): Promise<Omit<Extracted, 'rawHtml'>> {

@@ -9,7 +9,7 @@ export function writeMarkdown(root: PageElement): string {
 }
 
 /** One string a block, without empty lines around. */
-export function blocksIn(parent: PageNode): string[] {
+function blocksIn(parent: PageNode): string[] {
   const blocks: string[] = [];
   let run: PageNode[] = [];
   const flush = () => {

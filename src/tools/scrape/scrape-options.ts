@@ -21,7 +21,7 @@ const maxAgeMaxMs = 365 * 86_400_000;
 const viewportPxMax = 4_000;
 const bytesMaxMax = 100 * 1024 * 1024;
 const selectors = { itemsMax: 50, charsMax: 500 };
-export const pageUrlCharsMax = 8_192;
+const pageUrlCharsMax = 8_192;
 
 /** What may be asked of a page, and what of it was ignored (for `warning`). */
 export interface ReadOptions {

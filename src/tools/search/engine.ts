@@ -70,7 +70,7 @@ export interface SearchEngine {
 }
 
 /** `site:` words for engines that know no list of domains; '' when there is no wish. */
-export function domainWords({ includeDomains, excludeDomains }: SearchQuery): string {
+function domainWords({ includeDomains, excludeDomains }: SearchQuery): string {
   const wanted = includeDomains.map((domain) => `site:${domain}`).join(' OR ');
   const unwanted = excludeDomains.map((domain) => `-site:${domain}`).join(' ');
   return [includeDomains.length > 1 ? `(${wanted})` : wanted, unwanted].filter((words) => words !== '').join(' ');

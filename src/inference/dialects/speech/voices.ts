@@ -13,7 +13,7 @@ export interface VoiceFacts {
 }
 
 /** Native names as contract and engines have them: `af_heart`, by accent, gender, name. */
-export const nativeVoice = /^[a-z][fm]_[a-z]+$/;
+const nativeVoice = /^[a-z][fm]_[a-z]+$/;
 
 /** Servers that took over OpenAI's API know its six by their names. */
 export const sameStandardVoices: Readonly<Record<StandardVoice, string>> = {
@@ -29,7 +29,7 @@ export const sameStandardVoices: Readonly<Record<StandardVoice, string>> = {
 export const unknownVoices: VoiceFacts = { names: [...standardVoices], others: 'any', standard: sameStandardVoices };
 
 /** The six as Kokoro has them (design §13). */
-export const kokoroStandardVoices: Readonly<Record<StandardVoice, string>> = {
+const kokoroStandardVoices: Readonly<Record<StandardVoice, string>> = {
   alloy: 'af_alloy',
   echo: 'am_echo',
   fable: 'bm_fable',
