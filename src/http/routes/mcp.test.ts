@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Route } from '../exchange.ts';
 import { mcpRoute } from './mcp.ts';
 import { toolErrors } from './tool-errors.ts';
 
-test('a fault of ours behind a tool is told to the log, and to the assistant without what it was', async (t) => {
+/** A server of `/mcp` behind which `scrape` is handled so. */
+async function startMcp(t: TestContext, handle: Route['handle']) {
   const told: [unknown, string][] = [];
   let released = 0;
   const scrape: Route = {
@@ -16,7 +17,7 @@ test('a fault of ours behind a tool is told to the log, and to the assistant wit
     quota: 'one',
     validator: 'scrape',
     dialect: toolErrors,
-    handle: () => Promise.reject(new Error('a secret of ours')),
+    handle,
   };
   const mcp = mcpRoute({
     routes: () => [scrape],
@@ -30,11 +31,19 @@ test('a fault of ours behind a tool is told to the log, and to the assistant wit
   });
   const server = await startBareServer(t, { routes: [mcp] });
   const params = { name: 'scrape', arguments: { url: 'https://example.org' } };
-  const response = await fetch(`${server.url}/mcp`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 'one', method: 'tools/call', params }),
-  });
+  const scraped = () =>
+    fetch(`${server.url}/mcp`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 'one', method: 'tools/call', params }),
+    });
+  return { server, told, scraped, released: () => released };
+}
+
+test('a fault of ours behind a tool is told to the log, and to the assistant without what it was', async (t) => {
+  const fault = () => Promise.reject(new Error('a secret of ours'));
+  const { server, told, scraped, released } = await startMcp(t, fault);
+  const response = await scraped();
   assert.equal(response.status, 200);
   const text = await response.text();
   const { id, result } = JSON.parse(text) as { id: string; result: { isError: boolean; content: { text: string }[] } };
@@ -42,7 +51,22 @@ test('a fault of ours behind a tool is told to the log, and to the assistant wit
   assert.equal(result.isError, true);
   assert.match(result.content[0]!.text, /Something went wrong inside Culvert/);
   assert.doesNotMatch(text, /secret of ours/);
-  assert.equal(released, 1);
+  assert.equal(released(), 1);
   assert.deepEqual(told, [[new Error('a secret of ours'), response.headers.get('x-culvert-request-id')]]);
   assert.deepEqual(server.unexpected, []);
+});
+
+test('a screenshot is an image for the assistant, beside the markdown, and stands nowhere else', async (t) => {
+  const data = { markdown: '# Words', screenshot: 'data:image/png;base64,iVBORw==', metadata: { statusCode: 200 } };
+  const { scraped } = await startMcp(t, ({ response }) => {
+    response.writeHead(200).end(JSON.stringify({ success: true, data }));
+  });
+  const { result } = (await (await scraped()).json()) as { result: unknown };
+  assert.deepEqual(result, {
+    content: [
+      { type: 'text', text: '# Words' },
+      { type: 'image', data: 'iVBORw==', mimeType: 'image/png' },
+    ],
+    structuredContent: { success: true, data: { markdown: '# Words', metadata: { statusCode: 200 } } },
+  });
 });

@@ -87,7 +87,15 @@ async function callTool({ call, signal }: McpMessage, name: string, args: JsonOb
   const { status, body } = answer;
   if (!isObject(body)) return failed(`The answer could not be read (${status}).`);
   if (status >= 400) return { ...failed(messageIn(body, status)), structuredContent: body };
-  return { content: [{ type: 'text', text: tool.textOf(body) }], structuredContent: body };
+  const picture = tool.pictureOf?.(body) ?? null;
+  const rest = picture?.rest ?? body;
+  return {
+    content: [
+      { type: 'text', text: tool.textOf(rest) },
+      ...(picture === null ? [] : [{ type: 'image' as const, data: picture.png, mimeType: 'image/png' }]),
+    ],
+    structuredContent: rest,
+  };
 }
 
 function failed(message: string): CallToolResult {

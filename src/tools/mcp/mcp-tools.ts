@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { scrapeFormats } from '../scrape/scraped-page.ts';
 
 /** The call of our own API that a tool is: what it checks, costs and answers is that call's. */
@@ -22,12 +22,16 @@ export interface McpTool {
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
   /** A string: what is wrong with the arguments. */
   callOf(args: JsonObject): ApiCall | string;
-  /** What the assistant reads of an answer. */
+  /** What the assistant reads of an answer, which is without its picture then. */
   textOf(answer: JsonObject): string;
+  /** What it sees: a PNG in Base64, and the answer without it; null: there is none. */
+  pictureOf?(answer: JsonObject): { png: string; rest: JsonObject } | null;
 }
 
 const reading = { readOnlyHint: true, destructiveHint: false, idempotentHint: true };
 const formats = z.array(z.enum(scrapeFormats)).describe('What to return of a page. Default: markdown alone.');
+/** Of many pages at once: a picture in text would be millions of characters for the assistant. */
+const textFormats = z.array(z.enum(scrapeFormats).exclude(['screenshot'])).describe('What to return of each page.');
 const collection = z.string().describe('Name of the vector collection.');
 const filter = z.looseObject({}).describe('Conditions on payloads: must, should, must_not.');
 
@@ -64,6 +68,14 @@ function pageText(answer: JsonObject): string {
   return warning === undefined ? text : `${text}\n\nWarning: ${warning}`;
 }
 
+const pngPrefix = 'data:image/png;base64,';
+
+function screenshotIn({ data, ...others }: JsonObject): { png: string; rest: JsonObject } | null {
+  if (!isObject(data) || typeof data.screenshot !== 'string' || !data.screenshot.startsWith(pngPrefix)) return null;
+  const { screenshot, ...page } = data;
+  return { png: screenshot.slice(pngPrefix.length), rest: { ...others, data: page } };
+}
+
 export const mcpTools: readonly McpTool[] = [
   {
     name: 'search',
@@ -75,7 +87,7 @@ export const mcpTools: readonly McpTool[] = [
       limit: z.int().optional().describe('How many hits. Default: 5.'),
       lang: z.string().optional().describe('Language, such as en or en-US.'),
       country: z.string().optional().describe('Country, such as US.'),
-      scrapeOptions: z.looseObject({ formats: formats.optional() }).optional(),
+      scrapeOptions: z.looseObject({ formats: textFormats.optional() }).optional(),
     }),
     annotations: { ...reading, openWorldHint: true },
     callOf: (args) => post('/v1/tools/search', args),
@@ -84,7 +96,8 @@ export const mcpTools: readonly McpTool[] = [
   {
     name: 'scrape',
     title: 'Read a page',
-    description: 'Reads one page of the web, HTML, PDF or text, and returns its main content as markdown.',
+    description:
+      'Reads one page of the web, HTML, PDF or text, and returns its main content as markdown; with the format screenshot, also a picture of it.',
     input: z.looseObject({
       url: z.string().describe('Address of the page.'),
       formats: formats.optional(),
@@ -95,6 +108,7 @@ export const mcpTools: readonly McpTool[] = [
     annotations: { ...reading, openWorldHint: true },
     callOf: (args) => post('/v1/tools/scrape', args),
     textOf: pageText,
+    pictureOf: screenshotIn,
   },
   {
     name: 'crawl',
