@@ -6,14 +6,15 @@ import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../neutral/transcript.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
-import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
+import type { AttemptTimers } from '../transport/timers.ts';
 import { answerHeaders } from './answer-headers.ts';
+import { engineTimers, followEngine } from './follow-engine.ts';
 import type { AttemptParts, Job } from './job.ts';
 import { recordAttempt } from './record-attempt.ts';
 import type { TranscriptionRun } from './transcription-attempt.ts';
 import { typeOfTranscript, writeTranscript } from './write-transcript.ts';
 
-/** One try at an engine of this machine. One that answers nothing any more is left behind. */
+/** One try at an engine of this machine. */
 export async function askTranscriptionEngine(
   parts: Pick<AttemptParts, 'clock'>,
   job: Job,
@@ -63,18 +64,13 @@ class EngineTrial {
     const { caller, deadlineMs } = this.#job;
     caller.onGone(() => this.#stop(fault('cancelled', 'the caller closed the connection')));
     caller.onDrain(() => this.#onDrain?.());
-    const nowMs = this.#parts.clock.monotonicMs();
-    if (deadlineMs <= nowMs) return fault('deadline', 'the deadline passed');
-    const { timeouts } = this.#attempt.target;
-    const timers = createAttemptTimers(
-      {
-        // A whole answer shows nothing until its end: only the total counts.
-        firstTokenMs: this.#run.request.stream ? timeouts.firstTokenMs : timeouts.totalMs,
-        idleMs: this.#run.request.stream ? timeouts.idleMs : timeouts.totalMs,
-        totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
-      },
-      (kind) => this.#stop(this.#expired(kind)),
-    );
+    const { clock } = this.#parts;
+    if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
+    const { firstTokenMs, idleMs, totalMs } = this.#attempt.target.timeouts;
+    // A whole answer shows nothing until its end: only the total counts.
+    const [first, idle] = this.#run.request.stream ? [firstTokenMs, idleMs] : [totalMs, totalMs];
+    const limits = { firstTokenMs: first, idleMs: idle, totalMs, deadlineMs };
+    const timers = engineTimers(clock, limits, 'found no text', (found) => this.#stop(found));
     try {
       this.#fault ??= await this.#listen(timers);
       if (this.#fault === null) await this.#deliver();
@@ -88,38 +84,31 @@ class EngineTrial {
   async #listen(timers: AttemptTimers): Promise<Fault | null> {
     const { request, sound } = this.#run;
     const { signal } = this.#left;
-    const left = new Promise<'left'>((resolve) => signal.addEventListener('abort', () => resolve('left')));
-    const segments = this.#engine
-      .transcribe({
-        path: sound.path,
-        language: request.language,
-        prompt: request.prompt,
-        task: request.task === 'translate' ? 'english' : 'as-spoken',
-        words: request.lists.words ? 'wanted' : 'not-needed',
-        signal,
-      })
-      [Symbol.asyncIterator]();
+    const segments = this.#engine.transcribe({
+      path: sound.path,
+      language: request.language,
+      prompt: request.prompt,
+      task: request.task === 'translate' ? 'english' : 'as-spoken',
+      words: request.lists.words ? 'wanted' : 'not-needed',
+      signal,
+    });
     try {
-      for (;;) {
-        const next = await Promise.race([segments.next(), left]);
-        if (next === 'left') return this.#fault;
-        if (next.done === true) return null;
-        timers.content();
-        this.#noteFirst();
-        this.#segments.push(next.value);
-        if (!request.stream || this.#write(this.#pieces.add(next.value.text))) continue;
-        timers.pause();
-        const drained = new Promise<void>((resolve) => {
-          this.#onDrain = resolve;
-        });
-        await Promise.race([drained, left]);
-        timers.resume();
-      }
+      const ended = await followEngine(segments, {
+        timers,
+        signal,
+        take: (segment) => {
+          this.#noteFirst();
+          this.#segments.push(segment);
+          return !request.stream || this.#write(this.#pieces.add(segment.text)) ? 'taken' : 'behind';
+        },
+        drained: () =>
+          new Promise((resolve) => {
+            this.#onDrain = resolve;
+          }),
+      });
+      return ended === 'left' ? this.#fault : null;
     } catch (error) {
       return this.#fault ?? faultOf(error);
-    } finally {
-      // Told, not waited for: an engine that hangs would hang its caller too.
-      void segments.return?.().catch(() => {});
     }
   }
 
@@ -179,15 +168,6 @@ class EngineTrial {
   #stop(found: Fault): void {
     this.#fault ??= found;
     this.#left.abort();
-  }
-
-  #expired(kind: ExpiredTimer): Fault {
-    const { timeouts } = this.#attempt.target;
-    if (kind === 'first-token')
-      return fault('stall_first_token', `found no text within ${timeouts.firstTokenMs / 1_000} s`);
-    if (kind === 'idle') return fault('stall_idle', `went silent for ${timeouts.idleMs / 1_000} s`);
-    const overall = this.#job.deadlineMs <= this.#parts.clock.monotonicMs() + 1;
-    return fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout');
   }
 }
 

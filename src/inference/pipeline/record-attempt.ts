@@ -5,7 +5,41 @@ import type { RouteAttempt } from '../routing/route.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Job } from './job.ts';
 
-/** Adds one ended attempt to the explanation and, if it served the caller, its usage to the request's. */
+/** What an attempt came to, as the explanation tells it. */
+export interface AttemptSeen {
+  status: number | null;
+  bytes: number;
+  firstTokenMs: number | null;
+  usage: Usage | null;
+  usageSource: UsageSource;
+}
+
+/** Adds one ended attempt to the explanation. */
+export function tellAttempt(
+  { progress }: Pick<Job, 'progress'>,
+  { target, credential, startedMs }: RouteAttempt,
+  { status, bytes, firstTokenMs, usage, usageSource }: AttemptSeen,
+  outcome: Fault | null,
+  nowMs: number,
+): void {
+  progress.attempts.push({
+    target: target.id,
+    provider: target.provider,
+    model: target.model,
+    credential: credential.id,
+    class: outcome?.class ?? 'ok',
+    status,
+    ms: nowMs - startedMs,
+    firstTokenMs,
+    bytes,
+    usage,
+    usageSource,
+    costUsd: usage === null ? null : usdOf(usage, target.price),
+    message: outcome?.message ?? null,
+  });
+}
+
+/** The same of an attempt whose answer was read for its usage, which is the request's if it served the caller. */
 export function recordAttempt(
   job: Job,
   attempt: RouteAttempt,
@@ -13,7 +47,6 @@ export function recordAttempt(
   outcome: Fault | null,
   nowMs: number,
 ): void {
-  const { target, credential } = attempt;
   const { progress } = job;
   const served = progress.answeredBy === attempt;
   const { usage, usageSource } = usageOf(job, seen.reader, served, outcome);
@@ -24,21 +57,8 @@ export function recordAttempt(
     if (outcome !== null) progress.mark = seen.reader?.mark;
     progress.malformedLines += seen.reader?.malformedLines ?? 0;
   }
-  progress.attempts.push({
-    target: target.id,
-    provider: target.provider,
-    model: target.model,
-    credential: credential.id,
-    class: outcome?.class ?? 'ok',
-    status: seen.status,
-    ms: nowMs - attempt.startedMs,
-    firstTokenMs: seen.firstTokenMs,
-    bytes: seen.bytes,
-    usage,
-    usageSource,
-    costUsd: usage === null ? null : usdOf(usage, target.price),
-    message: outcome?.message ?? null,
-  });
+  const { status, bytes, firstTokenMs } = seen;
+  tellAttempt(job, attempt, { status, bytes, firstTokenMs, usage, usageSource }, outcome, nowMs);
 }
 
 /** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */

@@ -1,4 +1,3 @@
-import { usdOf } from '../../metering/price.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { speechDialects } from '../dialects/speech/index.ts';
@@ -10,11 +9,12 @@ import type { AudioFormat, SpeechRequest } from '../neutral/speech.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
-import { createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import { answerHeaders } from './answer-headers.ts';
 import { Attempt } from './attempt.ts';
+import { engineTimers, followEngine } from './follow-engine.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
 import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
+import { tellAttempt } from './record-attempt.ts';
 import type { Services } from './services.ts';
 import { SoundCaller } from './sound-caller.ts';
 import { createSoundOutlet, type SoundOutlet, SoundTooLong } from './sound-outlet.ts';
@@ -171,58 +171,40 @@ class Trial {
     };
   }
 
-  /** Null when it has said all. An engine that answers nothing any more is left behind. */
+  /** Null when it has said all. */
   async #askEngine(engine: SpeechEngine): Promise<Fault | null> {
     const { input: text, speed } = this.#run.request;
     const { signal } = this.#stopped;
-    const { timeouts } = this.#attempt.target;
-    const nowMs = this.#services.clock.monotonicMs();
-    if (this.#job.deadlineMs <= nowMs) return fault('deadline', 'the deadline passed');
-    const timers = createAttemptTimers(
-      {
-        firstTokenMs: timeouts.firstTokenMs,
-        idleMs: timeouts.idleMs,
-        totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, this.#job.deadlineMs),
-      },
-      (kind) => this.#stop(this.#expired(kind)),
-    );
+    const { deadlineMs } = this.#job;
+    const { clock } = this.#services;
+    if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
+    const limits = { ...this.#attempt.target.timeouts, deadlineMs };
+    const timers = engineTimers(clock, limits, 'made no sound', (found) => this.#stop(found));
     this.#ran = true;
-    this.#open({ format: 'pcm', rateHz: null });
-    const pieces = engine.speak({ text, voice: this.#plan.voice.name, speed, signal })[Symbol.asyncIterator]();
-    const left = new Promise<'left'>((resolve) => signal.addEventListener('abort', () => resolve('left')));
+    const made = { format: 'pcm', rateHz: null } as const;
+    this.#open(made);
     try {
-      for (;;) {
-        const next = await Promise.race([pieces.next(), left]);
-        if (next === 'left' || this.#fault !== null) return this.#fault;
-        if (next.done === true) return this.#firstMs === null ? fault('malformed', 'made no sound of the text') : null;
-        if (next.value.length === 0) continue;
-        timers.content();
-        this.#bytes += next.value.length;
-        this.#noteFirst();
-        if (this.#take(next.value, { format: 'pcm', rateHz: null })) continue;
-        timers.pause();
-        const drained = new Promise<void>((resolve) => {
-          this.#onDrain = resolve;
-        });
-        await Promise.race([drained, left]);
-        timers.resume();
-      }
+      const ended = await followEngine(engine.speak({ text, voice: this.#plan.voice.name, speed, signal }), {
+        timers,
+        signal,
+        take: (sound) => {
+          if (sound.length === 0) return 'empty';
+          this.#bytes += sound.length;
+          this.#noteFirst();
+          return this.#take(sound, made) ? 'taken' : 'behind';
+        },
+        drained: () =>
+          new Promise((resolve) => {
+            this.#onDrain = resolve;
+          }),
+      });
+      if (ended === 'left') return this.#fault;
+      return this.#firstMs === null ? fault('malformed', 'made no sound of the text') : null;
     } catch (error) {
       return this.#fault ?? faultOfEngine(error);
     } finally {
       timers.stop();
-      // Told, not waited for: an engine that hangs would hang its caller too.
-      void pieces.return?.().catch(() => {});
     }
-  }
-
-  #expired(kind: ExpiredTimer): Fault {
-    const { timeouts } = this.#attempt.target;
-    if (kind === 'first-token')
-      return fault('stall_first_token', `made no sound within ${timeouts.firstTokenMs / 1_000} s`);
-    if (kind === 'idle') return fault('stall_idle', `went silent for ${timeouts.idleMs / 1_000} s`);
-    const overall = this.#job.deadlineMs <= this.#services.clock.monotonicMs() + 1;
-    return fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout');
   }
 
   #noteFirst(): void {
@@ -313,7 +295,6 @@ class Trial {
   }
 
   #record(): void {
-    const { target, credential, startedMs } = this.#attempt;
     const { progress } = this.#job;
     const served = progress.answeredBy === this.#attempt;
     const counted = this.#usageSource;
@@ -323,20 +304,13 @@ class Trial {
       progress.usageSource = counted;
       progress.firstTokenMs = this.#firstMs;
     }
-    progress.attempts.push({
-      target: target.id,
-      provider: target.provider,
-      model: target.model,
-      credential: credential.id,
-      class: this.#fault?.class ?? 'ok',
+    const seen = {
       status: this.#status,
-      ms: this.#services.clock.monotonicMs() - startedMs,
-      firstTokenMs: this.#firstMs,
       bytes: this.#bytes,
+      firstTokenMs: this.#firstMs,
       usage,
       usageSource: served ? counted : usage === null ? 'none' : 'abandoned',
-      costUsd: usage === null ? null : usdOf(usage, target.price),
-      message: this.#fault?.message ?? null,
-    });
+    } as const;
+    tellAttempt(this.#job, this.#attempt, seen, this.#fault, this.#services.clock.monotonicMs());
   }
 }

@@ -1,4 +1,3 @@
-import { usdOf } from '../../metering/price.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -8,6 +7,7 @@ import { Attempt } from './attempt.ts';
 import { BatchCaller } from './batch-caller.ts';
 import type { HeaderList } from './caller.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
+import { tellAttempt } from './record-attempt.ts';
 import type { Services } from './services.ts';
 
 /** Calls of one request that run at one time. */
@@ -108,7 +108,6 @@ export abstract class SplitAttempt {
 
   /** All calls as one attempt of the explanation; what was answered is the request's, whoever answers the rest. */
   record(): void {
-    const { target, credential, startedMs } = this.attempt;
     const { progress } = this.job;
     const own = this.#usage;
     if (own !== null) {
@@ -118,21 +117,14 @@ export abstract class SplitAttempt {
     }
     const usage = own ?? this.#abandoned;
     const source = this.#counted ? 'counted' : 'upstream';
-    progress.attempts.push({
-      target: target.id,
-      provider: target.provider,
-      model: target.model,
-      credential: credential.id,
-      class: this.failed?.class ?? 'ok',
+    const seen = {
       status: this.#status,
-      ms: this.#services.clock.monotonicMs() - startedMs,
-      firstTokenMs: this.#firstMs,
       bytes: this.#bytes,
+      firstTokenMs: this.#firstMs,
       usage,
       usageSource: own !== null ? source : usage === null ? 'none' : 'abandoned',
-      costUsd: usage === null ? null : usdOf(usage, target.price),
-      message: this.failed?.message ?? null,
-    });
+    } as const;
+    tellAttempt(this.job, this.attempt, seen, this.failed, this.#services.clock.monotonicMs());
   }
 }
 

@@ -1,0 +1,70 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { type AttemptTimers, createAttemptTimers } from '../transport/timers.ts';
+
+/** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */
+export interface EngineLimits {
+  firstTokenMs: number;
+  idleMs: number;
+  totalMs: number;
+  deadlineMs: number;
+}
+
+/** The clocks of one try at an engine. `silence`: what it did while nothing came, such as `made no sound`. */
+export function engineTimers(
+  clock: Clock,
+  { firstTokenMs, idleMs, totalMs, deadlineMs }: EngineLimits,
+  silence: string,
+  onExpire: (found: Fault) => void,
+): AttemptTimers {
+  const totalDeadlineMs = Math.min(clock.monotonicMs() + totalMs, deadlineMs);
+  return createAttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) => {
+    if (kind === 'first-token') {
+      onExpire(fault('stall_first_token', `${silence} within ${firstTokenMs / 1_000} s`));
+    } else if (kind === 'idle') {
+      onExpire(fault('stall_idle', `went silent for ${idleMs / 1_000} s`));
+    } else {
+      const overall = deadlineMs <= clock.monotonicMs() + 1;
+      onExpire(fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout'));
+    }
+  });
+}
+
+/** Who takes what an engine makes. */
+export interface EngineReader<Piece> {
+  timers: AttemptTimers;
+  /** Aborted: nobody wants the rest. */
+  signal: AbortSignal;
+  /** `empty`: it was nothing, and counts as silence. `behind`: wait for `drained` before the next. */
+  take(piece: Piece): 'taken' | 'behind' | 'empty';
+  drained(): Promise<void>;
+}
+
+/**
+ * Hands over what an engine makes until it has made all, or nobody wants it. One that answers nothing any more is left
+ * behind. Rejects as the engine does.
+ */
+export async function followEngine<Piece>(
+  pieces: AsyncIterable<Piece>,
+  { timers, signal, take, drained }: EngineReader<Piece>,
+): Promise<'ended' | 'left'> {
+  const left = new Promise<'left'>((resolve) => signal.addEventListener('abort', () => resolve('left')));
+  const iterator = pieces[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), left]);
+      if (next === 'left' || signal.aborted) return 'left';
+      if (next.done === true) return 'ended';
+      const taken = take(next.value);
+      if (taken === 'empty') continue;
+      timers.content();
+      if (taken === 'taken') continue;
+      timers.pause();
+      await Promise.race([drained(), left]);
+      timers.resume();
+    }
+  } finally {
+    // Told, not waited for: an engine that hangs would hang its caller too.
+    void iterator.return?.().catch(() => {});
+  }
+}
