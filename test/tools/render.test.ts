@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
@@ -11,6 +10,7 @@ import { cert, key } from '../loopback-certificate.ts';
 import { startGateway } from '../start-gateway.ts';
 import { startAwkwardSite } from './awkward-site.ts';
 import { scriptPages } from './script-site.ts';
+import { searxngSays, startEngine } from './start-engine.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what is looked at is the wire
 type Body = any;
@@ -18,7 +18,8 @@ type Body = any;
 /** Enough for a machine that does ten things at once: nothing here is about speed. */
 const timeout = 60_000;
 
-describe('pages in Chromium', { skip: chromiumMissing }, async () => {
+// Two at one time, as many as are rendered: what one page waits for, another works in.
+describe('pages in Chromium', { skip: chromiumMissing, concurrency: 2 }, async () => {
   if (chromiumMissing) return;
   const other = await startAwkwardSite({ after }, { '/control': (response) => void response.end('x') });
   const secret = await startAwkwardSite({ after });
@@ -27,12 +28,17 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   const site = await startAwkwardSite({ after }, scriptPages(places));
   const secretAsked = () => [...secret.asked.keys()];
   const secure = await startSecure();
+  const engine = await startEngine({ after: after as never }, () => searxngSays(`${site.url}/found`));
   const gateway = await startGateway(
     { after: after as never },
     {
       // The port of the private place is open, so that it is the address which is refused.
       fetch: { ports: [80, 443, secretPort], allow_private: [site.place, other.place, new URL(secure).host] },
-      tools: { scrape: { max_bytes: '400kb' }, crawl: { delay: '1ms' } },
+      tools: {
+        scrape: { max_bytes: '400kb' },
+        crawl: { delay: '1ms' },
+        search: { providers: [{ type: 'searxng', base_url: engine.url }] },
+      },
     },
   );
 
@@ -82,7 +88,7 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   });
 
   test('waitFor waits for what comes late, and renders by itself', async () => {
-    const { body } = await scrape('/late', { waitFor: 4_000 });
+    const { body } = await scrape('/late', { waitFor: 3_000 });
     assert.equal(body.data.text, 'late words');
     assert.equal(body.data.metadata.renderer, 'chromium');
   });
@@ -105,11 +111,12 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
   });
 
   test('F59 whatever keeps a page from ending, its time ends it, and the next page comes', async () => {
-    for (const path of ['/endless', '/endless-later', '/alerts', '/silent']) {
-      const { status, body } = await rendered(path, { timeout: 1_500 });
-      assert.equal(status, 408, path);
-      assert.equal(body.error.reason, 'page_timeout', path);
-    }
+    const endless = async (path: string) => {
+      const { status, body } = await rendered(path, { timeout: 1_000 });
+      assert.deepEqual([status, body.error.reason], [408, 'page_timeout'], path);
+    };
+    await Promise.all(['/endless', '/endless-later'].map(endless));
+    await Promise.all(['/alerts', '/silent'].map(endless));
     assert.equal((await rendered('/app', { maxAge: 0 })).body.data.text, 'words that a script brought');
   });
 
@@ -184,29 +191,37 @@ describe('pages in Chromium', { skip: chromiumMissing }, async () => {
     assert.equal(body.data.text, 'cut off');
   });
 
-  const noProc = existsSync('/proc/self/stat') ? false : 'needs /proc';
-  test('a browser that dies is started anew for the next page', { skip: noProc }, async () => {
-    await rendered('/app', { maxAge: 0 });
-    const killed = browsers();
-    assert.equal(killed.length, 1);
-    for (const pid of killed) process.kill(pid, 'SIGKILL');
-    const { status, body } = await rendered('/app', { maxAge: 0 });
-    assert.equal(status, 200, JSON.stringify(body));
-    assert.equal(body.data.text, 'words that a script brought');
-    assert.notDeepEqual(browsers(), killed);
-  });
+  async function crawled(path: string): Promise<{ state: Body; robotsBlocked: string[] }> {
+    const scrapeOptions = { formats: ['markdown'], render: 'always', timeout };
+    const { body: begun } = await post('crawl', { url: site.url + path, sitemap: 'skip', scrapeOptions });
+    const ask = async (what: string) =>
+      (await (await gateway.fetch(`/v1/tools/crawl/${begun.id}${what}`)).json()) as Body;
+    let state = await ask('');
+    for (; state.status === 'scraping'; state = await ask('')) await pause(50);
+    return { state, robotsBlocked: (await ask('/errors')).robotsBlocked };
+  }
 
   test('pages of a crawl are rendered as its scrapeOptions say: links that scripts wrote are followed', async () => {
-    const { body: begun } = await post('crawl', {
-      url: `${site.url}/spa`,
-      sitemap: 'skip',
-      scrapeOptions: { formats: ['markdown'], render: 'always', timeout },
-    });
-    const crawl = async () => (await (await gateway.fetch(`/v1/tools/crawl/${begun.id}`)).json()) as Body;
-    let state = await crawl();
-    for (; state.status === 'scraping'; state = await crawl()) await pause(100);
+    const { state } = await crawled('/spa');
     const pages = state.data.map((page: Body) => [page.markdown, page.metadata.renderer]);
     assert.deepEqual(pages.at(-1), ['the page behind a link that a script wrote', 'chromium'], JSON.stringify(state));
+  });
+
+  test('a crawl’s page that leads to where robots.txt forbids it never asks there', async () => {
+    const { state, robotsBlocked } = await crawled('/moves-to-forbidden');
+    assert.deepEqual([state.completed, robotsBlocked], [0, [`${site.url}/moves-to-forbidden`]]);
+    assert.equal(site.asked.has('/forbidden'), false);
+  });
+
+  test('pages of a search’s hits are rendered as its scrapeOptions say', async () => {
+    const { status, body } = await post('search', {
+      query: 'what scripts write',
+      scrapeOptions: { formats: ['markdown'], render: 'always', timeout },
+      timeout,
+    });
+    assert.equal(status, 200, JSON.stringify(body));
+    const [hit] = body.data.web;
+    assert.deepEqual([hit.markdown, hit.metadata.renderer], ['words of a hit', 'chromium']);
   });
 
   test('Firecrawl’s SDK waits for a page and gets its picture', async () => {
@@ -240,17 +255,4 @@ function sizeOf(dataUrl: string): number[] {
   assert.equal(png.subarray(0, 8).toString('latin1'), '\x89PNG\r\n\x1a\n');
   assert.equal(png.subarray(-8, -4).toString('latin1'), 'IEND');
   return [png.readUInt32BE(16), png.readUInt32BE(20)];
-}
-
-/** Pids of the Chromiums that this process started. */
-function browsers(): number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.flatMap((pid) => {
-    try {
-      const [, name, state, ppid] = /^\d+ \((.*)\) (\S) (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!;
-      return /chrom/.test(name!) && state !== 'Z' && Number(ppid) === process.pid ? [Number(pid)] : [];
-    } catch {
-      return [];
-    }
-  });
 }

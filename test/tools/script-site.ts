@@ -127,6 +127,9 @@ export function scriptPages(
       response.on('error', () => undefined);
       more();
     },
+    '/robots.txt': (response) => void response.end('User-agent: *\nDisallow: /forbidden'),
+    '/moves-to-forbidden': (response) => void response.writeHead(302, { location: '/forbidden' }).end(),
+    '/found': html(app(written('words of a hit'))),
     '/spa': html(app(`document.getElementById('root').innerHTML = '<a href="/spa/one">One</a>'`)),
     '/spa/one': html(app(written('the page behind a link that a script wrote'))),
   };

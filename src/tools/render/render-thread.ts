@@ -29,11 +29,12 @@ export interface RenderThreadOptions {
   onTrouble(message: string): void;
   /** A thread that has not closed a page so long after nobody waits for it is ended with all it does. */
   leaveMaxMs?: number;
+  /** Browser and thread take some 300 MB: unused so long, they are let go. */
+  idleMs?: number;
 }
 
 const heapMbMax = 512;
-/** Browser and thread take some 300 MB: unused, they are let go. */
-const idleMs = 60_000;
+const idleDefaultMs = 60_000;
 /** A browser may take 30 s to start, a page 5 s to close. */
 const leaveMaxDefaultMs = 45_000;
 /** After `close`: a browser that does not end in 5 s is killed. */
@@ -56,6 +57,7 @@ export function createRenderThread({
   resolve,
   onTrouble,
   leaveMaxMs = leaveMaxDefaultMs,
+  idleMs = idleDefaultMs,
 }: RenderThreadOptions): RenderThread {
   let live: Running | null = null;
   let starting: Promise<Running> | null = null;
