@@ -142,3 +142,17 @@ export interface RequestNeeds {
   /** A transcript is asked for. */
   transcription?: TranscriptionNeeds;
 }
+
+/** What asks nothing of a target. */
+export const noNeeds: RequestNeeds = {
+  vision: false,
+  audioIn: false,
+  tools: false,
+  logprobs: false,
+  jsonSchema: false,
+  reasoning: false,
+  n: 1,
+  stream: false,
+  inputTokensEstimate: 0,
+  maxOutputTokens: null,
+};

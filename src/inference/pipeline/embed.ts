@@ -3,7 +3,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
-import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts, EmbeddingBodyKind } from './conversation-body.ts';
@@ -12,7 +12,7 @@ import { GatheredVectors, type Precision } from './embedding-batches.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
-import type { RoutingWishes } from './routing-wishes.ts';
+import { byTrial, plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
@@ -141,32 +141,8 @@ export function embeddingJob(
       await deliver({ rows: rows!, size, inputTokens }, headers);
     },
   };
-  const query = embeddingQueryOf({ alias, candidates }, facts, call.wishes);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    prepare: () => inBatches,
-    sink: inBatches,
-  });
+  const query = plainQuery({ alias, candidates }, facts, call.wishes);
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => embedAt(services, job, run, attempt, route);
   return job;
-}
-
-/** What routing is asked for this request; `culvert explain` asks the same. */
-export function embeddingQueryOf(
-  { alias, candidates }: EmbeddingWay,
-  { needs }: ConversationFacts,
-  { fallback }: RoutingWishes,
-): RouteQuery {
-  return {
-    alias: alias.id,
-    targets: candidates,
-    needs,
-    affinity: null,
-    attemptsMax: alias.attempts,
-    fallback,
-    callerDialect: openAiChat.id,
-  };
-}
-
-function inBatches(): never {
-  throw new Error('embeddings are asked for in batches');
 }

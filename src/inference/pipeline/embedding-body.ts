@@ -9,7 +9,7 @@ import {
 } from '../neutral/embedding.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody, EncodedBody, EncodeOrder } from './conversation-body.ts';
-import { plainFacts } from './plain-facts.ts';
+import { plainFacts } from './plain-request.ts';
 
 /** What a request for embeddings says of itself beside what all requests do. */
 export interface EmbeddingFactsOfBody {

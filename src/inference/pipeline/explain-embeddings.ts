@@ -4,10 +4,11 @@ import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Target } from '../routing/target.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
-import { embeddingQueryOf, embeddingWay } from './embed.ts';
+import { embeddingWay } from './embed.ts';
 import { batchesOf } from './embedding-batches.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { ChatQuestion, ExplainedRequest, SentBody } from './explain-chat.ts';
+import { plainQuery } from './plain-request.ts';
 import type { Snapshot } from './services.ts';
 
 /** What would happen to a body at `/v1/embeddings`, by the code that would do it, without sending anything. */
@@ -22,7 +23,7 @@ export async function explainEmbeddings(
   const way = embeddingWay(snapshot, facts, principal);
   if ('kind' in way) return way;
   const { alias, candidates } = way;
-  const route = explainRoute(embeddingQueryOf(way, facts, wishes), health, nowMs);
+  const route = explainRoute(plainQuery(way, facts, wishes), health, nowMs);
   const byId = new Map(candidates.map(({ target }) => [target.id, target]));
   return {
     kind: 'explained',

@@ -2,7 +2,7 @@ import type { ImageNeeds, ImageRequest } from '../neutral/image.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { ImageEdit } from './image-edit.ts';
-import { plainFacts } from './plain-facts.ts';
+import { plainFacts } from './plain-request.ts';
 
 /** A request for pictures as the pipeline carries it: plain data, so it is encoded where the attempts are. */
 export function imageBody(request: ImageRequest, edit: ImageEdit | null = null): ConversationBody {

@@ -18,6 +18,7 @@ import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { writePictureEvents } from './picture-events.ts';
+import { byTrial, plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
 
@@ -63,7 +64,7 @@ async function draw(
   const { facts } = body;
   const way = imageWay(snapshot, facts, call.principal);
   if ('kind' in way) return refuse(way);
-  const { alias, candidates } = way;
+  const { alias } = way;
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
@@ -101,16 +102,8 @@ async function draw(
       call.caller.answer(200, headers, writeImages({ ...answer, usage: gathered.usage, told: gathered.told ?? {} }));
     },
   };
-  const query = {
-    alias: alias.id,
-    targets: candidates,
-    needs: facts.needs,
-    affinity: null,
-    attemptsMax: alias.attempts,
-    fallback: call.wishes.fallback,
-    callerDialect: openAiChat.id,
-  };
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, { prepare: () => inCalls, sink: inCalls });
+  const query = plainQuery(way, facts, call.wishes);
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => drawAt(services, job, run, attempt, route);
   if (request.stream !== null) caller.expectStream(costHeaders(job));
   try {
@@ -167,7 +160,3 @@ function asDrawing(target: Target, { type }: Alias): Target {
 }
 
 const served = new WeakMap<Target, Target>();
-
-function inCalls(): never {
-  throw new Error('pictures are asked for in calls of their own');
-}

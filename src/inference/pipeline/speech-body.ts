@@ -1,7 +1,7 @@
 import type { SpeechRequest } from '../neutral/speech.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { ConversationBody } from './conversation-body.ts';
-import { plainFacts } from './plain-facts.ts';
+import { plainFacts } from './plain-request.ts';
 
 /** A request for speech as the pipeline carries it: small and plain, so it is encoded where the attempts are. */
 export function speechBody(request: SpeechRequest): ConversationBody {

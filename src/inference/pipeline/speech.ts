@@ -3,6 +3,7 @@ import { tooLong } from '../dialects/speech/read-request.ts';
 import { costHeaders } from './answer-headers.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import { byTrial, plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services } from './services.ts';
 import { type SpeechRun, speakAt } from './speech-attempt.ts';
@@ -25,7 +26,7 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
   if (wrong !== null) return refuse(wrong);
   const way = await speechWay(services, snapshot, request, call.principal);
   if ('kind' in way) return refuse(way);
-  const { alias, candidates, plans } = way;
+  const { alias, plans } = way;
 
   const claim = claimOf(call, snapshot, alias, alias, body.facts);
   const reserved = await services.admission.reserve(claim);
@@ -33,20 +34,9 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
 
   const form = call.idempotencyKey === null || request.delivery === 'events' ? 'streamed' : 'whole';
   const run: SpeechRun = { request, plans, form };
-  const query = {
-    alias: alias.id,
-    targets: candidates,
-    needs: body.facts.needs,
-    affinity: null,
-    attemptsMax: alias.attempts,
-    fallback: call.wishes.fallback,
-    callerDialect: 'openai-chat',
-  };
+  const query = plainQuery(way, body.facts, call.wishes);
   const streamed = { ...body.facts, stream: form === 'streamed' };
-  const job = jobOf(services, snapshot, call, streamed, alias, query, reserved, {
-    prepare: () => byTrial,
-    sink: byTrial,
-  });
+  const job = jobOf(services, snapshot, call, streamed, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => speakAt(services, job, run, attempt, route);
   try {
     // Comments keep a stream of events alive; among sound nothing else may stand.
@@ -55,8 +45,4 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
   } finally {
     settleCall(services, call, claim, reserved, job);
   }
-}
-
-function byTrial(): never {
-  throw new Error('speech is asked for by trials of its own');
 }

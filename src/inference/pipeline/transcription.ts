@@ -10,7 +10,7 @@ import type { ConversationFacts } from './conversation-body.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
-import { plainFacts } from './plain-facts.ts';
+import { byTrial, plainFacts, plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services } from './services.ts';
 import { type TranscriptionRun, transcribeAt } from './transcription-attempt.ts';
@@ -73,23 +73,15 @@ async function runRead(
   const facts = factsOf(request, sound);
   const way = transcriptionWay(services, snapshot, request, facts.needs, sound, call.principal);
   if ('kind' in way) return refuse(way);
-  const { alias, candidates, plans } = way;
+  const { alias, plans } = way;
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
-  const query = {
-    alias: alias.id,
-    targets: candidates,
-    needs: facts.needs,
-    affinity: null,
-    attemptsMax: alias.attempts,
-    fallback: call.wishes.fallback,
-    callerDialect: 'openai-chat',
-  };
+  const query = plainQuery(way, facts, call.wishes);
   const run: TranscriptionRun = { request, sound, plans };
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, { prepare: () => byTrial, sink: byTrial });
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => transcribeAt(services, job, run, attempt, route);
   try {
     if (request.stream) call.caller.expectStream(costHeaders(job));
@@ -148,7 +140,3 @@ function factsOf(request: TranscriptionRequest, sound: UploadedSound): Conversat
 }
 
 const noBody = Buffer.alloc(0);
-
-function byTrial(): never {
-  throw new Error('transcripts are asked for by trials of their own');
-}

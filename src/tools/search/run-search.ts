@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Fault, type FaultClass, fault } from '../../inference/neutral/outcome.ts';
-import type { RequestNeeds } from '../../inference/neutral/request.ts';
+import { noNeeds } from '../../inference/neutral/request.ts';
 import { createRoute } from '../../inference/routing/create-route.ts';
 import type { Health } from '../../inference/routing/health.ts';
 import type { RetryBudget } from '../../inference/routing/retry-budget.ts';
@@ -41,19 +41,6 @@ export interface FoundHits {
 }
 
 const attemptsMax = 4;
-
-const noNeeds: RequestNeeds = {
-  vision: false,
-  audioIn: false,
-  tools: false,
-  logprobs: false,
-  jsonSchema: false,
-  reasoning: false,
-  n: 1,
-  stream: false,
-  inputTokensEstimate: 0,
-  maxOutputTokens: null,
-};
 
 /** Asks one engine after the other, as the router says, until one answers. Never rejects. */
 export async function runSearch(

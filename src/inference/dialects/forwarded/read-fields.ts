@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { RequestNeeds } from '../../neutral/request.ts';
+import { noNeeds } from '../../neutral/request.ts';
 import { asFailure, complain, within } from '../complaint.ts';
 import { stringOf } from '../field-rules.ts';
 import { userOf } from '../openai-chat/decode-request.ts';
@@ -68,16 +68,6 @@ export function forwardedRequest(
       }),
   };
 }
-
-const noNeeds: Omit<RequestNeeds, 'stream' | 'inputTokensEstimate' | 'maxOutputTokens'> = {
-  vision: false,
-  audioIn: false,
-  tools: false,
-  logprobs: false,
-  jsonSchema: false,
-  reasoning: false,
-  n: 1,
-};
 
 /** `stream` and `stream_options`, where an endpoint has them; a Failure names the wrong one. */
 export function streamOf(body: JsonObject): { stream: boolean; includeUsage: boolean } | Failure {
