@@ -1,35 +1,22 @@
-import type { Principal } from '../../auth/principal.ts';
 import type { Caller } from '../../inference/pipeline/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
-import type { Admitted } from '../../metering/admission.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { ResponseCaller } from '../write-stream.ts';
+import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
 import { firecrawlErrors, toolErrors } from './tool-errors.ts';
 
 export interface ToolParts {
-  meter: ToolMeter<MeteredToolCall>;
+  meter: ToolMeter<MeteredCall>;
   clock: Clock;
 }
 
-/** A call of a tool as the meter knows it. */
-export interface MeteredToolCall {
-  requestId: string;
-  clientRequestId: string | null;
-  principal: Principal;
-  admitted: Admitted;
-  caller: Caller;
-  /** Wall-clock and monotonic ms of arrival. */
-  atMs: number;
-  startedMs: number;
-}
-
 /** Whose call it is, for what keeps and finds pages. */
-export type ToolCaller = Pick<MeteredToolCall, 'requestId' | 'principal' | 'startedMs'>;
+export type ToolCaller = Pick<MeteredCall, 'requestId' | 'principal' | 'startedMs'>;
 
 export interface Tool {
   name: ToolName;
@@ -40,9 +27,6 @@ export interface Tool {
 
 /** A request names one address and a few wishes. */
 const toolBodyBytesMax = 1024 * 1024;
-
-const unexpected: ToolEnd = { status: 500, failure: { kind: 'internal' }, aborted: false };
-const left: ToolEnd = { status: 499, failure: null, aborted: true };
 
 /** `POST /v1/tools/<name>`, and `/v1/tools/v2/<name>` for Firecrawl's SDK: one handler, two shapes of errors. */
 export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
@@ -63,21 +47,17 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
 /** The way of a tools call: body → checked → held → done → answered → settled. */
 async function answerToolCall({ meter, clock }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
   const caller = new ResponseCaller(exchange, clock);
-  const principal = exchange.principal!;
-  const admitted = exchange.admitted!;
+  const call = meteredCallOf(exchange, caller);
+  const { admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return caller.refuse(raw, admitted.headers);
-  const { requestId, clientRequestId, atMs, startedMs } = exchange;
-  const prepared = prepare(tool, raw, { requestId, principal, startedMs });
+  const prepared = prepare(tool, raw, call);
   if ('kind' in prepared) return caller.refuse(prepared, admitted.headers);
   const { job, fields } = prepared;
-  const hold = await meter.hold(
-    { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs },
-    job.charge,
-  );
+  const hold = await meter.hold(call, job.charge);
   if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
-  let end = unexpected;
+  let end: ToolEnd = unexpected;
   try {
     end = await runJob(caller, job, hold, fields.unknownWarning());
   } finally {
@@ -118,9 +98,4 @@ async function runJob(caller: Caller, job: ToolJob, hold: ToolHold, unknown: str
   const headers = pages === undefined ? hold.headers : withCost(hold.headers, hold.costOf(pages));
   caller.answer(200, headers, Buffer.from(JSON.stringify(body)));
   return { status: 200, failure: null, aborted: false, ...(pages === undefined ? {} : { pages }) };
-}
-
-/** What was held is not what it costs: a refused call costs nothing, and says so. */
-function withCost(headers: readonly string[], units: number): string[] {
-  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
 }

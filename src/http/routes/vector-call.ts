@@ -1,8 +1,6 @@
-import type { Principal } from '../../auth/principal.ts';
 import type { Caller } from '../../inference/pipeline/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
-import type { Admitted } from '../../metering/admission.ts';
 import type { CallMemory } from '../../vectors/calls-in-flight.ts';
 import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
@@ -10,6 +8,7 @@ import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { ResponseCaller } from '../write-stream.ts';
+import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
 
 export interface VectorParts {
   engine: VectorEngine;
@@ -17,25 +16,10 @@ export interface VectorParts {
   clock: Clock;
 }
 
-/** A vector call as the meter knows it. */
-export interface MeteredCall {
-  requestId: string;
-  clientRequestId: string | null;
-  principal: Principal;
-  admitted: Admitted;
-  caller: Caller;
-  /** Wall-clock and monotonic ms of arrival. */
-  atMs: number;
-  startedMs: number;
-}
-
 type End = Parameters<VectorHold['settle']>[0];
 
 /** Most bytes of one call: 10,000 points are sent in several. */
 export const vectorBodyBytesMax = 32 * 1024 * 1024;
-
-const unexpected: End = { status: 500, failure: { kind: 'internal' }, aborted: false };
-const left: End = { status: 499, failure: null, aborted: true };
 
 /** The way of a vector call: body → checked → held → texts embedded → done → answered → settled. */
 export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
@@ -52,8 +36,8 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
 
 async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, memory: CallMemory): Promise<void> {
   const caller = new ResponseCaller(exchange, parts.clock);
-  const principal = exchange.principal!;
-  const admitted = exchange.admitted!;
+  const call = meteredCallOf(exchange, caller);
+  const { principal, admitted } = call;
   const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, memory) : Buffer.alloc(0);
   if (body === null) return;
   if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
@@ -66,8 +50,6 @@ async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange,
   });
   memory.bodyRead();
   if (prepared.kind !== 'prepared') return caller.refuse(prepared, admitted.headers);
-  const { requestId, clientRequestId, atMs, startedMs } = exchange;
-  const call = { requestId, clientRequestId, principal, admitted, caller, atMs, startedMs };
   await runPrepared(parts, call, prepared, memory);
 }
 
@@ -81,7 +63,7 @@ async function runPrepared(
   const { caller, admitted } = call;
   let waiting: Prepared | null = prepared;
   let held: VectorHold | null = null;
-  let end = unexpected;
+  let end: End = unexpected;
   try {
     if (caller.gone) return;
     const hold = await meter.hold(call, prepared.texts);
@@ -110,17 +92,12 @@ async function runPrepared(
 function answerWith(caller: Caller, answer: VectorAnswer | Failure, { headers }: VectorHold): End {
   const aborted = caller.gone;
   if (answer.kind !== 'answer') {
-    caller.refuse(answer, withoutCost(headers));
+    caller.refuse(answer, withCost(headers, 0));
     return { status: aborted ? 499 : statusOf(answer), failure: answer, aborted };
   }
   const { buffer, byteOffset, byteLength } = answer.body;
   caller.answer(answer.status, headers, Buffer.from(buffer, byteOffset, byteLength));
   return { status: answer.status, failure: null, aborted };
-}
-
-/** A refused call costs nothing, and says so. */
-function withoutCost(headers: readonly string[]): string[] {
-  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? '0' : value));
 }
 
 function takesBody(verb: VectorVerb): boolean {

@@ -10,8 +10,9 @@ import { createCallsInFlight, type FlightBounds } from '../../vectors/calls-in-f
 import type { Embedded, Prepared, TextsToEmbed, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
+import type { MeteredCall } from './metered-call.ts';
 import { ownRootPaths, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
-import { type MeteredCall, vectorBodyBytesMax } from './vector-call.ts';
+import { vectorBodyBytesMax } from './vector-call.ts';
 import { vectorRoutes } from './vectors.ts';
 
 const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8')) as {

@@ -1,0 +1,41 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Caller } from '../../inference/pipeline/caller.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { Admitted } from '../../metering/admission.ts';
+import type { Exchange } from '../exchange.ts';
+
+/** A call of what answers by itself, vectors or tools, as its meter knows it. */
+export interface MeteredCall {
+  requestId: string;
+  clientRequestId: string | null;
+  principal: Principal;
+  admitted: Admitted;
+  caller: Caller;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/** Of a route with `auth: 'key'` that was admitted. */
+export function meteredCallOf(exchange: Exchange, caller: Caller): MeteredCall {
+  const { requestId, clientRequestId, atMs, startedMs } = exchange;
+  const { principal, admitted } = exchange;
+  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, caller, atMs, startedMs };
+}
+
+/** How such a call is settled. */
+interface CallEnd {
+  /** What the caller gets. */
+  status: number;
+  failure: Failure | null;
+  aborted: boolean;
+}
+
+/** Until it is known better. */
+export const unexpected: CallEnd = { status: 500, failure: { kind: 'internal' }, aborted: false };
+export const left: CallEnd = { status: 499, failure: null, aborted: true };
+
+/** What was held is not what it costs: a refused call costs nothing, and says so. */
+export function withCost(headers: readonly string[], units: number): string[] {
+  return headers.map((value, at) => (headers[at - 1] === 'x-culvert-cost' && at % 2 === 1 ? String(units) : value));
+}
