@@ -9,8 +9,7 @@ export interface SoundOutlet {
   readonly started: boolean;
   /** False: the reader is behind; wait for the caller's `onDrain`. */
   write(sound: Buffer): boolean;
-  /** Nothing is missing. */
-  /** `source`: whether the service told it, or it is our estimate. */
+  /** Nothing is missing. `source`: whether the service told the usage, or it is our estimate. */
   end(usage: Usage, source: 'upstream' | 'counted'): void;
 }
 
@@ -33,24 +32,42 @@ export function createSoundOutlet(
 
 class StreamOutlet implements SoundOutlet {
   started = false;
-  readonly #caller: Caller;
+  protected readonly caller: Caller;
   readonly #headers: () => HeaderList;
 
   constructor(caller: Caller, headers: () => HeaderList) {
-    this.#caller = caller;
+    this.caller = caller;
     this.#headers = headers;
   }
 
-  write(sound: Buffer): boolean {
+  write(sound: Buffer | string): boolean {
     if (!this.started) {
       this.started = true;
-      this.#caller.startStream(this.#headers());
+      this.caller.startStream(this.#headers());
     }
-    return this.#caller.write(sound);
+    return this.caller.write(sound);
   }
 
-  end(): void {
-    this.#caller.endStream();
+  end(_usage: Usage, _source: 'upstream' | 'counted'): void {
+    this.caller.endStream();
+  }
+}
+
+class EventOutlet extends StreamOutlet {
+  override write(sound: Buffer): boolean {
+    return super.write(frame({ type: 'speech.audio.delta', audio: sound.toString('base64') }));
+  }
+
+  override end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): void {
+    const usage = {
+      input_tokens: inputTokens,
+      output_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      // OpenAI's clients demand the numbers, and services that charge by characters tell none.
+      ...(source === 'counted' && { estimated: true }),
+    };
+    this.caller.write(frame({ type: 'speech.audio.done', usage }));
+    this.caller.endStream();
   }
 }
 
@@ -80,37 +97,6 @@ class WholeOutlet implements SoundOutlet {
 
 /** More than is kept for an answer in one piece. */
 export class SoundTooLong extends Error {}
-
-class EventOutlet implements SoundOutlet {
-  started = false;
-  readonly #caller: Caller;
-  readonly #headers: () => HeaderList;
-
-  constructor(caller: Caller, headers: () => HeaderList) {
-    this.#caller = caller;
-    this.#headers = headers;
-  }
-
-  write(sound: Buffer): boolean {
-    if (!this.started) {
-      this.started = true;
-      this.#caller.startStream(this.#headers());
-    }
-    return this.#caller.write(frame({ type: 'speech.audio.delta', audio: sound.toString('base64') }));
-  }
-
-  end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): void {
-    const usage = {
-      input_tokens: inputTokens,
-      output_tokens: outputTokens,
-      total_tokens: inputTokens + outputTokens,
-      // OpenAI's clients demand the numbers, and services that charge by characters tell none.
-      ...(source === 'counted' && { estimated: true }),
-    };
-    this.#caller.write(frame({ type: 'speech.audio.done', usage }));
-    this.#caller.endStream();
-  }
-}
 
 function frame(event: object): string {
   return `data: ${JSON.stringify(event)}\n\n`;

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralRequest } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { openAiAlone } from '../openai-alone.ts';
 import { encodeMessages } from './encode-messages.ts';
 import { encodeFormat } from './encode-response-format.ts';
 import { encodeThinking } from './encode-thinking.ts';
@@ -19,7 +20,8 @@ const maxTokensDefault = 4_096;
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { losses: [], failure: null };
   const rules = rulesOf(target.model);
-  refuseUnsupported(request, encoding);
+  const foreign = openAiAlone(request);
+  if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, rules, encoding);
   const format = encodeFormat(request, rules, encoding);
   const tools =
@@ -61,21 +63,6 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   const encoded: EncodedRequest = { body, losses: encoding.losses };
   if (format.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return { ok: true, value: encoded };
-}
-
-function refuseUnsupported(request: NeutralRequest, encoding: Encoding): void {
-  if ((request.n ?? 1) > 1) refuse(encoding, 'n', 'The provider of this model gives one choice at a time.');
-  if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
-    refuse(encoding, 'logprobs', 'The provider of this model gives no log probabilities.');
-  }
-  const openai = request.extensions?.['openai-chat'];
-  const modalities = openai?.modalities ?? request.hints?.modalities;
-  if (Array.isArray(modalities) && modalities.includes('audio')) {
-    refuse(encoding, 'modalities', 'The provider of this model does not answer in audio.');
-  }
-  if (openai?.web_search_options !== undefined || request.hints?.web_search_options !== undefined) {
-    refuse(encoding, 'web_search_options', 'Web search in the answer is not available for this model here.');
-  }
 }
 
 function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number {

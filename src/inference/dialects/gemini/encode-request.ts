@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralRequest } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
+import { openAiAlone } from '../openai-alone.ts';
 import { encodeContents } from './encode-contents.ts';
 import { encodeThinking } from './encode-thinking.ts';
 import { encodeTools } from './encode-tools.ts';
@@ -16,7 +17,8 @@ import { type GenerateContentBody, type GenerationConfig, vendor } from './wire.
  */
 export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Result<EncodedRequest> {
   const encoding: Encoding = { rules: rulesOf(target.model), losses: [], told: new Set(), failure: null };
-  refuseUnsupported(request, encoding);
+  const foreign = openAiAlone(request);
+  if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, contents } = encodeContents(request.messages, encoding);
   const tools = encodeTools(request, encoding);
   const config = generationConfig(request, target, encoding);
@@ -42,21 +44,6 @@ export function withOperatorFields(body: JsonObject, fields: Readonly<Record<str
     joined.generationConfig = { ...body.generationConfig, ...fields.generationConfig };
   }
   return joined;
-}
-
-function refuseUnsupported(request: NeutralRequest, encoding: Encoding): void {
-  if ((request.n ?? 1) > 1) refuse(encoding, 'n', 'The provider of this model gives one choice at a time.');
-  if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
-    refuse(encoding, 'logprobs', 'The provider of this model gives no log probabilities.');
-  }
-  const openai = request.extensions?.['openai-chat'];
-  const modalities = openai?.modalities ?? request.hints?.modalities;
-  if (Array.isArray(modalities) && modalities.includes('audio')) {
-    refuse(encoding, 'modalities', 'The provider of this model does not answer in audio here.');
-  }
-  if (openai?.web_search_options !== undefined || request.hints?.web_search_options !== undefined) {
-    refuse(encoding, 'web_search_options', 'Web search in the answer is not available for this model here.');
-  }
 }
 
 const temperatureMax = 2;

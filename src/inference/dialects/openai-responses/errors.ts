@@ -1,6 +1,7 @@
-import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import { type Failure, factsOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { StreamMark } from '../dialect.ts';
+import { quotaMembers } from '../quota-members.ts';
 import { callersWord } from './callers-word.ts';
 import { frameOf } from './encode-stream.ts';
 import { errorCode } from './error-code.ts';
@@ -45,16 +46,4 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
   if (mark !== undefined) return failed(mark.sequence);
   const begun = JSON.stringify(responseObject(response, { status: 'in_progress' }));
   return frameOf('response.created', 0, `,"response":${begun}`) + failed(1);
-}
-
-function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
-  if (quota === null) return {};
-  return {
-    limit: quota.limit,
-    ...(quota.window !== null && { window: quota.window }),
-    used: quota.used,
-    allowed: quota.allowed,
-    resets_at: quota.freeAtMs === null ? null : new Date(quota.freeAtMs).toISOString(),
-    retry_after_ms: retryAfterMs,
-  };
 }
