@@ -58,7 +58,7 @@ const answers: Record<string, { text: string; body: string; ends: 'itself' | 'by
     ends: 'itself',
   },
   'in chunks with trailers': {
-    text: `${ok}transfer-encoding: Chunked\r\n\r\n1 \r\n\r\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n`,
+    text: `${ok}transfer-encoding: Chunked\r\n\r\n1;a="b \\"";c;d=e\r\n\r\r\n0\r\nX-Sum: 1\r\nY: 2\r\n\r\n`,
     body: '\r',
     ends: 'itself',
   },
@@ -143,6 +143,15 @@ const refused: Record<string, string> = {
   'with a chunk of 14 digits': `${ok}Transfer-Encoding: chunked\r\n\r\n${'1'.repeat(14)}\r\n`,
   'with a chunk longer than it says': `${ok}Transfer-Encoding: chunked\r\n\r\n1\r\nab\r\n`,
   'with a chunk line that ends in LF alone': `${ok}Transfer-Encoding: chunked\r\n\r\n1\na\r\n`,
+  'with a blank behind a chunk size': `${ok}Transfer-Encoding: chunked\r\n\r\n1 \r\na\r\n0\r\n\r\n`,
+  'with an extension that is none': `${ok}Transfer-Encoding: chunked\r\n\r\n1;\0\r\na\r\n0\r\n\r\n`,
+  'with trailers of no name': `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n: x\r\n\r\n`,
+  'with trailers that end in LF alone': `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\nX: y\nZ: z\r\n\r\n`,
+  'with a length among its trailers': `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n\r\n`,
+  'with a length and a blank that is none': `${ok}Content-Length: 4\xa0\r\n\r\nfour`,
+  'with chunks and a blank that is none': `${ok}Transfer-Encoding: chunked\xa0\r\n\r\n0\r\n\r\n`,
+  'with chunks and a tab': `${ok}Transfer-Encoding: chunked\t\r\n\r\n0\r\n\r\n`,
+  'behind a hint that closes': `HTTP/1.1 103 E\r\nConnection: close\r\n\r\n${ok}Content-Length: 0\r\n\r\n`,
   'with an endless extension': `${ok}Transfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(5_000)}`,
   'with endless trailers': `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${'x: y\r\n'.repeat(5_000)}`,
   'with a head that is too large': `${ok}X: ${'x'.repeat(answerHeadBytesMax)}`,
@@ -165,6 +174,7 @@ test('whether a connection may be used again is as the answer says', () => {
   assert.equal(kept(ok), true);
   assert.equal(kept(`${ok}Connection: Close\r\n`), false);
   assert.equal(kept(`${ok}Connection: keep-alive, close\r\n`), false);
+  assert.equal(kept(`${ok}Proxy-Connection: close\r\n`), false);
   assert.equal(kept('HTTP/1.0 200 OK\r\n'), false);
   assert.equal(kept('HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n'), true);
 });

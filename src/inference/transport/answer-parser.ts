@@ -98,7 +98,11 @@ export class AnswerParser {
     const at = end + headEndMark.length - before + (before > 0 ? from : 0);
     // We never ask to change the protocol.
     if (head.status === 101) throw new WireFailure('not-http');
-    if (head.status < 200) return at;
+    if (head.status < 200) {
+      // Behind a hint that ends the connection nothing can come.
+      if (!head.keptAlive) throw new WireFailure('not-http');
+      return at;
+    }
     this.stage = head.bodyEnds;
     this.leftBytes = head.bodyBytes;
     if (head.bodyEnds === 'by chunks') this.chunks = new ChunkedBody();

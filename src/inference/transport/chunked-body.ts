@@ -1,3 +1,4 @@
+import { areTrailerLines } from './field-lines.ts';
 import { WireFailure } from './wire-failure.ts';
 
 /** Who takes the bytes, and may want no more of them for now. */
@@ -8,12 +9,16 @@ export interface BodySink {
 
 /** Hexadecimal digits of a chunk's size: up to 4 petabytes. */
 const sizeDigitsMax = 13;
-/** Extensions of a chunk and trailers mean nothing here; what they may take is bounded. */
-const lineBytesMax = 4_096;
+/** Extensions of a chunk and trailers mean nothing here, but they must be what they say; what they may take is bounded. */
+const extensionBytesMax = 4_096;
 const trailerBytesMax = 16_384;
+/** RFC 9112 §7.1.1, without the blanks around it that node's parser does not know either. */
+const extensions =
+  /^(?:;[\w!#$%&'*+.^`|~-]+(?:=(?:[\w!#$%&'*+.^`|~-]+|"(?:[\t\x20-\x21\x23-\x5b\x5d-\x7e]|\\[\t\x20-\x7e])*"))?)*$/;
 
 const cr = 0x0d;
 const lf = 0x0a;
+const semicolon = 0x3b;
 
 type Place =
   | 'size'
@@ -32,7 +37,8 @@ export class ChunkedBody {
   private place: Place = 'size';
   private digits = 0;
   private left = 0;
-  private lineBytes = 0;
+  /** An extension or the trailers as far as they have come, one character a byte. */
+  private text = '';
 
   get isOver(): boolean {
     return this.place === 'over';
@@ -63,14 +69,13 @@ export class ChunkedBody {
       case 'size':
         return this.readSize(byte);
       case 'extension':
-        this.count(lineBytesMax);
-        if (byte === cr) this.place = 'size-lf';
-        else if (byte === lf) throw new WireFailure('not-http');
+        if (byte !== cr) return this.gather(byte, extensionBytesMax);
+        if (!extensions.test(this.text)) throw new WireFailure('not-http');
+        this.place = 'size-lf';
         return;
       case 'size-lf':
-        this.expect(byte, lf, this.left === 0 ? 'trailer-start' : 'data');
-        this.lineBytes = 0;
-        return;
+        this.text = '';
+        return this.expect(byte, lf, this.left === 0 ? 'trailer-start' : 'data');
       case 'data-cr':
         return this.expect(byte, cr, 'data-lf');
       case 'data-lf':
@@ -78,12 +83,14 @@ export class ChunkedBody {
         return this.expect(byte, lf, 'size');
       case 'trailer-start':
         this.place = byte === cr ? 'last-lf' : 'trailer';
+        if (byte !== cr) this.gather(byte, trailerBytesMax);
         return;
       case 'trailer':
-        this.count(trailerBytesMax);
+        this.gather(byte, trailerBytesMax);
         if (byte === lf) this.place = 'trailer-start';
         return;
       case 'last-lf':
+        if (!areTrailerLines(this.text)) throw new WireFailure('not-http');
         return this.expect(byte, lf, 'over');
     }
   }
@@ -96,8 +103,10 @@ export class ChunkedBody {
       this.left = this.left * 16 + digit;
     } else if (this.digits === 0) throw new WireFailure('not-http');
     else if (byte === cr) this.place = 'size-lf';
-    else if (byte === 0x3b || byte === 0x20 || byte === 0x09) this.place = 'extension';
-    else throw new WireFailure('not-http');
+    else if (byte === semicolon) {
+      this.place = 'extension';
+      this.gather(byte, extensionBytesMax);
+    } else throw new WireFailure('not-http');
   }
 
   private expect(byte: number, wanted: number, next: Place): void {
@@ -105,9 +114,9 @@ export class ChunkedBody {
     this.place = next;
   }
 
-  private count(max: number): void {
-    this.lineBytes += 1;
-    if (this.lineBytes > max) throw new WireFailure('not-http');
+  private gather(byte: number, bytesMax: number): void {
+    if (this.text.length === bytesMax) throw new WireFailure('not-http');
+    this.text += String.fromCharCode(byte);
   }
 }
 
