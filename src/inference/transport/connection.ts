@@ -6,13 +6,12 @@ import { pour } from './pour.ts';
 import type { ConnectFailure } from './transport-error.ts';
 import type { UpstreamHeaders, UpstreamUpload } from './upstream-call.ts';
 import { WireFailure } from './wire-failure.ts';
+import { writeWhole } from './write-whole.ts';
 
 const keepAliveMs = 30_000;
 /** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
 const keepAliveMaxMs = 120_000;
 const keepAliveMarginMs = 1_000;
-/** Up to here a body is joined to the head, so that both are one write; node copies more than that once again. */
-const joinedBytesMax = 12 * 1024;
 
 /** What goes over a connection. */
 export interface WireRequest {
@@ -250,21 +249,3 @@ export class Connection implements AnswerSink, SocketOwner {
 }
 
 const nothing = Buffer.alloc(0);
-
-/** Head and body in one send; short ones as one string, of which node writes without a copy of its own. */
-function writeWhole(socket: Socket, head: string, body: Buffer | string): void {
-  if (typeof body === 'string') {
-    const bytes = Buffer.from(body);
-    // As many characters as bytes: all ASCII.
-    if (bytes.length === body.length && bytes.length <= joinedBytesMax) socket.write(head + body, 'latin1');
-    else writeBoth(socket, head, bytes);
-  } else if (body.length <= joinedBytesMax) socket.write(head + body.toString('latin1'), 'latin1');
-  else writeBoth(socket, head, body);
-}
-
-function writeBoth(socket: Socket, head: string, body: Buffer): void {
-  socket.cork();
-  socket.write(head, 'latin1');
-  socket.write(body);
-  socket.uncork();
-}
