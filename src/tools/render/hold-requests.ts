@@ -15,6 +15,9 @@ export interface HeldPage {
   onRefused(): void;
 }
 
+/** That are asked about: a page that leads elsewhere without end has us fetch a robots.txt each time. */
+const leadsMax = 10;
+
 /** Holds the page's requests until they are decided on; those of which nothing is to be decided are not held. */
 export async function holdRequests(session: CDPSession, held: HeldPage): Promise<void> {
   const { mayFollow, onRefused } = held;
@@ -31,11 +34,14 @@ export async function holdRequests(session: CDPSession, held: HeldPage): Promise
   if (patterns.length === 0) return;
   const { frameTree } = await session.send('Page.getFrameTree');
   const page = frameTree.frame.id;
+  let leads = 0;
 
   async function isRefused(frameId: string, type: string, url: string): Promise<boolean> {
     if (mayFollow === null || type !== 'Document' || frameId !== page || url === start.href) return false;
     // What is not of the web is refused for that.
-    return /^https?:/.test(url) && !(await mayFollow(new URL(url)));
+    if (!/^https?:/.test(url)) return false;
+    leads += 1;
+    return leads > leadsMax || !(await mayFollow(new URL(url)));
   }
 
   session.on('Fetch.requestPaused', async ({ requestId, request, resourceType, frameId }) => {

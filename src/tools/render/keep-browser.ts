@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { type GuardedProxy, startGuardedProxy } from '../../net/guarded-proxy.ts';
-import { runsAsRoot, startOptions } from './chromium-start.ts';
+import { startOptions } from './chromium-start.ts';
 import { loadPlaywright } from './load-playwright.ts';
 
 /** The one browser of its thread: started at the first page, and anew for the next when it has died. */
@@ -28,8 +28,6 @@ export interface KeeperOptions {
   home: string;
   /** What to kill when this thread is lost; null: it has gone. */
   onBrowser(pid: number | null): void;
-  /** For the operator's log. */
-  onTrouble(message: string): void;
 }
 
 const closeMaxMs = 5_000;
@@ -40,17 +38,12 @@ interface Kept {
   users: number;
 }
 
-export function createBrowserKeeper({ home, onBrowser, onTrouble }: KeeperOptions): BrowserKeeper {
+export function createBrowserKeeper({ home, onBrowser }: KeeperOptions): BrowserKeeper {
   let starting: Promise<Kept> | null = null;
   let kept: Kept | null = null;
   let closed = false;
-  let rootTold = false;
 
   async function start(path: string): Promise<Kept> {
-    if (runsAsRoot() && !rootTold) {
-      rootTold = true;
-      onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
-    }
     const proxy = await startGuardedProxy();
     try {
       const browser = await (await loadPlaywright()).launch(startOptions(path, proxy.url, home));

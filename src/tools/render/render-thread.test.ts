@@ -124,6 +124,9 @@ test('a page is held before it goes where it may not, by redirect or script, and
     asked.push(request.url!);
     if (request.url === '/moves') return void response.writeHead(302, { location: '/on' }).end();
     if (request.url === '/on') return void response.writeHead(302, { location: '/forbidden' }).end();
+    if (request.url!.startsWith('/wanders')) {
+      return void response.writeHead(302, { location: `/wanders${asked.length}` }).end();
+    }
     response.writeHead(200, { 'content-type': 'text/html' });
     // A frame is no place where the page itself goes.
     if (request.url === '/leads')
@@ -142,6 +145,9 @@ test('a page is held before it goes where it may not, by redirect or script, and
   assert.ok(asked.includes('/on') && !asked.includes('/forbidden'), asked.join());
   assert.match(textOf(await render(async () => true, '/moves')), /words/);
   assert.ok(asked.includes('/forbidden'));
+  let questions = 0;
+  const wandering = await render(async () => ++questions > 0, '/wanders');
+  assert.deepEqual([wandering.ok || wandering.reason, questions], ['redirects', 10], 'nor asks robots.txt without end');
 });
 
 /** A thread with `script` in Chromium's place. */

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { ResolveAddresses } from '../../net/fetch-guard.ts';
 import type { RenderOrder } from '../page-renderer.ts';
 import type { BrowserHomes } from './browser-homes.ts';
+import { runsAsRoot } from './chromium-start.ts';
 import type {
   FromRenderThread,
   PageVisit,
@@ -66,8 +67,13 @@ export function createRenderThread({
   let idle: NodeJS.Timeout | null = null;
   let lastId = 0;
   let closed = false;
+  let rootTold = false;
 
   async function begin(): Promise<Running> {
+    if (runsAsRoot() && !rootTold) {
+      rootTold = true;
+      onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
+    }
     const home = await homes.fresh();
     const worker = new Worker(new URL('./render-worker.mjs', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },

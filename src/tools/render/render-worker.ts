@@ -19,7 +19,7 @@ yieldToMainThread();
 
 const say = (message: FromRenderThread, moved: ArrayBuffer[] = []) => parentPort!.postMessage(message, moved);
 const onTrouble = (message: string) => say({ kind: 'trouble', message });
-const keeper = createBrowserKeeper({ home, onTrouble, onBrowser: (pid) => say({ kind: 'browser', pid }) });
+const keeper = createBrowserKeeper({ home, onBrowser: (pid) => say({ kind: 'browser', pid }) });
 const leaving = new Map<number, AbortController>();
 const asked = new Map<number, (reply: RenderReply) => void>();
 let lastAsk = 0;
