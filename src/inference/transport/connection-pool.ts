@@ -28,7 +28,13 @@ export class ConnectionPool implements ConnectionHome {
 
   /** `connectTimeoutMs` counts if a socket must be opened. */
   take(connectTimeoutMs: number): Connection {
-    return this.idle.pop() ?? this.open(connectTimeoutMs);
+    const nowMs = this.monotonicMs();
+    for (let kept = this.idle.pop(); kept !== undefined; kept = this.idle.pop()) {
+      if (kept.isKept(nowMs)) return kept;
+      // Between two sweeps, or after a pause of the whole process, one may be older than its upstream keeps it.
+      kept.destroy();
+    }
+    return this.open(connectTimeoutMs);
   }
 
   open(connectTimeoutMs: number): Connection {

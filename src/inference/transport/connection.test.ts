@@ -91,3 +91,55 @@ test('an upstream that keeps a socket for a second only is asked on a fresh one'
   assert.equal(sockets, 3);
   assert.equal(transport.counts.connections, 0);
 });
+
+test('a socket is not used again once its upstream may have closed it, seen by a sweep or not', async (t) => {
+  const time = fakeTime();
+  let sockets = 0;
+  const origin = await listen(t, (socket) => {
+    sockets += 1;
+    onRequest(socket, () => socket.write(ok.replace('OK\r\n', 'OK\r\nKeep-Alive: timeout=5\r\n')));
+  });
+  const transport = testTransport(t, { time });
+  assert.equal(await send(transport, origin).end, 'ended');
+  time.advance(4_000);
+  assert.equal(await send(transport, origin).end, 'ended');
+  assert.equal(sockets, 2);
+  assert.equal(transport.counts.connections, 1);
+});
+
+test('an upstream that answers while we still send, and reads no further, is asked on a fresh socket next', async (t) => {
+  let sockets = 0;
+  const origin = await listen(t, (socket) => {
+    sockets += 1;
+    if (sockets > 1) return onRequest(socket, () => socket.write(ok));
+    socket.once('data', () => {
+      socket.pause();
+      socket.write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig');
+    });
+  });
+  const transport = testTransport(t);
+  const told = send(transport, origin, { body: Buffer.alloc(32 * 1024 * 1024, 'x') });
+  assert.equal(await told.end, 'ended');
+  assert.deepEqual([told.status, textOf(told)], [413, 'big']);
+  assert.equal(transport.counts.connections, 0);
+  assert.equal(await send(transport, origin).end, 'ended');
+});
+
+for (const text of [ok, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n']) {
+  test(`paused on its last bytes, an answer is whole though the upstream closes before resume (${text.slice(17, 31)})`, async (t) => {
+    const upstream = Promise.withResolvers<Socket>();
+    const origin = await listen(t, (socket) =>
+      onRequest(socket, () => {
+        socket.end(text);
+        upstream.resolve(socket);
+      }),
+    );
+    const told = send(testTransport(t), origin);
+    told.call.pause();
+    const socket = await upstream.promise;
+    while (!socket.writableFinished || told.headers === null) await new Promise(setImmediate);
+    told.call.resume();
+    assert.equal(await told.end, 'ended');
+    assert.equal(textOf(told), 'ok');
+  });
+}

@@ -136,11 +136,16 @@ export class Connection implements AnswerSink, SocketOwner {
     this.destroy();
   }
 
+  /** Of an idle one: whether the upstream still keeps it, as far as it said. */
+  isKept(nowMs: number): boolean {
+    return nowMs - this.sinceMs < this.keepMs;
+  }
+
   /** Closes what has been idle for too long, and fails what has been silent for too long. */
   sweep(nowMs: number): void {
     const sinceMs = nowMs - this.sinceMs;
     if (this.request === null) {
-      if (this.standing === 'open' && sinceMs >= this.keepMs) this.destroy();
+      if (this.standing === 'open' && !this.isKept(nowMs)) this.destroy();
     } else if (!this.toWrite && !this.paused) {
       const { headersTimeoutMs, bodyTimeoutMs } = this.request;
       if (sinceMs < (this.headSeen ? bodyTimeoutMs : headersTimeoutMs)) return;
@@ -161,7 +166,7 @@ export class Connection implements AnswerSink, SocketOwner {
   }
 
   received(bytes: Buffer): void {
-    if (this.standing !== 'open') return;
+    if (this.standing === 'closed') return;
     if (this.request === null || this.toWrite) return this.fail(new WireFailure('unasked-answer'));
     if (bytes.length === 0) return;
     this.answer = 'begun';
@@ -205,10 +210,12 @@ export class Connection implements AnswerSink, SocketOwner {
 
   private finish(behind: 'clean' | 'more came'): void {
     const { observer } = this;
+    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
+    const sent = !this.pouring && this.socket.writableLength === 0;
     this.observer = null;
     this.request = null;
     // Bytes behind an answer are another one, which nobody asked for.
-    if (!this.keptAlive || this.pouring || behind === 'more came') this.destroy();
+    if (!this.keptAlive || !sent || behind === 'more came') this.destroy();
     else {
       this.reused = true;
       if (this.paused) this.socket.resume();
@@ -220,7 +227,7 @@ export class Connection implements AnswerSink, SocketOwner {
   }
 
   private peerEnded(): void {
-    if (this.standing !== 'open') return;
+    if (this.standing === 'closed') return;
     if (this.request === null || this.toWrite) return this.fail(this.ended());
     try {
       this.parser.close();

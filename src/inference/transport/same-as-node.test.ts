@@ -71,7 +71,15 @@ async function askNode(pieces: readonly Buffer[], end: PeerEnd): Promise<Taken> 
 function askOurs(pieces: readonly Buffer[], end: PeerEnd): Taken {
   const told = new Map<string, (error?: Error) => void>();
   const nothing = (): void => undefined;
-  const plain = { write: () => true, destroy: nothing, pause: nothing, resume: nothing, ref: nothing, unref: nothing };
+  const plain = {
+    writableLength: 0,
+    write: () => true,
+    destroy: nothing,
+    pause: nothing,
+    resume: nothing,
+    ref: nothing,
+    unref: nothing,
+  };
   const on = (event: string, listener: () => void) => told.set(event, listener);
   const socket = { ...plain, on } as unknown as Socket;
   const idle = new Set<Connection>();
