@@ -32,7 +32,11 @@ test('two replicas crawl for each other, and take their turns at a host from one
   const replicas = [await startGateway(t, config), await startGateway(t, config)];
   const json = { url: `http://${place}/`, sitemap: 'skip' };
   for (const [at, replica] of replicas.entries()) {
-    const { id } = (await (await replica.fetch('/v1/tools/crawl', { json })).json()) as { id: string };
+    // Until its counters are known a replica asks to be asked again.
+    let begun: Response;
+    do begun = await replica.fetch('/v1/tools/crawl', { json });
+    while (begun.status === 503 && (await pause(50, true)));
+    const { id } = (await begun.json()) as { id: string };
     const other = replicas[1 - at]!;
     let crawl: { status: string; completed: number };
     do {
