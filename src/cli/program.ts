@@ -78,7 +78,10 @@ Example:
     .description('check the configuration, every error with file:line:column')
     .argument('[file]', 'the same as --config')
     .option(...configOption)
-    .option('--live', 'ask each provider for its list of models, with each credential; find local servers')
+    .option(
+      '--live',
+      'ask each provider for its list of models, with each credential, and each search engine; find local servers',
+    )
     .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
     .option(...jsonOption)
     .addHelpText('after', example('culvert check --live'))

@@ -7,7 +7,7 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
   program
     .command('doctor')
     .description('look at everything that a server needs, and say what to do about what is missing')
-    .option('--live', 'ask each provider for its list of models, with each credential')
+    .option('--live', 'ask each provider for its list of models, with each credential, and each search engine')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert doctor --live'))

@@ -93,7 +93,9 @@ export const storageSchema = z
       .describe(
         'Encrypts stored credentials and signs links, ≥ 32 bytes; shared by all replicas. Default: generated into the data folder; with Redis it must be given.',
       ),
-    retention: duration({ min: '1d' }).prefault('90d').describe('How long single requests are kept in the ledger.'),
+    retention: duration({ min: '1d' })
+      .prefault('90d')
+      .describe('How long single requests are kept in the ledger, and pages that were read.'),
   })
   .describe('Where things are kept.');
 

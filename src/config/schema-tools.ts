@@ -39,7 +39,11 @@ export const toolsSchema = z
   .strictObject({
     search: z
       .strictObject({
-        providers: z.array(searchProviderSchema).max(20).default([]).describe('Search engines, tried in order.'),
+        providers: z
+          .array(searchProviderSchema)
+          .max(20)
+          .default([])
+          .describe('Search engines, tried by their priority.'),
       })
       .prefault({})
       .describe('Web search.'),

@@ -1,7 +1,7 @@
 import type { ConfigPath } from './problem.ts';
 
 /**
- * What the schema knows and this version does not do yet. A part that builds something deletes its lines here.
+ * What the schema knows and this version does not do. Who builds something deletes its lines here.
  * `warn`: the key has no effect yet. `refuse`: it limits, protects or says where data goes, so that leaving it without
  * effect would mislead.
  */
@@ -9,17 +9,17 @@ export interface Unbuilt {
   /** Keys from the top; `*` is any name or index. */
   path: readonly string[];
   action: 'warn' | 'refuse';
-  /** In words, naming the part that brings it. */
+  /** In words, naming what is missing. */
   reason: string;
   /** Whether this value asks for it. */
   when: (value: unknown) => boolean;
 }
 
 const always = () => true;
-const warn = (path: string, part: string, when: Unbuilt['when'] = always): Unbuilt => ({
+const warn = (path: string, missing: string, when: Unbuilt['when'] = always): Unbuilt => ({
   path: path.split('.'),
   action: 'warn',
-  reason: `has no effect yet: it comes with ${part}`,
+  reason: `has no effect yet: this version ${missing}`,
   when,
 });
 const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt => ({
@@ -30,10 +30,10 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
 });
 
 export const unbuilt: readonly Unbuilt[] = [
-  warn('admin.dashboard', 'a later part (the dashboard)', (value) => value !== false),
-  refuse('storage.files', 'S3 comes with a later part; until then only local is accepted', isNot('local')),
-  warn('models.*.hedge', 'a later part (hedging)'),
-  warn('telemetry.otlp', 'a later part (OpenTelemetry)'),
+  warn('admin.dashboard', 'has no dashboard', (value) => value !== false),
+  refuse('storage.files', 'this version keeps files in the data folder alone (local)', isNot('local')),
+  warn('models.*.hedge', 'does not hedge'),
+  warn('telemetry.otlp', 'exports no OpenTelemetry'),
 ];
 
 export interface UnbuiltFinding {

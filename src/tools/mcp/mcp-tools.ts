@@ -114,7 +114,7 @@ export const mcpTools: readonly McpTool[] = [
     name: 'crawl',
     title: 'Read a whole site',
     description:
-      "Begins to read the pages of a site, and answers its id at once; each page costs a scrape. Call it again with that id alone to see how far it is and the pages read so far; more pages follow while 'next' is not null: its cursor is 'cursor'.",
+      "Begins to read the pages of a site, and answers its id at once; each page is paid for. Call it again with that id alone to see how far it is and the pages read so far; more pages follow while 'next' is not null: its cursor is 'cursor'.",
     input: z.looseObject({
       url: z.string().optional().describe('Where to begin. Leave it out to ask for a crawl that was begun.'),
       limit: z
