@@ -1,4 +1,5 @@
-import type { CredentialHeaders, ProviderConnection } from '../providers/connection.ts';
+import type { ProviderConnection } from '../providers/connection.ts';
+import type { CredentialHeaders } from '../providers/credential-headers.ts';
 import { type Discovery, discoverModels } from '../providers/discover.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';

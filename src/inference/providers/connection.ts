@@ -4,8 +4,10 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import { readBaseUrl } from './base-url.ts';
+import { type CredentialHeaders, joinHeaders, readOperatorHeaders, secretHeader } from './credential-headers.ts';
 import { printable } from './header-safe.ts';
-import type { Provider, ProviderAuth } from './provider.ts';
+import type { Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
 export interface ProviderConnection {
@@ -43,15 +45,6 @@ export interface ProviderConnection {
   readonly secrets: readonly string[];
   /** The upstream's host and host:port, which no message to a caller names. */
   hosts: readonly string[];
-}
-
-/** Flat header lists (name, value, name, value…). They hold the secret: never logged, never in an error. */
-export interface CredentialHeaders {
-  /** For an answer in one piece and for a stream; they differ in `accept`. */
-  whole: readonly string[];
-  stream: readonly string[];
-  /** For GET: no content-type. */
-  get: readonly string[];
 }
 
 export interface ConnectionFacts {
@@ -173,111 +166,4 @@ function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | '
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {
   const connection: ProviderConnection = { ...parts, secrets };
   return Object.defineProperty(connection, 'secrets', { enumerable: false });
-}
-
-const secretHeader = /auth|key|token|secret|cookie|credential/;
-
-function readBaseUrl(
-  facts: ConnectionFacts,
-): { ok: true; origin: string; path: string } | { ok: false; message: string } {
-  const { name, provider } = facts;
-  const text = facts.baseUrl ?? provider.baseUrl;
-  if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return { ok: false, message: `provider ${name}: base_url is not a URL` };
-  }
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    return { ok: false, message: `provider ${name}: base_url must begin with https:// or http://` };
-  }
-  if (url.username !== '' || url.password !== '') {
-    return {
-      ok: false,
-      message: `provider ${name}: base_url must not carry a user or password; use api_key or headers`,
-    };
-  }
-  if (url.search !== '' || url.hash !== '') {
-    return { ok: false, message: `provider ${name}: base_url must not carry ? or #; use api_version or headers` };
-  }
-  let path = withoutEndSlash(url);
-  const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
-  if (suffix !== undefined) path = path.slice(0, -suffix.length);
-  // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
-  if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
-  if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
-  return { ok: true, origin: url.origin, path };
-}
-
-function withoutEndSlash({ pathname }: URL): string {
-  return pathname.replace(/\/+$/, '');
-}
-
-/** They belong to the connection itself: an operator's value would break framing or send a body to another host. */
-const transportHeaders = new Set([
-  'host',
-  'connection',
-  'content-length',
-  'content-type',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-]);
-
-type OperatorHeaders = { ok: true; headers: Map<string, string> } | { ok: false; message: string };
-
-function readOperatorHeaders(headers: Readonly<Record<string, string>>): OperatorHeaders {
-  const read = new Map<string, string>();
-  for (const [rawName, rawValue] of Object.entries(headers)) {
-    const name = rawName.toLowerCase();
-    const value = rawValue.trim();
-    if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return { ok: false, message: 'a header name is not valid' };
-    if (transportHeaders.has(name)) return { ok: false, message: `header ${name} cannot be set` };
-    if (!printable(value)) return { ok: false, message: `header ${name} has characters that no header can carry` };
-    read.set(name, value);
-  }
-  return { ok: true, headers: read };
-}
-
-function joinHeaders(
-  provider: Provider,
-  secret: string | null,
-  operator: ReadonlyMap<string, string>,
-): CredentialHeaders {
-  const shared = new Map<string, string>([
-    // Some services answer 403 to a request that does not say who asks.
-    ['user-agent', 'culvert'],
-    ...Object.entries(provider.headers),
-  ]);
-  if (secret !== null) {
-    const auth = authHeader(provider.auth, secret);
-    if (auth !== null) shared.set(auth[0], auth[1]);
-  }
-  for (const [name, value] of operator) shared.set(name, value);
-  const flat = [...shared].flat();
-  return {
-    whole: ['content-type', 'application/json', 'accept', 'application/json', ...flat],
-    stream: ['content-type', 'application/json', 'accept', 'text/event-stream', ...flat],
-    get: ['accept', 'application/json', ...flat],
-  };
-}
-
-function authHeader(auth: ProviderAuth, secret: string): [string, string] | null {
-  switch (auth) {
-    case 'bearer':
-      return ['authorization', `Bearer ${secret}`];
-    case 'x-api-key':
-    case 'api-key':
-    case 'x-goog-api-key':
-    case 'xi-api-key':
-      return [auth, secret];
-    case 'none':
-      return null;
-  }
 }

@@ -1,0 +1,134 @@
+import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
+import type { ModelConfig, ModelType } from '../../config/schema.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import { embeddingFacts } from '../providers/embedding-models.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import { engineTarget } from './embed-engine.ts';
+import type { Alias, ModelTableParts } from './model-table.ts';
+import { speechEngineTarget } from './speech-engine-target.ts';
+import { targetOf } from './target-of.ts';
+
+/** Makes aliases of what the configuration and the providers' lists say. */
+export interface AliasMaker {
+  /** `star`: what the `*` of a pattern matched. */
+  aliasOf(id: string, model: ModelConfig, star: string | null): Alias;
+  /** Of a model that a provider lists, under a name of its own or under `id`. */
+  aliasOfKnown(id: string, provider: string, known: DiscoveredModel): Alias;
+  /** Names that a pattern stands for, as far as its targets' providers list them. */
+  knownMatches(pattern: string, model: ModelConfig): string[];
+  /** The simulator's model of a type; null where there is no simulator, or it has none. */
+  simulatedFor(type: ModelType): Alias | null;
+}
+
+type AliasParts = Pick<
+  ModelTableParts,
+  'models' | 'providers' | 'known' | 'engines' | 'speechEngines' | 'transcriptionEngines' | 'nowS'
+>;
+
+export function createAliasMaker(parts: AliasParts): AliasMaker {
+  const knownByTarget = new Map<string, DiscoveredModel>();
+  for (const [provider, models] of parts.known)
+    for (const model of models) knownByTarget.set(`${provider}/${model.id}`, model);
+
+  return { aliasOf, aliasOfKnown, knownMatches, simulatedFor };
+
+  function simulatedFor(type: ModelType): Alias | null {
+    const simulator = [...parts.providers].find(([, { simulated }]) => simulated)?.[0];
+    const model = parts.known.get(simulator ?? '')?.find((known) => known.type === type);
+    return simulator === undefined || model === undefined ? null : aliasOfKnown('', simulator, model);
+  }
+
+  function aliasOf(id: string, model: ModelConfig, star: string | null): Alias {
+    const own = targetsOf(model, star);
+    const candidates: RouteCandidate[] = own.map((target) => ({ target, rank: 0 }));
+    let rank = 0;
+    for (const fallback of fallbacksOf(model, star, new Set([id]))) {
+      rank++;
+      for (const target of targetsOf(fallback.model, fallback.star)) candidates.push({ target, rank });
+    }
+    return {
+      id,
+      type: model.type,
+      listedAs: model.listed_as ?? model.type,
+      tier: model.tier ?? null,
+      cost: model.cost,
+      attempts: model.attempts,
+      ownedBy: own[0]?.provider ?? 'culvert',
+      createdS: parts.nowS,
+      dimensions: model.dimensions ?? null,
+      ...(model.voices !== undefined && { voices: model.voices }),
+      listedDimensions: model.dimensions ?? (model.type === 'embedding' ? usualDimensions(own[0]?.model) : null),
+      candidates,
+      totalMs: Math.max(1, ...candidates.map(({ target }) => target.timeouts.totalMs)),
+    };
+  }
+
+  function targetsOf(model: ModelConfig, star: string | null): Target[] {
+    return model.targets.flatMap((target) => {
+      if (target.provider === engineProvider) {
+        const { priority, weight } = target;
+        const engine = parts.engines.get(target.model);
+        if (engine !== undefined) return [{ ...engineTarget(engine), priority, weight }];
+        const ofSound = parts.speechEngines?.get(target.model) ?? parts.transcriptionEngines?.get(target.model);
+        return ofSound === undefined ? [] : [{ ...speechEngineTarget(ofSound), priority, weight }];
+      }
+      const provider = parts.providers.get(target.provider);
+      if (provider === undefined) return [];
+      const id = withStar(target.model, star);
+      return [
+        targetOf(provider, { ...target, model: id }, model, knownByTarget.get(`${target.provider}/${id}`) ?? null),
+      ];
+    });
+  }
+
+  /** Fallbacks of fallbacks come after them; an alias is never visited twice. What * matched carries over. */
+  function fallbacksOf(
+    model: ModelConfig,
+    star: string | null,
+    seen: Set<string>,
+  ): { model: ModelConfig; star: string | null }[] {
+    return model.fallbacks.flatMap((name) => {
+      const id = withStar(name, star);
+      const next = aliasFor(parts.models, id);
+      if (next === null || seen.has(id)) return [];
+      seen.add(id);
+      return [next, ...fallbacksOf(next.model, next.star, seen)];
+    });
+  }
+
+  function aliasOfKnown(id: string, providerName: string, known: DiscoveredModel): Alias {
+    const provider = parts.providers.get(providerName)!;
+    const target = targetOf(provider, { provider: providerName, model: known.id }, null, known);
+    return {
+      id,
+      type: known.type,
+      listedAs: known.type,
+      tier: null,
+      cost: provider.simulated ? 0 : 1,
+      attempts: 4,
+      ownedBy: providerName,
+      createdS: known.createdS ?? parts.nowS,
+      dimensions: null,
+      listedDimensions: known.type === 'embedding' ? (known.dimensions ?? usualDimensions(known.id)) : null,
+      candidates: [{ target, rank: 0 }],
+      totalMs: target.timeouts.totalMs,
+    };
+  }
+
+  function knownMatches(pattern: string, model: ModelConfig): string[] {
+    const ids = new Set<string>();
+    for (const target of model.targets) {
+      for (const known of parts.known.get(target.provider) ?? []) {
+        const star = starOf(target.model, known.id);
+        if (star !== null) ids.add(withStar(pattern, star));
+      }
+    }
+    return [...ids];
+  }
+}
+
+function usualDimensions(model: string | undefined): number | null {
+  return model === undefined ? null : (embeddingFacts(model)?.native ?? null);
+}

@@ -1,0 +1,84 @@
+import { printable } from './header-safe.ts';
+import type { Provider, ProviderAuth } from './provider.ts';
+
+/** Flat header lists (name, value, name, value…). They hold the secret: never logged, never in an error. */
+export interface CredentialHeaders {
+  /** For an answer in one piece and for a stream; they differ in `accept`. */
+  whole: readonly string[];
+  stream: readonly string[];
+  /** For GET: no content-type. */
+  get: readonly string[];
+}
+
+/** They belong to the connection itself: an operator's value would break framing or send a body to another host. */
+const transportHeaders = new Set([
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+]);
+
+type OperatorHeaders = { ok: true; headers: Map<string, string> } | { ok: false; message: string };
+
+/** The operator's extra headers, by their names in small letters; refused: what no header can carry, or may be set. */
+export function readOperatorHeaders(headers: Readonly<Record<string, string>>): OperatorHeaders {
+  const read = new Map<string, string>();
+  for (const [rawName, rawValue] of Object.entries(headers)) {
+    const name = rawName.toLowerCase();
+    const value = rawValue.trim();
+    if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) return { ok: false, message: 'a header name is not valid' };
+    if (transportHeaders.has(name)) return { ok: false, message: `header ${name} cannot be set` };
+    if (!printable(value)) return { ok: false, message: `header ${name} has characters that no header can carry` };
+    read.set(name, value);
+  }
+  return { ok: true, headers: read };
+}
+
+/** Names of headers that may hold a secret. */
+export const secretHeader = /auth|key|token|secret|cookie|credential/;
+
+/** Everything that calls with this secret share; null for a service without keys. The operator's headers win. */
+export function joinHeaders(
+  provider: Provider,
+  secret: string | null,
+  operator: ReadonlyMap<string, string>,
+): CredentialHeaders {
+  const shared = new Map<string, string>([
+    // Some services answer 403 to a request that does not say who asks.
+    ['user-agent', 'culvert'],
+    ...Object.entries(provider.headers),
+  ]);
+  if (secret !== null) {
+    const auth = authHeader(provider.auth, secret);
+    if (auth !== null) shared.set(auth[0], auth[1]);
+  }
+  for (const [name, value] of operator) shared.set(name, value);
+  const flat = [...shared].flat();
+  return {
+    whole: ['content-type', 'application/json', 'accept', 'application/json', ...flat],
+    stream: ['content-type', 'application/json', 'accept', 'text/event-stream', ...flat],
+    get: ['accept', 'application/json', ...flat],
+  };
+}
+
+function authHeader(auth: ProviderAuth, secret: string): [string, string] | null {
+  switch (auth) {
+    case 'bearer':
+      return ['authorization', `Bearer ${secret}`];
+    case 'x-api-key':
+    case 'api-key':
+    case 'x-goog-api-key':
+    case 'xi-api-key':
+      return [auth, secret];
+    case 'none':
+      return null;
+  }
+}
