@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seededRandom } from '../../src/kernel/random.ts';
 import { distances } from '../../src/vectors/collection.ts';
 import { matches } from '../../src/vectors/filter/matches.ts';
 import type { PointId } from '../../src/vectors/point.ts';
-import type { Target, VectorStore } from '../../src/vectors/store.ts';
+import type { Target } from '../../src/vectors/store.ts';
 import { realQdrantMissing, vectorDrivers } from './vector-drivers.ts';
+import { filled, owner, points, spec, tenant, uuids } from './vector-points.ts';
 import {
   everything,
   idsOnly,
@@ -20,29 +20,6 @@ import {
   where,
 } from './vector-suite.ts';
 
-const tenant = 'acme/laptop';
-const owner = { tenant, account: 'acme' };
-const spec = { name: 'docs', size: 4, distance: 'Dot', embeddingModel: null } as const;
-const uuids = ['5c56c793-69f3-4fbf-87e6-c4bf54c28c26', '0a1b2c3d-0000-4000-8000-000000000001'] as const;
-
-const random = seededRandom(12);
-const cities = ['Rome', 'Oslo', 'Kyiv', 'Lima'] as const;
-/** Sixty points of all kinds of ids and payloads. */
-const points: readonly TestPoint[] = Array.from({ length: 60 }, (_, at) => ({
-  id: at < 2 ? uuids[at]! : at,
-  vector: Array.from({ length: 4 }, () => Math.fround(random.next() * 2 - 1)),
-  payload:
-    at % 7 === 6
-      ? null
-      : {
-          n: at,
-          city: cities[at % 4]!,
-          tags: at % 3 === 0 ? [] : [`t${at % 5}`, at % 5],
-          deep: { list: [{ a: at % 2, b: at % 3 }, { a: 1 }], on: at % 2 === 0 },
-          ...(at % 5 === 0 && { nothing: null }),
-        },
-}));
-
 test('this suite runs over a real Qdrant, too', { skip: realQdrantMissing }, () => {
   assert.ok(vectorDrivers.some(({ name }) => name.includes('real Qdrant')));
 });
@@ -50,30 +27,6 @@ test('this suite runs over a real Qdrant, too', { skip: realQdrantMissing }, () 
 for (const driver of vectorDrivers) {
   const { name } = driver;
   const has = (what: (typeof driver.unsupported)[number]) => !driver.unsupported.includes(what);
-
-  async function filled(store: VectorStore, given: readonly TestPoint[] = points): Promise<VectorStore> {
-    await store.create(owner, spec);
-    await store.write(tenant, 'docs', [upsert(given)]);
-    return store;
-  }
-
-  test(`${name}: a collection is made once, found, listed and inspected by its tenant alone`, async (t) => {
-    const store = await driver.open(t);
-    const other = { name: 'Notes.2', size: 3, distance: 'Cosine', embeddingModel: 'emb' } as const;
-    await store.create(owner, spec);
-    await store.create(owner, other);
-    assert.equal(await refusal(store.create(owner, { ...spec, size: 8 })), 'conflict');
-    assert.deepEqual(await store.find(tenant, 'docs'), spec);
-    assert.deepEqual(await store.list(tenant), [other, spec]);
-    assert.deepEqual(await store.inspect(tenant, 'docs'), { ...spec, points: 0, indexed: 0, payloadSchema: {} });
-    assert.equal(await store.find('acme/phone', 'docs'), null);
-    assert.deepEqual(await store.list('acme/phone'), []);
-    assert.equal(await refusal(store.inspect('acme/phone', 'docs')), 'not-found');
-    assert.equal(await store.drop('acme/phone', 'docs'), false);
-    assert.equal(await store.drop(tenant, 'docs'), true);
-    assert.equal(await store.drop(tenant, 'docs'), false);
-    assert.equal(await store.find(tenant, 'docs'), null);
-  });
 
   test(`${name}: points come back as they were written, in the order asked for, as much of them as is wanted`, async (t) => {
     const store = await filled(await driver.open(t));
@@ -381,107 +334,6 @@ for (const driver of vectorDrivers) {
     assert.equal(await refusal(store.write(tenant, 'docs', [upsert([long])])), 'invalid-request');
     assert.equal(await refusal(store.query(tenant, 'docs', [query([1, 2])])), 'invalid-request');
     assert.equal(await store.count(tenant, 'docs', null), 3);
-  });
-
-  test(`${name}: an alias stands for its collection everywhere, and is moved in one step`, async (t) => {
-    const store = await filled(await driver.open(t), points.slice(0, 3));
-    await store.create(owner, { ...spec, name: 'docs-2' });
-    const live = { kind: 'create', alias: 'live', collection: 'docs' } as const;
-    await store.changeAliases(tenant, [live]);
-    assert.equal((await store.find(tenant, 'live'))?.name, 'docs');
-    assert.equal(await store.count(tenant, 'live', null), 3);
-    assert.equal(await store.find('acme/phone', 'live'), null);
-    for (const [bad, kind] of [
-      [{ ...live, alias: 'x', collection: 'none' }, 'not-found'],
-      [{ ...live, alias: 'docs-2' }, 'conflict'],
-      [{ kind: 'rename', from: 'none', to: 'x' }, 'not-found'],
-    ] as const) {
-      const moved = { ...live, collection: 'docs-2' };
-      assert.equal(await refusal(store.changeAliases(tenant, [moved, bad])), kind);
-    }
-    assert.equal(await store.count(tenant, 'live', null), 3, 'all or none');
-    await store.changeAliases(tenant, [
-      { ...live, collection: 'docs-2' },
-      { ...live, alias: 'old' },
-    ]);
-    assert.equal(await store.count(tenant, 'live', null), 0);
-    assert.deepEqual(await store.aliases(tenant, null), [
-      { alias: 'live', collection: 'docs-2' },
-      { alias: 'old', collection: 'docs' },
-    ]);
-    assert.deepEqual(await store.aliases(tenant, 'docs'), [{ alias: 'old', collection: 'docs' }]);
-    assert.equal(await refusal(store.aliases(tenant, 'none')), 'not-found');
-    assert.equal(await refusal(store.create(owner, { ...spec, name: 'live' })), 'conflict');
-    assert.equal(await store.drop(tenant, 'live'), false, 'an alias is no collection');
-    await store.drop(tenant, 'docs');
-    assert.deepEqual(await store.aliases(tenant, null), [{ alias: 'live', collection: 'docs-2' }]);
-  });
-
-  test(`${name}: payload indexes are shown with the points that have the key`, async (t) => {
-    const store = await filled(await driver.open(t));
-    await store.indexPayload(tenant, 'docs', 'city', 'keyword');
-    await store.indexPayload(tenant, 'docs', 'deep.on', 'bool');
-    await store.indexPayload(tenant, 'docs', 'n', 'integer');
-    await store.indexPayload(tenant, 'docs', 'n', null);
-    await store.indexPayload(tenant, 'docs', 'n', null);
-    const withPayload = points.filter(({ payload }) => payload !== null).length;
-    assert.deepEqual((await store.inspect(tenant, 'docs')).payloadSchema, {
-      city: { type: 'keyword', points: withPayload },
-      'deep.on': { type: 'bool', points: withPayload },
-    });
-  });
-
-  test(`${name}: a collection that is made again is empty`, async (t) => {
-    const store = await filled(await driver.open(t));
-    await store.drop(tenant, 'docs');
-    await store.create(owner, spec);
-    assert.equal(await store.count(tenant, 'docs', null), 0);
-    assert.deepEqual(await store.retrieve(tenant, 'docs', [3, uuids[0]], idsOnly), []);
-    await store.write(tenant, 'docs', [upsert(points.slice(3, 4))]);
-    const [found] = await store.query(tenant, 'docs', [query([1, 0, 0, 0])]);
-    assert.deepEqual(
-      found?.map(({ id }) => id),
-      [3],
-    );
-  });
-
-  test(`${name}: tenants with the same names and ids never see or change each other's points`, async (t) => {
-    const store = await filled(await driver.open(t));
-    const other = { tenant: 'beta/key', account: 'beta' };
-    await store.create(other, spec);
-    await store.write(other.tenant, 'docs', [upsert([{ ...points[3]!, payload: { whose: 'other' } }])]);
-    assert.equal(await store.count(tenant, 'docs', null), points.length);
-    assert.deepEqual((await store.retrieve(tenant, 'docs', [3], everything))[0]?.payload, points[3]!.payload);
-    await store.write(other.tenant, 'docs', [{ kind: 'delete', which: { filter: where({}) } }]);
-    await store.write(other.tenant, 'docs', [{ kind: 'delete', which: { ids: points.map(({ id }) => id) } }]);
-    assert.equal(await store.count(tenant, 'docs', null), points.length);
-    const [found] = await store.query(other.tenant, 'docs', [query([1, 0, 0, 0])]);
-    assert.deepEqual(found, []);
-    const byPoint: Target = { kind: 'nearest', vector: { id: 3 }, mmr: null };
-    assert.equal(await refusal(store.query(other.tenant, 'docs', [query([], { target: byPoint })])), 'not-found');
-  });
-
-  test(`${name}: the operator sees tenants, moves all of one's to another, and purges`, async (t) => {
-    const store = await filled(await driver.open(t));
-    const [from, to] = driver.tenants;
-    const beta = { tenant: to, account: 'beta' };
-    await store.changeAliases(from, [{ kind: 'create', alias: 'live', collection: 'docs' }]);
-    await store.create(beta, { ...spec, name: 'docs' });
-    assert.deepEqual(await store.tenants(), [
-      { ...owner, collections: 1, points: points.length },
-      { ...beta, collections: 1, points: 0 },
-    ]);
-    assert.equal(await refusal(store.adopt(from, beta)), 'conflict');
-    assert.equal(await store.count(from, 'docs', null), points.length, 'nothing was moved');
-    await store.drop(to, 'docs');
-    assert.deepEqual(await store.adopt(from, beta), { collections: 1 });
-    assert.deepEqual(await store.list(from), []);
-    assert.equal(await store.count(to, 'live', null), points.length);
-    assert.deepEqual(sorted(await scrolledIds(store, to, 'docs', 11)), sorted(points.map(({ id }) => id)));
-    assert.deepEqual(await store.purge(to), { collections: 1 });
-    assert.deepEqual(await store.purge(to), { collections: 0 });
-    assert.deepEqual(await store.list(to), []);
-    assert.deepEqual(await store.tenants(), []);
   });
 
   test(`${name}: what it cannot do is 501, and is what it says that it cannot do`, async (t) => {
