@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { createHostTurns } from '../../src/net/host-turns.ts';
+import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import type { CrawlMeter } from '../../src/tools/crawl/crawl-ports.ts';
 import type { Crawl, CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
 import { createCrawlThread } from '../../src/tools/crawl/crawl-thread.ts';
@@ -131,4 +133,37 @@ export async function ended(store: Pick<CrawlStore, 'find'>, id: string): Promis
     if (crawl.status !== 'scraping') return crawl;
     await pause(5);
   }
+}
+
+/** A store of its own, closed with the test. */
+export function storeIn(t: TestContext) {
+  const store = openSqliteCrawlStore(join(temporaryFolder(t), 'crawl.db'));
+  t.after(() => store.close());
+  return store;
+}
+
+/** A crawl of the site from its root to its end. */
+export async function crawled(
+  t: TestContext,
+  site: Site,
+  body: JsonObject = {},
+  parts: Partial<CrawlsParts> = {},
+  workMaxMs?: number,
+) {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, { reader: siteReader(site, read), meter, ...parts }, workMaxMs);
+  await crawls.start('alone');
+  const created = await crawls.create(owner, `${origin}/`, optionsOf(body));
+  assert.ok(created !== 'full');
+  const crawl = await ended(store, created.id);
+  const results = await crawls.results(crawl.id, 0, 1_000);
+  const errors = await crawls.errors(crawl.id);
+  await crawls.stop();
+  return { crawl, read, counted, results, errors, paths: results.map(({ page }) => pathOf(page.metadata.sourceURL)) };
+}
+
+export function pathOf(url: string): string {
+  return url.startsWith(origin) ? url.slice(origin.length) : url;
 }

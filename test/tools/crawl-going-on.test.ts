@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
+import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
+import {
+  countingMeter,
+  crawled,
+  crawlsOver,
+  ended,
+  optionsOf,
+  origin,
+  owner,
+  type Site,
+  siteReader,
+  storeIn,
+  temporaryFolder,
+} from './crawl-site.ts';
+
+test('quota that runs out stops a crawl, which keeps what it has and says why', async (t) => {
+  const site: Site = { '/': { links: ['/a', '/b', '/c', '/d'] } };
+  const { meter, counted } = countingMeter(3);
+  const { crawl, paths } = await crawled(t, site, {}, { meter });
+  assert.equal(crawl.status, 'failed');
+  assert.match(crawl.error ?? '', /^Stopped: Rate limit exceeded: 5-hour window/);
+  assert.deepEqual([paths.length, crawl.done, crawl.charged, counted.got], [3, 3, 3, 3]);
+});
+
+test('what passes, such as books that cannot be reached, is waited for', async (t) => {
+  let asked = 0;
+  const { meter } = countingMeter();
+  const flaky: CrawlsParts['meter'] = {
+    hold: (by) =>
+      asked++ % 2 === 0 ? Promise.resolve({ kind: 'quota-unavailable', message: 'later' }) : meter.hold(by),
+  };
+  const { crawl } = await crawled(t, { '/': { links: ['/a', '/b'] } }, {}, { meter: flaky });
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged], ['completed', 3, 3]);
+});
+
+test('a crawl that is cancelled reads nothing more and keeps what it has', async (t) => {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const site = siteReader({ '/': { links: ['/a', '/b'] } }, read);
+  const held = Promise.withResolvers<void>();
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, {
+    meter,
+    reader: {
+      ...site,
+      async read(order) {
+        if (!order.url.endsWith('/a')) return site.read(order);
+        held.resolve();
+        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
+        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
+      },
+    },
+  });
+  await crawls.start('alone');
+  const created = await crawls.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  assert.ok(created !== 'full');
+  await held.promise;
+  assert.equal(await crawls.cancel('b/other', created.id), null);
+  assert.equal((await crawls.cancel(owner.tenant, created.id))?.status, 'cancelled');
+  await crawls.stop();
+  assert.deepEqual(read, ['/']);
+  assert.deepEqual([(await crawls.results(created.id, 0, 10)).length, counted.got, counted.held], [1, 1, 1]);
+});
+
+test('a crawl that is stopped with its server goes on where it was, and pays no page twice', async (t) => {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const site = siteReader({ '/': { links: ['/a', '/b', '/c'] } }, read);
+  const { meter, counted } = countingMeter();
+  const held = Promise.withResolvers<void>();
+  const first = crawlsOver(t, store, {
+    meter,
+    reader: {
+      ...site,
+      async read(order) {
+        if (!order.url.endsWith('/b')) return site.read(order);
+        held.resolve();
+        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
+        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
+      },
+    },
+  });
+  await first.start('alone');
+  const created = await first.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  assert.ok(created !== 'full');
+  await held.promise;
+  await first.stop();
+  const second = crawlsOver(t, store, { meter, reader: site });
+  await second.start('may-live');
+  const crawl = await ended(store, created.id);
+  await second.stop();
+  assert.deepEqual(read, ['/', '/a', '/b', '/c']);
+  assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['completed', 4, 4, 4]);
+});
+
+test('a crawl whose process died is taken up when its lease is over; the page under way is not paid again', async (t) => {
+  const store = storeIn(t);
+  const nowMs = Date.now();
+  const options = optionsOf();
+  const crawl = { ...owner, id: 'crawl_1', url: `${origin}/`, options, createdMs: nowMs };
+  await store.create(
+    crawl,
+    { key: 'site.test', url: `${origin}/`, depth: 0, shape: null },
+    { runningMax: 9, keptMax: 9 },
+  );
+  await store.lease('dead', nowMs, nowMs - 1, 1);
+  await store.take({ id: crawl.id, worker: 'dead' }, 1);
+  const read: string[] = [];
+  const { meter, counted } = countingMeter();
+  const crawls = crawlsOver(t, store, { meter, reader: siteReader({ '/': { links: ['/a'] } }, read) });
+  await crawls.start('may-live');
+  const end = await ended(store, crawl.id);
+  await crawls.stop();
+  assert.deepEqual(read, ['/', '/a']);
+  assert.deepEqual([end.status, end.charged, counted.got], ['completed', 2, 1]);
+});
+
+test('several processes over one database read each page of a crawl once', async (t) => {
+  const folder = temporaryFolder(t);
+  const read: string[] = [];
+  const site: Site = Object.fromEntries(
+    Array.from({ length: 20 }, (_, at) => [at === 0 ? '/' : `/p${at}`, { links: [`/p${at + 1}`, `/p${at + 2}`] }]),
+  );
+  const processes = await Promise.all(
+    [1, 2, 3].map(async () => {
+      const store = openSqliteCrawlStore(join(folder, 'crawl.db'));
+      t.after(() => store.close());
+      const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
+      await crawls.start('may-live');
+      return { store, crawls };
+    }),
+  );
+  const ids = await Promise.all(
+    processes.map(({ crawls }) => crawls.create(owner, `${origin}/`, optionsOf({ maxDiscoveryDepth: 30 }))),
+  );
+  for (const made of ids) {
+    assert.ok(made !== 'full');
+    assert.equal((await ended(processes[0]!.store, made.id)).status, 'completed');
+  }
+  for (const { crawls } of processes) await crawls.stop();
+  assert.equal(read.length, 3 * 22, 'three crawls of twenty pages and two that are missing');
+});
+
+test('a tenant has as many running crawls as it may, others are not in its way', async (t) => {
+  const store = storeIn(t);
+  const crawls = crawlsOver(t, store, {});
+  for (let at = 0; at < 20; at++)
+    assert.notEqual(
+      await store.create(
+        { ...owner, id: `c${at}`, url: origin, options: optionsOf(), createdMs: 1 },
+        { key: 'x', url: origin, depth: 0, shape: null },
+        { runningMax: 20, keptMax: 9 },
+      ),
+      'full',
+    );
+  assert.equal(await crawls.create(owner, `${origin}/`, optionsOf()), 'full');
+  assert.notEqual(await crawls.create({ ...owner, tenant: 'b/dev' }, `${origin}/`, optionsOf()), 'full');
+  await crawls.stop();
+});
+
+test('every page becomes pieces for the collection, under names that stay the same', async (t) => {
+  const put: { ids: string[]; texts: string[]; collection: string; model: string | null }[] = [];
+  const sink: CrawlsParts['sink'] = {
+    check: async () => null,
+    async put({ points, collection, model }) {
+      put.push({ ids: points.map(({ id }) => id), texts: points.map(({ text }) => text), collection, model });
+      return null;
+    },
+  };
+  const text = `# Guide\n\nIntro.\n\n## Install\n\n${'Long words of a paragraph. '.repeat(90)}\n\nEnd.`;
+  const body = { collection: { name: 'docs', model: 'embed' } };
+  const { crawl } = await crawled(t, { '/': { text } }, body, { sink });
+  await crawled(t, { '/': { text } }, body, { sink });
+  assert.equal(crawl.status, 'completed');
+  assert.deepEqual(put[0], put[1]);
+  assert.deepEqual([put[0]?.collection, put[0]?.model, put[0]?.texts.length], ['docs', 'embed', 3]);
+  assert.equal(put[0]?.texts[0], 'Guide\n\nIntro.');
+  assert.ok(put[0]?.texts[1]?.startsWith('Guide > Install\n\nLong words'));
+  assert.match(put[0]?.ids[0] ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
