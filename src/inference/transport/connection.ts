@@ -4,7 +4,7 @@ import { AnswerParser, type AnswerSink } from './answer-parser.ts';
 import type { Connect, SocketOwner } from './connect.ts';
 import { pour } from './pour.ts';
 import type { ConnectFailure } from './transport-error.ts';
-import type { UpstreamHeaders, UpstreamUpload } from './upstream-call.ts';
+import type { WireObserver, WireRequest } from './wire-exchange.ts';
 import { WireFailure } from './wire-failure.ts';
 import { writeWhole } from './write-whole.ts';
 
@@ -12,24 +12,6 @@ const keepAliveMs = 30_000;
 /** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
 const keepAliveMaxMs = 120_000;
 const keepAliveMarginMs = 1_000;
-
-/** What goes over a connection. */
-export interface WireRequest {
-  head: string;
-  body: Buffer | string | UpstreamUpload | null;
-  headersTimeoutMs: number;
-  bodyTimeoutMs: number;
-}
-
-/** Told of one exchange. After `over` or `broken` nothing more is called, and after `destroy` by the observer nothing. */
-export interface WireObserver {
-  /** The request has been handed to the socket; until then nothing of it has. */
-  written(): void;
-  head(status: number, headers: UpstreamHeaders): void;
-  bytes(piece: Buffer): void;
-  over(): void;
-  broken(error: Error, answer: 'begun' | 'not begun'): void;
-}
 
 /** What a connection needs of its pool. */
 export interface ConnectionHome {
@@ -59,6 +41,8 @@ export class Connection implements AnswerSink, SocketOwner {
   private keepMs = keepAliveMs;
   /** Came while paused. */
   private rest: Buffer | null = null;
+  /** How the socket ended while an answer was paused: told when that has been read as far as it came. */
+  private ending: Error | 'end' | null = null;
   /** An upload is on its way. */
   private pouring = false;
   /** Something last happened: for the outer timeouts and the idle one. */
@@ -122,7 +106,9 @@ export class Connection implements AnswerSink, SocketOwner {
     const { rest } = this;
     this.rest = null;
     if (this.answer === 'begun') this.parse(rest ?? nothing);
-    if (!this.paused && this.standing === 'open') this.socket.resume();
+    if (this.paused || this.standing !== 'open') return;
+    if (this.ending === null) this.socket.resume();
+    else this.lost(this.ending);
   }
 
   /** Closes the socket now, connected or connecting. Its exchange is told unless it has let go. */
@@ -136,7 +122,7 @@ export class Connection implements AnswerSink, SocketOwner {
     this.destroy();
   }
 
-  /** Of an idle one: whether the upstream still keeps it, as far as it said. */
+  /** Of an idle one: the upstream still keeps it, as far as it said. */
   isKept(nowMs: number): boolean {
     return nowMs - this.sinceMs < this.keepMs;
   }
@@ -159,9 +145,9 @@ export class Connection implements AnswerSink, SocketOwner {
     if (this.standing !== 'connecting') return;
     if (socket === null) return this.fail(error!);
     this.standing = 'open';
-    socket.on('error', (broken) => this.fail(broken));
-    socket.on('end', () => this.peerEnded());
-    socket.on('close', () => this.fail(this.ended()));
+    socket.on('error', (broken) => this.lost(broken));
+    socket.on('end', () => this.lost('end'));
+    socket.on('close', () => this.lost(this.ended()));
     this.write();
   }
 
@@ -215,7 +201,7 @@ export class Connection implements AnswerSink, SocketOwner {
     this.observer = null;
     this.request = null;
     // Bytes behind an answer are another one, which nobody asked for.
-    if (!this.keptAlive || !sent || behind === 'more came') this.destroy();
+    if (!this.keptAlive || !sent || this.ending !== null || behind === 'more came') this.destroy();
     else {
       this.reused = true;
       if (this.paused) this.socket.resume();
@@ -226,8 +212,15 @@ export class Connection implements AnswerSink, SocketOwner {
     observer?.over();
   }
 
+  private lost(ending: Error | 'end'): void {
+    if (this.standing !== 'open') return;
+    // A TLS socket is read on while it is paused: its end comes before what it said has been taken.
+    if (this.paused && this.headSeen && this.request !== null && !this.toWrite) this.ending ??= ending;
+    else if (ending === 'end') this.peerEnded();
+    else this.fail(ending);
+  }
+
   private peerEnded(): void {
-    if (this.standing === 'closed') return;
     if (this.request === null || this.toWrite) return this.fail(this.ended());
     try {
       this.parser.close();

@@ -1,4 +1,4 @@
-import type { Connection, WireObserver, WireRequest } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import {
   createDecompressor,
@@ -17,6 +17,7 @@ import type {
   UpstreamRequest,
   UpstreamUpload,
 } from './upstream-call.ts';
+import type { WireObserver, WireRequest } from './wire-exchange.ts';
 import { WireFailure } from './wire-failure.ts';
 
 /**

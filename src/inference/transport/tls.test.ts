@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import https from 'node:https';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import type { TLSSocket } from 'node:tls';
-import { send, testTransport, textOf } from './loopback.ts';
+import tls, { type TLSSocket } from 'node:tls';
+import { onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
 
 // Made for this test alone, self-signed for the name upstream.test; good for 100 years and for nothing else.
 const key = `-----BEGIN PRIVATE KEY-----
@@ -64,6 +64,60 @@ test('the next connection to an origin resumes its TLS session', async (t) => {
     [false, true],
   );
 });
+
+for (const answer of [
+  'Content-Length: 6\r\n\r\nsecret',
+  'Transfer-Encoding: chunked\r\n\r\n6\r\nsecret\r\n0\r\n\r\n',
+]) {
+  test(`paused, an answer over TLS is whole though its upstream closed before resume (${answer.slice(0, 14)})`, async (t) => {
+    const closed = Promise.withResolvers<void>();
+    const server = tls.createServer({ key, cert }, (socket) => {
+      socket.on('close', () => closed.resolve());
+      onRequest(socket, () => socket.end(`HTTP/1.1 200 OK\r\n${answer}`));
+    });
+    const { port } = new URL(await originOf(server));
+    t.after(() => server.close());
+    const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+    const told = send(transport, `https://upstream.test:${port}`);
+    pauseAtFirstBytes(told);
+    await told.began;
+    await closed.promise;
+    for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+    assert.equal(told.ends, 0);
+    told.call.resume();
+    assert.equal(await told.end, 'ended');
+    assert.equal(textOf(told), 'secret');
+    assert.equal(transport.counts.connections, 0);
+  });
+}
+
+test('paused, an answer over TLS that is cut short fails at resume, after what came of it', async (t) => {
+  const closed = Promise.withResolvers<void>();
+  const server = tls.createServer({ key, cert }, (socket) => {
+    socket.on('close', () => closed.resolve());
+    onRequest(socket, () => socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n'));
+  });
+  const { port } = new URL(await originOf(server));
+  t.after(() => server.close());
+  const told = send(testTransport(t, { ca: cert, lookup: toLoopback }), `https://upstream.test:${port}`);
+  pauseAtFirstBytes(told);
+  await told.began;
+  await closed.promise;
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+  told.call.resume();
+  const end = await told.end;
+  assert.equal(end !== 'ended' && end.kind, 'reset');
+  assert.equal(textOf(told), 'ab');
+});
+
+function pauseAtFirstBytes(told: ReturnType<typeof send>): void {
+  const { body } = told;
+  const push = body.push.bind(body);
+  body.push = (...pieces) => {
+    if (body.length === 0) told.call.pause();
+    return push(...pieces);
+  };
+}
 
 test('a certificate that nobody vouches for is a tls fault', async (t) => {
   const { port } = await secureUpstream(t);
