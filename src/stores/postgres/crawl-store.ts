@@ -91,7 +91,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
           `SELECT count(*)::integer AS count FROM culvert.crawl_page WHERE crawl = $1 AND state = 'waiting'`,
           [lease.id],
         );
-        return { pages, waiting: left[0]!.count, limitReached: charged >= crawl.page_limit };
+        return { pages, waiting: left[0]!.count };
       }),
     async putBack(lease, seq, { charged }) {
       await holding(lease, undefined, async (run) => {

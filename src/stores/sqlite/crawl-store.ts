@@ -105,7 +105,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
         }
         sql.charge.run(charged, lease.id);
         const waiting = Number(sql.countWaiting.get(lease.id)?.count);
-        return { pages, waiting, limitReached: charged >= crawl.page_limit };
+        return { pages, waiting };
       }),
     async putBack(lease, seq, { charged }) {
       await atOnce(() => {

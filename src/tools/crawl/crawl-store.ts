@@ -109,8 +109,6 @@ export interface TakenPages {
   pages: readonly TakenPage[];
   /** Pages of the crawl that wait still. */
   waiting: number;
-  /** Whether as many were charged as its limit allows. */
-  limitReached: boolean;
 }
 
 export interface TakenPage {

@@ -20,7 +20,6 @@ export interface PageElement extends PageNode {
   closest(selector: string): PageElement | null;
   matches(selector: string): boolean;
   append(child: PageNode): void;
-  prepend(child: PageNode): void;
   remove(): void;
 }
 
