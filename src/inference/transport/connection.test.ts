@@ -143,3 +143,20 @@ for (const text of [ok, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\
     assert.equal(textOf(told), 'ok');
   });
 }
+
+test('F3 an upstream that sends hints and never an answer fails at the headers timeout', {
+  timeout: 30_000,
+}, async (t) => {
+  const time = fakeTime();
+  const origin = await listen(t, (socket) =>
+    onRequest(socket, () => {
+      const hinting = setInterval(() => {
+        time.advance(100);
+        socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
+      }, 10);
+      socket.on('close', () => clearInterval(hinting));
+    }),
+  );
+  const end = await send(testTransport(t, { time }), origin, { headersTimeoutMs: 1_000 }).end;
+  assert.deepEqual(end, { kind: 'headers-timeout', message: 'no answer came in time' });
+});

@@ -156,7 +156,8 @@ export class Connection implements AnswerSink, SocketOwner {
     if (this.request === null || this.toWrite) return this.fail(new WireFailure('unasked-answer'));
     if (bytes.length === 0) return;
     this.answer = 'begun';
-    this.sinceMs = this.home.monotonicMs();
+    // Hints, and a head that comes byte by byte, are no answer in time.
+    if (this.headSeen) this.sinceMs = this.home.monotonicMs();
     // Read before the socket stood still.
     if (this.paused && this.headSeen) this.rest = this.rest === null ? bytes : Buffer.concat([this.rest, bytes]);
     else this.parse(bytes);
@@ -166,12 +167,10 @@ export class Connection implements AnswerSink, SocketOwner {
 
   head(head: AnswerHead): void {
     this.headSeen = true;
-    this.keptAlive = head.keptAlive && head.bodyEnds !== 'by close';
-    if (head.keepAliveHintS === null) this.keepMs = keepAliveMs;
-    else {
-      this.keepMs = Math.min(head.keepAliveHintS * 1_000 - keepAliveMarginMs, keepAliveMaxMs);
-      if (this.keepMs <= 0) this.keptAlive = false;
-    }
+    this.sinceMs = this.home.monotonicMs();
+    const { keepAliveHintS: hintS } = head;
+    this.keepMs = hintS === null ? keepAliveMs : Math.min(hintS * 1_000 - keepAliveMarginMs, keepAliveMaxMs);
+    this.keptAlive = head.keptAlive && head.bodyEnds !== 'by close' && this.keepMs > 0;
     this.observer?.head(head.status, head.headers);
   }
 
