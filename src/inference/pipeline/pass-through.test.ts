@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
-import { PassedStream } from './pass-through.ts';
+import { PassedStream, WholeBody } from './pass-through.ts';
 
 const frame = (json: object) => `data: ${JSON.stringify(json)}\n\n`;
 const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) => frame({ choices: [{ index: 0, text }] }));
@@ -55,4 +55,16 @@ test('completions: ended at any byte before its end mark is a cut stream', () =>
   for (let at = 0; at < stream.length - done.length; at += 1) {
     assert.equal(pass([stream.subarray(0, at)], 'hide').passed.fault?.class, 'truncated', String(at));
   }
+});
+
+test('a body gathered whole is what came, in chunks of any size', () => {
+  const chunk = fc.integer({ min: 1, max: 3_000 }).map((length) => Buffer.alloc(length, `${length} `));
+  fc.assert(
+    fc.property(fc.array(chunk, { maxLength: 60 }), (chunks) => {
+      const body = new WholeBody();
+      for (const one of chunks) assert.equal(body.add(one), null);
+      assert.deepEqual(body.bytes(), Buffer.concat(chunks));
+      assert.deepEqual(body.bytes(), Buffer.concat(chunks));
+    }),
+  );
 });

@@ -165,19 +165,41 @@ export class UnlikeAnswer implements AnswerReader {
   }
 }
 
+const smallChunkBytes = 1_024;
+
 /** A body gathered whole, up to `upstreamBodyBytesMax`. */
 export class WholeBody {
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
+  /** Where small chunks go: each has an object of its own, which is larger than a token. */
+  #small: Buffer | null = null;
+  #smallBytes = 0;
 
   add(chunk: Buffer): Fault | null {
     this.#bytes += chunk.length;
     if (this.#bytes > upstreamBodyBytesMax) return fault('malformed', 'sent an answer of over 64 MB');
-    this.#chunks.push(chunk);
+    if (this.#chunks.length > 0 && chunk.length <= smallChunkBytes) this.#addSmall(chunk);
+    else {
+      this.#closeSmall();
+      this.#chunks.push(chunk);
+    }
     return null;
   }
 
+  #addSmall(chunk: Buffer): void {
+    if (this.#small !== null && this.#smallBytes + chunk.length > this.#small.length) this.#closeSmall();
+    this.#small ??= Buffer.allocUnsafeSlow(16 * smallChunkBytes);
+    this.#smallBytes += chunk.copy(this.#small, this.#smallBytes);
+  }
+
+  #closeSmall(): void {
+    if (this.#small !== null) this.#chunks.push(this.#small.subarray(0, this.#smallBytes));
+    this.#small = null;
+    this.#smallBytes = 0;
+  }
+
   bytes(): Buffer {
+    this.#closeSmall();
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
   }
 }
