@@ -8,7 +8,7 @@ import type { SpokenFile, TranscribedSegment, TranscriptionEngine } from '../eng
 import type { RouteAttempt } from '../routing/route.ts';
 import { askTranscriptionEngine } from './ask-transcription-engine.ts';
 import type { Caller, HeaderList } from './caller.ts';
-import { engineTarget } from './embed-engine.ts';
+import { soundEngineTarget } from './engine-target.ts';
 import { type Job, newProgress } from './job.ts';
 import type { UploadedSound } from './uploaded-sound.ts';
 
@@ -172,7 +172,7 @@ async function trial(
     inputTokensEstimate: 0,
     attemptsMade: () => 0,
   } as unknown as Job;
-  const target = engineTarget({ model: 'm', dimensions: 0 });
+  const target = soundEngineTarget({ model: 'm' });
   const attempt = { target, credential: target.credentials[0], startedMs: systemClock.monotonicMs() } as RouteAttempt;
   const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
   const run = { request: read.value, sound, plans: new Map() };

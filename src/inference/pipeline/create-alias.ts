@@ -5,9 +5,8 @@ import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
-import { engineTarget } from './embed-engine.ts';
+import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import type { Alias, ModelTableParts } from './model-table.ts';
-import { speechEngineTarget } from './speech-engine-target.ts';
 import { targetOf } from './target-of.ts';
 
 /** Makes aliases of what the configuration and the providers' lists say. */
@@ -70,9 +69,9 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       if (target.provider === engineProvider) {
         const { priority, weight } = target;
         const engine = parts.engines.get(target.model);
-        if (engine !== undefined) return [{ ...engineTarget(engine), priority, weight }];
+        if (engine !== undefined) return [{ ...embeddingEngineTarget(engine), priority, weight }];
         const ofSound = parts.speechEngines?.get(target.model) ?? parts.transcriptionEngines?.get(target.model);
-        return ofSound === undefined ? [] : [{ ...speechEngineTarget(ofSound), priority, weight }];
+        return ofSound === undefined ? [] : [{ ...soundEngineTarget(ofSound), priority, weight }];
       }
       const provider = parts.providers.get(target.provider);
       if (provider === undefined) return [];

@@ -4,7 +4,7 @@ import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationBody, EncodedBody } from './conversation-body.ts';
-import { engineFacts } from './embed-engine.ts';
+import { engineFacts } from './engine-target.ts';
 
 /** How a target that embeds is asked. */
 export function embeddingFactsOf(providers: ReadonlyMap<string, ConfiguredProvider>, target: Target): EmbeddingFacts {

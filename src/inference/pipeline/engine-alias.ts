@@ -1,18 +1,17 @@
 import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
 import type { Target } from '../routing/target.ts';
-import { engineTarget } from './embed-engine.ts';
+import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import type { Alias } from './model-table.ts';
-import { speechEngineTarget } from './speech-engine-target.ts';
 
 /** An engine that embeds, by its own name. */
 export function embeddingEngineAlias(engine: Pick<EmbeddingEngine, 'model' | 'dimensions'>, createdS: number): Alias {
   const { dimensions } = engine;
-  return { ...aliasOf('embedding', engineTarget(engine), createdS), dimensions, listedDimensions: dimensions };
+  return { ...aliasOf('embedding', embeddingEngineTarget(engine), createdS), dimensions, listedDimensions: dimensions };
 }
 
 /** One that speaks, or writes down speech. */
 export function soundEngineAlias(type: 'speech' | 'transcription', model: string, createdS: number): Alias {
-  return aliasOf(type, speechEngineTarget({ model }), createdS);
+  return aliasOf(type, soundEngineTarget({ model }), createdS);
 }
 
 function aliasOf(type: Alias['type'], target: Target, createdS: number): Alias {

@@ -7,9 +7,9 @@ import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import type { Caller } from './caller.ts';
+import { soundEngineTarget } from './engine-target.ts';
 import { type Job, newProgress } from './job.ts';
 import { speakAt } from './speech-attempt.ts';
-import { speechEngineTarget } from './speech-engine-target.ts';
 
 const piece = Buffer.alloc(4_800, 1);
 
@@ -51,7 +51,7 @@ function speak(
   engine: Pick<SpeechEngine, 'speak'>,
   { caller = listener(), firstTokenMs = 60_000 }: { caller?: ReturnType<typeof listener>; firstTokenMs?: number } = {},
 ) {
-  const usual = speechEngineTarget({ model: 'test' });
+  const usual = soundEngineTarget({ model: 'test' });
   const target = { ...usual, timeouts: { ...usual.timeouts, firstTokenMs } };
   const progress = newProgress();
   const job = {

@@ -80,6 +80,18 @@ export interface Capabilities {
   streaming: boolean;
 }
 
+/** Of what holds no conversations. */
+export const noCapabilities: Capabilities = {
+  vision: false,
+  tools: false,
+  reasoning: false,
+  audioIn: false,
+  logprobs: false,
+  jsonSchema: false,
+  nativeN: false,
+  streaming: false,
+};
+
 /** All in ms. */
 export interface Timeouts {
   connectMs: number;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Target } from '../../inference/routing/target.ts';
+import { noCapabilities, type Target } from '../../inference/routing/target.ts';
 import { brave } from './brave.ts';
 import type { EngineSettings, SearchEngine } from './engine.ts';
 import { exa } from './exa.ts';
@@ -76,16 +76,7 @@ function targetOf(name: string, priority: number, settings: EngineSettings): Tar
     weight: 1,
     dialect: 'openai-chat',
     credentials: [{ id: `${name}#${version}`, weight: 1, rpm: null }],
-    capabilities: {
-      vision: false,
-      tools: false,
-      reasoning: false,
-      audioIn: false,
-      logprobs: false,
-      jsonSchema: false,
-      nativeN: true,
-      streaming: false,
-    },
+    capabilities: noCapabilities,
     timeouts: {
       connectMs: engineTimeoutMs,
       firstTokenMs: engineTimeoutMs,

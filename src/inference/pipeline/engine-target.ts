@@ -1,6 +1,6 @@
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
-import type { Target } from '../routing/target.ts';
+import { noCapabilities, type Target } from '../routing/target.ts';
 
 /** How engines of this process are asked: in calls that each take them some milliseconds. */
 export const engineFacts: EmbeddingFacts = {
@@ -12,8 +12,27 @@ export const engineFacts: EmbeddingFacts = {
   dimensions: 'never',
 };
 
-/** A target that an engine of this process answers instead of an upstream. */
-export function engineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model' | 'dimensions'>): Target {
+/** A target for which an engine of this process makes vectors, instead of an upstream. */
+export function embeddingEngineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model' | 'dimensions'>): Target {
+  return {
+    ...engineTarget(model, { stream: false }),
+    embedding: {
+      batch: engineFacts.batch,
+      batchTokens: engineFacts.batchTokens ?? null,
+      takesTokens: false,
+      dimensions,
+      resizes: 'never',
+      space: `${engineProvider}/${model}`,
+    },
+  };
+}
+
+/** A target that an engine of this machine speaks or listens for. */
+export function soundEngineTarget({ model }: { model: string }): Target {
+  return engineTarget(model, { stream: true });
+}
+
+function engineTarget(model: string, { stream }: Pick<Target, 'stream'>): Target {
   return {
     id: `${engineProvider}/${model}`,
     provider: engineProvider,
@@ -23,30 +42,13 @@ export function engineTarget({ model, dimensions }: Pick<EmbeddingEngine, 'model
     dialect: 'openai-chat',
     // One for each: while one is downloaded the others are there.
     credentials: [{ id: `${engineProvider}/${model}#0`, weight: 1, rpm: null }],
-    capabilities: {
-      vision: false,
-      tools: false,
-      reasoning: false,
-      audioIn: false,
-      logprobs: false,
-      jsonSchema: false,
-      nativeN: false,
-      streaming: false,
-    },
+    capabilities: noCapabilities,
     timeouts: { connectMs: 3_000, firstTokenMs: 60_000, idleMs: 60_000, totalMs: 600_000 },
     contextWindow: null,
     maxOutputTokens: null,
     price: null,
     simulated: false,
-    stream: false,
-    embedding: {
-      batch: engineFacts.batch,
-      batchTokens: engineFacts.batchTokens ?? null,
-      takesTokens: false,
-      dimensions,
-      resizes: 'never',
-      space: `${engineProvider}/${model}`,
-    },
+    stream,
     body: {},
   };
 }
