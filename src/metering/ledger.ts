@@ -46,10 +46,10 @@ export interface Ledger extends QuotaBooks {
   shutdown(): Promise<void>;
 }
 
-/** A running request in the books. `atMs` is wall-clock time of arrival. */
-export interface ReservationRow {
+/** What the books say of a request from its beginning to its end. */
+export interface BookedRequest {
   requestId: string;
-  bootId: string;
+  /** Wall-clock ms at which the request came in. */
   atMs: number;
   account: string;
   keyId: string;
@@ -59,25 +59,19 @@ export interface ReservationRow {
   tier: string | null;
   /** The instant whose quota bucket holds the units (Held.quotaMs). */
   quotaMs: number;
-  /** Milli-units held. */
+  /** Milli-units: held while it runs, then charged. */
   costMilli: number;
+}
+
+/** A running request in the books. */
+export interface ReservationRow extends BookedRequest {
+  bootId: string;
   inputTokensEstimate: number;
 }
 
-/** One immutable row a request. Times in ms, `costUsd` in USD, `costMilli` in milli-units. */
-export interface UsageEvent {
-  requestId: string;
+/** One immutable row a request. Times in ms, `costUsd` in USD. */
+export interface UsageEvent extends BookedRequest {
   clientRequestId: string | null;
-  /** Wall-clock ms at which the request came in. */
-  atMs: number;
-  account: string;
-  keyId: string;
-  tenant: string;
-  endpoint: string;
-  alias: string;
-  tier: string | null;
-  /** As in the reservation. */
-  quotaMs: number;
   /** Wall-clock ms of the settlement. */
   settledMs: number;
   /** Target of the attempt that answered; null when none did. */
@@ -97,7 +91,6 @@ export interface UsageEvent {
   characters: number;
   audioMs: number;
   images: number;
-  costMilli: number;
   costUsd: number | null;
   usageSource: string;
   user: string | null;

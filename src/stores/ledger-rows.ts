@@ -1,19 +1,11 @@
-import type { ReservationRow, UsageEvent, UsageRoute } from '../metering/ledger.ts';
+import type { BookedRequest, ReservationRow, UsageEvent, UsageRoute } from '../metering/ledger.ts';
 import { attemptsOf } from './attempt-json.ts';
 
 /** A row of `usage_event`. */
 export function eventOf(row: Record<string, unknown>): UsageEvent {
   return {
-    requestId: String(row.request_id),
+    ...bookedOf(row),
     clientRequestId: textOrNull(row.client_request_id),
-    atMs: Number(row.at_ms),
-    account: String(row.account),
-    keyId: String(row.key_id),
-    tenant: String(row.tenant),
-    endpoint: String(row.endpoint),
-    alias: String(row.alias),
-    tier: textOrNull(row.tier),
-    quotaMs: Number(row.quota_ms),
     settledMs: Number(row.settled_ms),
     target: textOrNull(row.target),
     status: Number(row.status),
@@ -29,7 +21,6 @@ export function eventOf(row: Record<string, unknown>): UsageEvent {
     characters: Number(row.characters),
     audioMs: Number(row.audio_ms),
     images: Number(row.images),
-    costMilli: Number(row.cost_milli),
     costUsd: numberOrNull(row.cost_usd),
     usageSource: String(row.usage_source),
     user: textOrNull(row.user),
@@ -43,8 +34,15 @@ export function eventOf(row: Record<string, unknown>): UsageEvent {
 /** A row of `reservation`. */
 export function reservationOf(row: Record<string, unknown>): ReservationRow {
   return {
-    requestId: String(row.request_id),
+    ...bookedOf(row),
     bootId: String(row.boot_id),
+    inputTokensEstimate: Number(row.input_tokens_estimate),
+  };
+}
+
+function bookedOf(row: Record<string, unknown>): BookedRequest {
+  return {
+    requestId: String(row.request_id),
     atMs: Number(row.at_ms),
     account: String(row.account),
     keyId: String(row.key_id),
@@ -54,7 +52,6 @@ export function reservationOf(row: Record<string, unknown>): ReservationRow {
     tier: textOrNull(row.tier),
     quotaMs: Number(row.quota_ms),
     costMilli: Number(row.cost_milli),
-    inputTokensEstimate: Number(row.input_tokens_estimate),
   };
 }
 
