@@ -68,7 +68,7 @@ async function askNode(pieces: readonly Buffer[], end: PeerEnd): Promise<Taken> 
 }
 
 /** Our own, over the same. */
-function askOurs(pieces: readonly Buffer[], end: PeerEnd): Taken {
+function askOurs(pieces: readonly Buffer[], end: PeerEnd, reader: 'takes all' | 'pauses' = 'takes all'): Taken {
   const told = new Map<string, (error?: Error) => void>();
   const nothing = (): void => undefined;
   const plain = {
@@ -109,7 +109,10 @@ function askOurs(pieces: readonly Buffer[], end: PeerEnd): Taken {
         assert.equal(begun, null);
         begun = { status, headers };
       },
-      bytes: (piece) => void body.push(piece),
+      bytes(piece) {
+        body.push(piece);
+        if (reader === 'pauses') connection.pause();
+      },
       over() {
         ends += 1;
         const { status, headers } = begun!;
@@ -126,6 +129,7 @@ function askOurs(pieces: readonly Buffer[], end: PeerEnd): Taken {
   if (end === 'closes') told.get('end')!();
   else told.get('error')!(Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
   told.get('close')!();
+  while (connection.paused) connection.resume();
   assert.equal(ends, 1, 'an exchange ends once');
   return { whole, reusable };
 }
@@ -150,6 +154,16 @@ test('F12 whatever an upstream says, an answer is what node takes it for, or it 
       if (ours.reusable) assert.equal(node.reusable, true, 'kept a socket that node gives up');
     }),
     { numRuns: 1_500 },
+  );
+});
+
+test('an answer is the same to a reader who pauses at each piece, though the socket has ended by then', () => {
+  fc.assert(
+    fc.property(oddAnswers, ({ text, cuts, end }) => {
+      const pieces = cut(text, cuts);
+      assert.deepEqual(askOurs(pieces, end, 'pauses').whole, askOurs(pieces, end).whole);
+    }),
+    { numRuns: 1_000 },
   );
 });
 
