@@ -7,7 +7,7 @@ export interface Launch {
   flushCompileCache(): void;
 }
 
-/** The composition root: the only place, with the `main-*` files beside it, that knows every room. */
+/** The composition root: the only place, with the folder `main` beside it, that knows every room. */
 export async function main(argv: readonly string[], launch: Launch): Promise<void> {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;
@@ -15,7 +15,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
   process.exitCode = await runCli(argv, {
     version,
     async start(options) {
-      const { start } = await import('./main-start.ts');
+      const { start } = await import('./main/start.ts');
       return start({ ...options, version, flushCompileCache: launch.flushCompileCache });
     },
     async mock(options) {
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
     },
     ...lazyStores(version),
     async snapshotOf(config) {
-      const { previewSnapshot } = await import('./main-preview.ts');
+      const { previewSnapshot } = await import('./main/preview.ts');
       return previewSnapshot(config, process.env);
     },
   });
@@ -42,7 +42,7 @@ export async function main(argv: readonly string[], launch: Launch): Promise<voi
 
 /** Loaded at need: `start` has stores of its own, and most commands have none. */
 function lazyStores(version: string): Omit<CliParts, 'version' | 'start' | 'mock' | 'mockHelp' | 'snapshotOf'> {
-  const stores = async () => (await import('./main-cli.ts')).cliStores(version);
+  const stores = async () => (await import('./main/cli.ts')).cliStores(version);
   return {
     adminApi: async (config, configFile) => (await stores()).adminApi(config, configFile),
     stored: async (config) => (await stores()).stored(config),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
-import { compositionRoot, type Room, rooms } from './rooms.ts';
+import { compositionFolder, compositionRoot, type Room, rooms } from './rooms.ts';
 
 interface Import {
   from: string;
@@ -40,7 +40,7 @@ function reachable(room: Room, seen = new Set<string>()): Set<string> {
 
 test('every source file lives in a room', () => {
   const homeless = files.filter(
-    (file) => roomOf(file) === undefined && file !== compositionRoot && !/^src\/main-/.test(file),
+    (file) => roomOf(file) === undefined && file !== compositionRoot && !file.startsWith(compositionFolder),
   );
   assert.deepEqual(homeless, []);
 });

@@ -50,5 +50,6 @@ export const rooms: readonly Room[] = [
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },
 ];
 
-/** The composition root knows every room; nobody imports it. */
+/** The composition root and its folder know every room; no room imports them. */
 export const compositionRoot = 'src/main.ts';
+export const compositionFolder = 'src/main/';

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import { checkConfigText } from '../src/config/check.ts';
 import { formatProblem } from '../src/config/problem.ts';
-import { type Gateway, openGateway } from '../src/main-gateway.ts';
+import { type Gateway, openGateway } from '../src/main/gateway.ts';
 import type { ResolveAddresses } from '../src/net/fetch-guard.ts';
 import { createLog, type Log } from '../src/observe/log.ts';
 

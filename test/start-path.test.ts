@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 /*
  * What a start loads before it listens, which everybody waits for at every start. Another package or a hundred files
- * more are a third of a second on a small machine: import them where they are used first, or in `main-more-routes`.
+ * more are a third of a second on a small machine: import them where they are used first, or in `main/more-routes`.
  */
 
 /** With what they bring along. */

@@ -8,7 +8,7 @@ import { checkConfigText } from '../../src/config/check.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
-import { openStores } from '../../src/main-stores.ts';
+import { openStores } from '../../src/main/stores.ts';
 import type { Admission, Claim } from '../../src/metering/admission.ts';
 import { createPlanBook } from '../../src/metering/create-plan-book.ts';
 import { createLimitedAdmission } from '../../src/metering/limited-admission.ts';

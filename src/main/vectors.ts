@@ -1,8 +1,8 @@
-import type { Config } from './config/schema.ts';
-import type { Clock } from './kernel/clock.ts';
-import type { Stores } from './main-stores.ts';
-import type { DataFolder } from './stores/sqlite/data-folder.ts';
-import { createVectorWorkers, type VectorWorkers } from './vectors/workers.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
+import type { Stores } from './stores.ts';
 
 export interface VectorsOptions {
   config: Config;

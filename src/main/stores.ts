@@ -2,27 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AccountStore } from './auth/account-store.ts';
-import type { Config } from './config/schema.ts';
-import type { Clock } from './kernel/clock.ts';
-import type { Counters } from './metering/counters.ts';
-import { crashedEvent } from './metering/crashed.ts';
-import type { Ledger } from './metering/ledger.ts';
-import { createMemoryCounters } from './metering/memory-counters.ts';
-import type { NoticeStore } from './metering/notice-store.ts';
-import type { ReplyStore } from './metering/reply-store.ts';
-import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from './metering/scope.ts';
-import { latePageStore } from './stores/late-page-store.ts';
-import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
-import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
-import { openSqliteLedger } from './stores/sqlite/ledger.ts';
-import { openSqliteNoticeStore } from './stores/sqlite/notice-store.ts';
-import { openSqliteReplyStore } from './stores/sqlite/reply-store.ts';
-import type { CrawlStore } from './tools/crawl/crawl-store.ts';
-import type { SharedPace } from './tools/crawl/shared-pace.ts';
-import type { PageStore } from './tools/page-store.ts';
-import type { Corpus } from './tools/search/corpus.ts';
-import type { VectorRegistry } from './vectors/registry.ts';
+import type { AccountStore } from '../auth/account-store.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Counters } from '../metering/counters.ts';
+import { crashedEvent } from '../metering/crashed.ts';
+import type { Ledger } from '../metering/ledger.ts';
+import { createMemoryCounters } from '../metering/memory-counters.ts';
+import type { NoticeStore } from '../metering/notice-store.ts';
+import type { ReplyStore } from '../metering/reply-store.ts';
+import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
+import { latePageStore } from '../stores/late-page-store.ts';
+import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
+import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
+import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
+import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
+import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
+import type { SharedPace } from '../tools/crawl/shared-pace.ts';
+import type { PageStore } from '../tools/page-store.ts';
+import type { Corpus } from '../tools/search/corpus.ts';
+import type { VectorRegistry } from '../vectors/registry.ts';
 
 /** A start that cannot go on; its message is a sentence that says what to do. */
 export class StartRefused extends Error {}
@@ -82,7 +82,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const notices = openSqliteNoticeStore(folder.culvertDb);
   let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
   const pages = latePageStore(() =>
-    import('./stores/sqlite/page-store.ts').then(({ openSqlitePageStore }) =>
+    import('../stores/sqlite/page-store.ts').then(({ openSqlitePageStore }) =>
       openSqlitePageStore(join(folder.path, 'pages.db')),
     ),
   );
@@ -92,7 +92,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
     accounts,
     pages,
     async crawls() {
-      crawls ??= import('./stores/sqlite/crawl-store.ts').then(({ openSqliteCrawlStore }) =>
+      crawls ??= import('../stores/sqlite/crawl-store.ts').then(({ openSqliteCrawlStore }) =>
         openSqliteCrawlStore(crawlDb),
       );
       // The folder's lock proves that whoever worked at them before is dead.
@@ -100,7 +100,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
     },
     crawlsKept: () => existsSync(crawlDb),
     vectorRegistry() {
-      registry ??= import('./stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
+      registry ??= import('../stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
         openSqliteVectorRegistry(folder.culvertDb),
       );
       return registry;
@@ -134,11 +134,11 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
   const { storage } = config;
   const bootId = randomUUID();
   // Loaded at need: `pg` and the Redis client cost a laptop nothing.
-  const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
-  const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
-  const { createPostgresNoticeStore } = await import('./stores/postgres/notice-store.ts');
-  const { createPostgresReplyStore } = await import('./stores/postgres/reply-store.ts');
-  const { takeLease, takeNoLease } = await import('./stores/postgres/lease.ts');
+  const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
+  const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
+  const { createPostgresNoticeStore } = await import('../stores/postgres/notice-store.ts');
+  const { createPostgresReplyStore } = await import('../stores/postgres/reply-store.ts');
+  const { takeLease, takeNoLease } = await import('../stores/postgres/lease.ts');
   const database = await reachPostgres(storage.database, onTrouble);
 
   const folderId = folderIdOf(folder);
@@ -165,8 +165,8 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       : await openRedisCounters();
 
   async function openRedisCounters(): Promise<Counters> {
-    const { readBooksId } = await import('./stores/postgres/books-id.ts');
-    const { createRedisCounters } = await import('./stores/redis/counters.ts');
+    const { readBooksId } = await import('../stores/postgres/books-id.ts');
+    const { createRedisCounters } = await import('../stores/redis/counters.ts');
     const booksId = await readBooksId(database.rest.run);
     const redis = createRedisCounters({
       url: storage.state,
@@ -177,7 +177,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       onTrouble,
     });
     if (storage.on_state_loss === 'deny') return redis;
-    const { createLocalOnLoss } = await import('./metering/state-loss.ts');
+    const { createLocalOnLoss } = await import('../metering/state-loss.ts');
     return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });
   }
 
@@ -195,19 +195,19 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
   return {
     accounts: createPostgresAccountStore(database),
     pages: latePageStore(async () => {
-      const { createPostgresPageStore } = await import('./stores/postgres/page-store.ts');
+      const { createPostgresPageStore } = await import('../stores/postgres/page-store.ts');
       return { ...createPostgresPageStore(database), close: async () => {} };
     }),
     async crawls() {
-      const { createPostgresCrawlStore } = await import('./stores/postgres/crawl-store.ts');
-      const { createPostgresCrawlPace } = await import('./stores/postgres/crawl-pace.ts');
+      const { createPostgresCrawlStore } = await import('../stores/postgres/crawl-store.ts');
+      const { createPostgresCrawlPace } = await import('../stores/postgres/crawl-pace.ts');
       const others = storage.state === 'memory' ? 'alone' : 'may-live';
       const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
       return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others, pace };
     },
     crawlsKept: () => true,
     async vectorRegistry() {
-      const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
+      const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
       return createPostgresVectorRegistry(database);
     },
     ledger,
@@ -227,9 +227,9 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 }
 
 async function reachPostgres(url: string, onTrouble: (message: string) => void) {
-  const { placeOf } = await import('./stores/postgres/database.ts');
-  const { openPostgres } = await import('./stores/postgres/open.ts');
-  const { mayPass, whyUnusable } = await import('./stores/postgres/unusable.ts');
+  const { placeOf } = await import('../stores/postgres/database.ts');
+  const { openPostgres } = await import('../stores/postgres/open.ts');
+  const { mayPass, whyUnusable } = await import('../stores/postgres/unusable.ts');
   const untilMs = performance.now() + reachMaxMs;
   for (let told = false; ; told = true) {
     try {

@@ -1,48 +1,48 @@
 import { join } from 'node:path';
-import type { AdminApi } from './admin/admin-api.ts';
-import type { Route } from './http/exchange.ts';
-import { adminRoutes } from './http/routes/admin.ts';
-import { embeddingsRoute } from './http/routes/embeddings.ts';
-import { forwardedRoutes } from './http/routes/forwarded.ts';
-import { geminiRoutes } from './http/routes/gemini.ts';
-import { imageRoutes } from './http/routes/images.ts';
-import { mcpRoute } from './http/routes/mcp.ts';
-import { messagesRoutes } from './http/routes/messages.ts';
-import { metricsRoute } from './http/routes/metrics.ts';
-import { modelRoutes } from './http/routes/models.ts';
-import { openApiRoute } from './http/routes/openapi.ts';
-import { requestRoute } from './http/routes/requests.ts';
-import { responsesRoutes } from './http/routes/responses.ts';
-import { signedFilesRoute } from './http/routes/signed-files.ts';
-import { speechRoutes } from './http/routes/speech.ts';
-import { statusRoutes } from './http/routes/status.ts';
-import { transcriptionRoutes } from './http/routes/transcriptions.ts';
-import { usageRoute } from './http/routes/usage.ts';
-import { vectorRoutes } from './http/routes/vectors.ts';
-import type { Transcoder } from './inference/audio/transcode.ts';
-import type { Engines } from './inference/engines/local-engines.ts';
-import { loadDialects } from './inference/pipeline/dialect-table.ts';
-import { createEmbeddingCodec } from './inference/pipeline/embedding-codec.ts';
-import { createPictureFetcher } from './inference/pipeline/fetch-picture.ts';
-import type { HostedFiles } from './inference/pipeline/hosted-files.ts';
-import { createImageCodec } from './inference/pipeline/image-codec.ts';
-import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
-import type { ConversationServices, Services } from './inference/pipeline/services.ts';
-import { createTokenCounter } from './inference/pipeline/token-counter.ts';
-import { createVoiceLists } from './inference/pipeline/voice-lists.ts';
-import { createSealer } from './kernel/seal.ts';
-import type { Callers } from './main-callers.ts';
-import { createCrawlSink } from './main-crawl-sink.ts';
-import { openCrawls } from './main-crawls.ts';
-import type { GatewayOptions } from './main-gateway.ts';
-import type { Stores } from './main-stores.ts';
-import { openTools } from './main-tools.ts';
-import { openVectors } from './main-vectors.ts';
-import type { ResolveAddresses } from './net/fetch-guard.ts';
-import { openSpool } from './net/spool.ts';
-import type { Metrics } from './observe/metrics.ts';
-import type { DataFolder } from './stores/sqlite/data-folder.ts';
-import { createVectorOperator } from './vectors/operator.ts';
+import type { AdminApi } from '../admin/admin-api.ts';
+import type { Route } from '../http/exchange.ts';
+import { adminRoutes } from '../http/routes/admin.ts';
+import { embeddingsRoute } from '../http/routes/embeddings.ts';
+import { forwardedRoutes } from '../http/routes/forwarded.ts';
+import { geminiRoutes } from '../http/routes/gemini.ts';
+import { imageRoutes } from '../http/routes/images.ts';
+import { mcpRoute } from '../http/routes/mcp.ts';
+import { messagesRoutes } from '../http/routes/messages.ts';
+import { metricsRoute } from '../http/routes/metrics.ts';
+import { modelRoutes } from '../http/routes/models.ts';
+import { openApiRoute } from '../http/routes/openapi.ts';
+import { requestRoute } from '../http/routes/requests.ts';
+import { responsesRoutes } from '../http/routes/responses.ts';
+import { signedFilesRoute } from '../http/routes/signed-files.ts';
+import { speechRoutes } from '../http/routes/speech.ts';
+import { statusRoutes } from '../http/routes/status.ts';
+import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
+import { usageRoute } from '../http/routes/usage.ts';
+import { vectorRoutes } from '../http/routes/vectors.ts';
+import type { Transcoder } from '../inference/audio/transcode.ts';
+import type { Engines } from '../inference/engines/local-engines.ts';
+import { loadDialects } from '../inference/pipeline/dialect-table.ts';
+import { createEmbeddingCodec } from '../inference/pipeline/embedding-codec.ts';
+import { createPictureFetcher } from '../inference/pipeline/fetch-picture.ts';
+import type { HostedFiles } from '../inference/pipeline/hosted-files.ts';
+import { createImageCodec } from '../inference/pipeline/image-codec.ts';
+import { createVectorMeter } from '../inference/pipeline/meter-vectors.ts';
+import type { ConversationServices, Services } from '../inference/pipeline/services.ts';
+import { createTokenCounter } from '../inference/pipeline/token-counter.ts';
+import { createVoiceLists } from '../inference/pipeline/voice-lists.ts';
+import { createSealer } from '../kernel/seal.ts';
+import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import { openSpool } from '../net/spool.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { createVectorOperator } from '../vectors/operator.ts';
+import type { Callers } from './callers.ts';
+import { createCrawlSink } from './crawl-sink.ts';
+import { openCrawls } from './crawls.ts';
+import type { GatewayOptions } from './gateway.ts';
+import type { Stores } from './stores.ts';
+import { openTools } from './tools.ts';
+import { openVectors } from './vectors.ts';
 
 export interface MoreRoutesParts {
   options: GatewayOptions;
@@ -108,7 +108,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   /** Loaded when it is first asked for: its schemas would cost every start some 25 ms. */
   let admin: Promise<AdminApi> | null = null;
   const adminApi = (): Promise<AdminApi> => {
-    admin ??= import('./admin/create-admin-api.ts').then(({ createAdminApi }) =>
+    admin ??= import('../admin/create-admin-api.ts').then(({ createAdminApi }) =>
       createAdminApi({
         clock,
         version,

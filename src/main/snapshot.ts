@@ -1,20 +1,20 @@
-import type { Config } from './config/schema.ts';
-import type { DialectId } from './inference/dialects/dialect.ts';
-import type { Engines } from './inference/engines/local-engines.ts';
-import { buildSnapshot, simulatorName } from './inference/pipeline/build-snapshot.ts';
-import { loadDialects } from './inference/pipeline/dialect-table.ts';
-import { createHealthChecks } from './inference/pipeline/health-checks.ts';
-import { createKnownModels } from './inference/pipeline/known-models.ts';
-import { createModelRefresh } from './inference/pipeline/model-refresh.ts';
-import type { Snapshot } from './inference/pipeline/services.ts';
-import type { LocalServer } from './inference/providers/probe-local.ts';
-import type { Health } from './inference/routing/health.ts';
-import { dialectFor } from './inference/routing/target.ts';
-import type { Transport } from './inference/transport/upstream-call.ts';
-import type { Clock } from './kernel/clock.ts';
-import type { PlanBook } from './metering/plan-book.ts';
-import type { Log } from './observe/log.ts';
-import { type DataFolder, readIfThere, replaceFile } from './stores/sqlite/data-folder.ts';
+import type { Config } from '../config/schema.ts';
+import type { DialectId } from '../inference/dialects/dialect.ts';
+import type { Engines } from '../inference/engines/local-engines.ts';
+import { buildSnapshot, simulatorName } from '../inference/pipeline/build-snapshot.ts';
+import { loadDialects } from '../inference/pipeline/dialect-table.ts';
+import { createHealthChecks } from '../inference/pipeline/health-checks.ts';
+import { createKnownModels } from '../inference/pipeline/known-models.ts';
+import { createModelRefresh } from '../inference/pipeline/model-refresh.ts';
+import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
+import type { Health } from '../inference/routing/health.ts';
+import { dialectFor } from '../inference/routing/target.ts';
+import type { Transport } from '../inference/transport/upstream-call.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { PlanBook } from '../metering/plan-book.ts';
+import type { Log } from '../observe/log.ts';
+import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 
 export interface SnapshotParts {
   config: Config;
@@ -77,7 +77,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     });
     if (built.kind === 'needs-simulator') {
       // Loaded at need: where providers do everything it costs nothing.
-      const { createSimulator } = await import('./simulator/simulator.ts');
+      const { createSimulator } = await import('../simulator/simulator.ts');
       const started = createSimulator({ purpose: 'zero-key', name: simulatorName });
       const { url } = await started.listen({ host: '127.0.0.1', port: 0 });
       simulator = { url, close: () => started.close() };

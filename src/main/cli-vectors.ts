@@ -1,10 +1,10 @@
-import type { Config } from './config/schema.ts';
-import { systemClock as clock } from './kernel/clock.ts';
-import { FailureError } from './kernel/failure.ts';
-import { openDataFolder } from './stores/sqlite/data-folder.ts';
-import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
-import type { VectorOperator } from './vectors/operator.ts';
-import type { VectorRegistry } from './vectors/registry.ts';
+import type { Config } from '../config/schema.ts';
+import { systemClock as clock } from '../kernel/clock.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import type { VectorOperator } from '../vectors/operator.ts';
+import type { VectorRegistry } from '../vectors/registry.ts';
 
 /** Vector data in the CLI's own process, opened when a command first asks for it. */
 export interface OwnVectors {
@@ -27,8 +27,8 @@ export function ownVectors(config: Config): OwnVectors {
       closes.unshift(async () => lock.release());
     }
     const [{ openVectors }, { createVectorOperator }] = await Promise.all([
-      import('./main-vectors.ts'),
-      import('./vectors/operator.ts'),
+      import('./vectors.ts'),
+      import('../vectors/operator.ts'),
     ]);
     const stores = {
       async vectorRegistry() {
@@ -57,13 +57,13 @@ export function ownVectors(config: Config): OwnVectors {
 
 async function openRegistry({ storage }: Config): Promise<{ registry: VectorRegistry; close: Close }> {
   if (storage.database === 'sqlite') {
-    const { openSqliteVectorRegistry } = await import('./stores/sqlite/vector-registry.ts');
+    const { openSqliteVectorRegistry } = await import('../stores/sqlite/vector-registry.ts');
     const registry = openSqliteVectorRegistry(openDataFolder(storage.data_dir).culvertDb);
     return { registry, close: registry.close };
   }
-  const { connect } = await import('./stores/postgres/database.ts');
-  const { migrate } = await import('./stores/postgres/migrations.ts');
-  const { createPostgresVectorRegistry } = await import('./stores/postgres/vector-registry.ts');
+  const { connect } = await import('../stores/postgres/database.ts');
+  const { migrate } = await import('../stores/postgres/migrations.ts');
+  const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
   const database = await connect(storage.database);
   try {
     await migrate(database.rest, database.place);

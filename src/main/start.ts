@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Reloaded } from './admin/parts.ts';
-import type { StartFacts } from './cli/start-table.ts';
-import { checkConfigText } from './config/check.ts';
-import { findConfigFile, loadConfig } from './config/load.ts';
-import { formatProblem } from './config/problem.ts';
-import type { Config } from './config/schema.ts';
-import { watchConfig } from './config/watch.ts';
-import { providersInEnvironment } from './inference/providers/catalog.ts';
-import type { LocalServer } from './inference/providers/probe-local.ts';
-import { type Gateway, openGateway } from './main-gateway.ts';
-import { StartRefused } from './main-stores.ts';
-import { createLog } from './observe/log.ts';
+import type { Reloaded } from '../admin/parts.ts';
+import type { StartFacts } from '../cli/start-table.ts';
+import { checkConfigText } from '../config/check.ts';
+import { findConfigFile, loadConfig } from '../config/load.ts';
+import { formatProblem } from '../config/problem.ts';
+import type { Config } from '../config/schema.ts';
+import { watchConfig } from '../config/watch.ts';
+import { providersInEnvironment } from '../inference/providers/catalog.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { createLog } from '../observe/log.ts';
+import { type Gateway, openGateway } from './gateway.ts';
+import { StartRefused } from './stores.ts';
 
 export interface StartOptions {
   config: string | undefined;
@@ -152,8 +152,8 @@ export async function start(options: StartOptions): Promise<number> {
 
 async function probeLocals(): Promise<LocalServer[]> {
   const [{ probeLocalServers }, { probeGet }] = await Promise.all([
-    import('./inference/providers/probe-local.ts'),
-    import('./inference/providers/probe-get.ts'),
+    import('../inference/providers/probe-local.ts'),
+    import('../inference/providers/probe-get.ts'),
   ]);
   return probeLocalServers({ probeGet });
 }
@@ -164,7 +164,7 @@ async function announce({
 }: Pick<StartFacts, 'found' | 'newUserKey' | 'version'> & { gateway: Gateway }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
-  const { startMessage } = await import('./cli/start-table.ts');
+  const { startMessage } = await import('../cli/start-table.ts');
   const { url, newAdminKey } = gateway;
   process.stdout.write(startMessage({ ...facts, url, newAdminKey, snapshot: gateway.snapshot() }));
 }

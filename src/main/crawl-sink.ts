@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { KeyRing } from './auth/key-ring.ts';
-import { admittedBefore } from './inference/pipeline/meter-crawl.ts';
-import { createVectorMeter } from './inference/pipeline/meter-vectors.ts';
-import type { Services } from './inference/pipeline/services.ts';
-import { type Failure, invalid, statusOf } from './kernel/failure.ts';
-import { newRequestId } from './kernel/ids.ts';
-import type { JsonObject } from './kernel/json.ts';
-import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from './tools/crawl/crawl-ports.ts';
-import type { VectorAnswer, VectorEngine } from './vectors/engine.ts';
-import type { VectorVerb } from './vectors/verbs.ts';
+import type { KeyRing } from '../auth/key-ring.ts';
+import { admittedBefore } from '../inference/pipeline/meter-crawl.ts';
+import { createVectorMeter } from '../inference/pipeline/meter-vectors.ts';
+import type { Services } from '../inference/pipeline/services.ts';
+import { type Failure, invalid, statusOf } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import type { JsonObject } from '../kernel/json.ts';
+import type { CrawlChunks, CrawlCollectionOf, CrawlSink } from '../tools/crawl/crawl-ports.ts';
+import type { VectorAnswer, VectorEngine } from '../vectors/engine.ts';
+import type { VectorVerb } from '../vectors/verbs.ts';
 
 export interface CrawlSinkParts {
   engine: VectorEngine;

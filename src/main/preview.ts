@@ -1,13 +1,13 @@
-import type { Config } from './config/schema.ts';
-import { createLocalEngines, type Engines } from './inference/engines/local-engines.ts';
-import { buildSnapshot } from './inference/pipeline/build-snapshot.ts';
-import { createKnownModels } from './inference/pipeline/known-models.ts';
-import type { Snapshot } from './inference/pipeline/services.ts';
-import { probeGet } from './inference/providers/probe-get.ts';
-import { probeLocalServers } from './inference/providers/probe-local.ts';
-import type { Transport } from './inference/transport/upstream-call.ts';
-import { systemClock } from './kernel/clock.ts';
-import { dataFolderAt, readIfThere } from './stores/sqlite/data-folder.ts';
+import type { Config } from '../config/schema.ts';
+import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
+import { buildSnapshot } from '../inference/pipeline/build-snapshot.ts';
+import { createKnownModels } from '../inference/pipeline/known-models.ts';
+import type { Snapshot } from '../inference/pipeline/services.ts';
+import { probeGet } from '../inference/providers/probe-get.ts';
+import { probeLocalServers } from '../inference/providers/probe-local.ts';
+import type { Transport } from '../inference/transport/upstream-call.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { dataFolderAt, readIfThere } from '../stores/sqlite/data-folder.ts';
 
 /** The simulator is named, not asked. */
 const nobodyThere = 'http://127.0.0.1:9';

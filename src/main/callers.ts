@@ -1,19 +1,19 @@
 import { setTimeout } from 'node:timers/promises';
-import type { AccountStore, Stored } from './auth/account-store.ts';
-import { mintAdminKey } from './auth/api-key.ts';
-import { declaredKeys } from './auth/declared-keys.ts';
-import { issueFirstKey } from './auth/issue-key.ts';
-import { createKeyRing, type KeyRing } from './auth/key-ring.ts';
-import { watchKeys } from './auth/watch-keys.ts';
-import { isLoopback } from './config/loopback-host.ts';
-import type { Config } from './config/schema.ts';
-import type { Clock } from './kernel/clock.ts';
-import { FailureError, factsOf } from './kernel/failure.ts';
-import { StartRefused } from './main-stores.ts';
-import { createPlanBook } from './metering/create-plan-book.ts';
-import type { PlanBook } from './metering/plan-book.ts';
-import type { Log } from './observe/log.ts';
-import { type DataFolder, ensureAdminKey } from './stores/sqlite/data-folder.ts';
+import type { AccountStore, Stored } from '../auth/account-store.ts';
+import { mintAdminKey } from '../auth/api-key.ts';
+import { declaredKeys } from '../auth/declared-keys.ts';
+import { issueFirstKey } from '../auth/issue-key.ts';
+import { createKeyRing, type KeyRing } from '../auth/key-ring.ts';
+import { watchKeys } from '../auth/watch-keys.ts';
+import { isLoopback } from '../config/loopback-host.ts';
+import type { Config } from '../config/schema.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { FailureError, factsOf } from '../kernel/failure.ts';
+import { createPlanBook } from '../metering/create-plan-book.ts';
+import type { PlanBook } from '../metering/plan-book.ts';
+import type { Log } from '../observe/log.ts';
+import { type DataFolder, ensureAdminKey } from '../stores/sqlite/data-folder.ts';
+import { StartRefused } from './stores.ts';
 
 /** Who may call and how much: the keys and plans of the file and of the store, as they stand now. */
 export interface Callers {

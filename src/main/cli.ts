@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { createAdminApi } from './admin/create-admin-api.ts';
-import type { AccountStore, Stored } from './auth/account-store.ts';
-import type { CliParts, StoreFacts } from './cli/parts.ts';
-import { checkConfigText } from './config/check.ts';
-import type { Config } from './config/schema.ts';
-import type { Snapshot } from './inference/pipeline/services.ts';
-import { scrub } from './inference/providers/scrub.ts';
-import { createHealth } from './inference/routing/health.ts';
-import { createTransport } from './inference/transport/send.ts';
-import type { Transport } from './inference/transport/upstream-call.ts';
-import { systemClock as clock } from './kernel/clock.ts';
-import { ownVectors } from './main-cli-vectors.ts';
-import { previewSnapshot } from './main-preview.ts';
-import { crashedEvent } from './metering/crashed.ts';
-import { createPlanBook } from './metering/create-plan-book.ts';
-import type { Ledger } from './metering/ledger.ts';
-import { bucketsOf } from './metering/scope.ts';
-import type { Database } from './stores/postgres/database.ts';
-import { openSqliteAccountStore } from './stores/sqlite/account-store.ts';
-import { readBackup, writeBackup } from './stores/sqlite/backup.ts';
-import { dataFolderAt, openDataFolder } from './stores/sqlite/data-folder.ts';
-import { sqliteFacts } from './stores/sqlite/facts.ts';
-import { openSqliteLedger } from './stores/sqlite/ledger.ts';
-import { migrateDataFolder, pendingMigrations } from './stores/sqlite/schema-state.ts';
-import { whyUnusable } from './stores/sqlite/unusable.ts';
-import { createEngineOperator, type EngineOperator } from './tools/search/engine-operator.ts';
-import { configuredEngines, providersInForce } from './tools/search/engine-targets.ts';
+import { createAdminApi } from '../admin/create-admin-api.ts';
+import type { AccountStore, Stored } from '../auth/account-store.ts';
+import type { CliParts, StoreFacts } from '../cli/parts.ts';
+import { checkConfigText } from '../config/check.ts';
+import type { Config } from '../config/schema.ts';
+import type { Snapshot } from '../inference/pipeline/services.ts';
+import { scrub } from '../inference/providers/scrub.ts';
+import { createHealth } from '../inference/routing/health.ts';
+import { createTransport } from '../inference/transport/send.ts';
+import type { Transport } from '../inference/transport/upstream-call.ts';
+import { systemClock as clock } from '../kernel/clock.ts';
+import { crashedEvent } from '../metering/crashed.ts';
+import { createPlanBook } from '../metering/create-plan-book.ts';
+import type { Ledger } from '../metering/ledger.ts';
+import { bucketsOf } from '../metering/scope.ts';
+import type { Database } from '../stores/postgres/database.ts';
+import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
+import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
+import { dataFolderAt, openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { sqliteFacts } from '../stores/sqlite/facts.ts';
+import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
+import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
+import { whyUnusable } from '../stores/sqlite/unusable.ts';
+import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
+import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
+import { ownVectors } from './cli-vectors.ts';
+import { previewSnapshot } from './preview.ts';
 
 type StoreParts = Pick<
   CliParts,
@@ -42,7 +42,7 @@ export function cliStores(version: string): StoreParts {
     async migrations(config) {
       if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir));
       return overPostgres(config, async (database) => {
-        const { pendingMigrations } = await import('./stores/postgres/migrations.ts');
+        const { pendingMigrations } = await import('../stores/postgres/migrations.ts');
         return pendingMigrations(database.rest, database.place);
       });
     },
@@ -52,7 +52,7 @@ export function cliStores(version: string): StoreParts {
     },
     async *readBackup(config) {
       if (isEmbedded(config)) return yield* readBackup(dataFolderAt(config.storage.data_dir));
-      const { readPostgresBackup } = await import('./stores/postgres/backup.ts');
+      const { readPostgresBackup } = await import('../stores/postgres/backup.ts');
       const database = await connectPostgres(config);
       try {
         yield* readPostgresBackup(database);
@@ -62,7 +62,7 @@ export function cliStores(version: string): StoreParts {
     },
     async writeBackup(config, rows) {
       if (isEmbedded(config)) return writeBackup(openDataFolder(config.storage.data_dir), rows);
-      const { writePostgresBackup } = await import('./stores/postgres/backup.ts');
+      const { writePostgresBackup } = await import('../stores/postgres/backup.ts');
       await overPostgres(config, async (database) => {
         await migratePostgres(database);
         await writePostgresBackup(database, rows);
@@ -136,8 +136,8 @@ async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledg
       },
     };
   }
-  const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
-  const { openPostgresLedger } = await import('./stores/postgres/ledger.ts');
+  const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
+  const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
   const database = await connectPostgres(config);
   await migratePostgres(database);
   const ledger = await openPostgresLedger({ ...options, database, use: 'look' });
@@ -153,7 +153,7 @@ async function openForAdmin(config: Config): Promise<{ store: AccountStore; ledg
 
 async function stored(config: Config): Promise<Stored> {
   if (!isEmbedded(config)) {
-    const { createPostgresAccountStore } = await import('./stores/postgres/account-store.ts');
+    const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
     return overPostgres(config, async (database) => {
       await migratePostgres(database);
       return createPostgresAccountStore(database).load();
@@ -177,7 +177,7 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
       const { version, empty } = sqliteFacts(dataFolderAt(config.storage.data_dir));
       return { ...unknown, trouble: null, version, empty };
     }
-    const { postgresFacts } = await import('./stores/postgres/facts.ts');
+    const { postgresFacts } = await import('../stores/postgres/facts.ts');
     return { ...unknown, trouble: null, ...(await overPostgres(config, ({ rest }) => postgresFacts(rest, clock))) };
   } catch (error) {
     return { ...unknown, trouble: await whyNot(config, error) };
@@ -186,8 +186,8 @@ async function databaseFacts(config: Config): Promise<StoreFacts['database']> {
 
 async function whyNot(config: Config, error: unknown): Promise<string> {
   if (isEmbedded(config)) return whyUnusable(error) ?? String(error);
-  const postgres = await import('./stores/postgres/unusable.ts');
-  const { placeOf } = await import('./stores/postgres/database.ts');
+  const postgres = await import('../stores/postgres/unusable.ts');
+  const { placeOf } = await import('../stores/postgres/database.ts');
   return postgres.whyUnusable(error, placeOf(config.storage.database)) ?? String(error);
 }
 
@@ -195,7 +195,7 @@ async function stateFacts({ storage }: Config): Promise<StoreFacts['state']> {
   if (storage.state === 'memory') {
     return { kind: 'memory', trouble: null, version: null, maxmemoryPolicy: null, clockAheadMs: null };
   }
-  const { redisFacts } = await import('./stores/redis/facts.ts');
+  const { redisFacts } = await import('../stores/redis/facts.ts');
   return { kind: 'redis', ...(await redisFacts(storage.state, clock)) };
 }
 
@@ -204,7 +204,7 @@ function isEmbedded({ storage }: Config): boolean {
 }
 
 async function connectPostgres({ storage }: Config): Promise<Database> {
-  const { connect } = await import('./stores/postgres/database.ts');
+  const { connect } = await import('../stores/postgres/database.ts');
   return connect(storage.database);
 }
 
@@ -218,6 +218,6 @@ async function overPostgres<T>(config: Config, work: (database: Database) => Pro
 }
 
 async function migratePostgres(database: Database): Promise<void> {
-  const { migrate } = await import('./stores/postgres/migrations.ts');
+  const { migrate } = await import('../stores/postgres/migrations.ts');
   await migrate(database.rest, database.place);
 }

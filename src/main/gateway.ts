@@ -1,43 +1,43 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { AdminParts } from './admin/parts.ts';
-import type { Config } from './config/schema.ts';
-import type { Route } from './http/exchange.ts';
-import { urlOf, whyNotListening } from './http/listening.ts';
-import { chatRoute } from './http/routes/chat.ts';
-import { createGatewayServer } from './http/server.ts';
-import type { Transcoder } from './inference/audio/transcode.ts';
-import { createLocalEngines } from './inference/engines/local-engines.ts';
-import { createConversationReader } from './inference/pipeline/conversation-reader.ts';
-import { createConversationWorkers } from './inference/pipeline/conversation-workers.ts';
-import { createMediaFetcher } from './inference/pipeline/fetch-media.ts';
-import { createHostedFiles } from './inference/pipeline/hosted-files.ts';
-import { createIdempotency } from './inference/pipeline/idempotency.ts';
-import type { ConversationServices, Snapshot } from './inference/pipeline/services.ts';
-import type { LocalServer } from './inference/providers/probe-local.ts';
-import { createHealth } from './inference/routing/health.ts';
-import { createRetryBudget } from './inference/routing/retry-budget.ts';
-import { createSystemResolver } from './inference/transport/resolve-name.ts';
-import { createTransport } from './inference/transport/send.ts';
-import { systemClock } from './kernel/clock.ts';
-import { systemRandom } from './kernel/random.ts';
-import { createSealer } from './kernel/seal.ts';
-import { openCallers } from './main-callers.ts';
-import { keepSnapshot } from './main-snapshot.ts';
-import { openStores, StartRefused } from './main-stores.ts';
-import { createLimitedAdmission } from './metering/limited-admission.ts';
-import { createNotices } from './metering/notices.ts';
-import { createSettledLimits } from './metering/settled-limits.ts';
-import { createSettlement } from './metering/settlement.ts';
-import type { ResolveAddresses } from './net/fetch-guard.ts';
-import type { postWebhook } from './net/post-webhook.ts';
-import type { Log } from './observe/log.ts';
-import { createMetrics } from './observe/metrics.ts';
-import { requestLog } from './observe/request-line.ts';
-import { createLocalFiles } from './stores/files/local-folder.ts';
-import { ensureSecret, openDataFolder } from './stores/sqlite/data-folder.ts';
-import { lockDataFolder } from './stores/sqlite/data-folder-lock.ts';
+import type { AdminParts } from '../admin/parts.ts';
+import type { Config } from '../config/schema.ts';
+import type { Route } from '../http/exchange.ts';
+import { urlOf, whyNotListening } from '../http/listening.ts';
+import { chatRoute } from '../http/routes/chat.ts';
+import { createGatewayServer } from '../http/server.ts';
+import type { Transcoder } from '../inference/audio/transcode.ts';
+import { createLocalEngines } from '../inference/engines/local-engines.ts';
+import { createConversationReader } from '../inference/pipeline/conversation-reader.ts';
+import { createConversationWorkers } from '../inference/pipeline/conversation-workers.ts';
+import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
+import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
+import { createIdempotency } from '../inference/pipeline/idempotency.ts';
+import type { ConversationServices, Snapshot } from '../inference/pipeline/services.ts';
+import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { createHealth } from '../inference/routing/health.ts';
+import { createRetryBudget } from '../inference/routing/retry-budget.ts';
+import { createSystemResolver } from '../inference/transport/resolve-name.ts';
+import { createTransport } from '../inference/transport/send.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { systemRandom } from '../kernel/random.ts';
+import { createSealer } from '../kernel/seal.ts';
+import { createLimitedAdmission } from '../metering/limited-admission.ts';
+import { createNotices } from '../metering/notices.ts';
+import { createSettledLimits } from '../metering/settled-limits.ts';
+import { createSettlement } from '../metering/settlement.ts';
+import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import type { postWebhook } from '../net/post-webhook.ts';
+import type { Log } from '../observe/log.ts';
+import { createMetrics } from '../observe/metrics.ts';
+import { requestLog } from '../observe/request-line.ts';
+import { createLocalFiles } from '../stores/files/local-folder.ts';
+import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import { openCallers } from './callers.ts';
+import { keepSnapshot } from './snapshot.ts';
+import { openStores, StartRefused } from './stores.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -80,24 +80,24 @@ export interface Gateway {
 }
 
 /**
- * Most of what `main-more-routes` needs, in pieces: requests are served between them, and all at once would hold the
+ * Most of what `more-routes` needs, in pieces: requests are served between them, and all at once would hold the
  * loop for some 100 ms.
  */
 const piecesOfMore: readonly (() => Promise<unknown>)[] = [
-  () => import('./http/routes/messages.ts'),
-  () => import('./http/routes/responses.ts'),
-  () => import('./http/routes/gemini.ts'),
-  () => import('./http/routes/embeddings.ts'),
-  () => import('./http/routes/speech.ts'),
-  () => import('./http/routes/transcriptions.ts'),
-  () => import('./http/routes/images.ts'),
-  () => import('./http/routes/vectors.ts'),
-  () => import('./main-vectors.ts'),
-  () => import('./main-tools.ts'),
-  () => import('./main-crawls.ts'),
-  () => import('./http/route-table.ts'),
-  () => import('./inference/audio/transcode.ts'),
-  () => import('./inference/pipeline/image-codec.ts'),
+  () => import('../http/routes/messages.ts'),
+  () => import('../http/routes/responses.ts'),
+  () => import('../http/routes/gemini.ts'),
+  () => import('../http/routes/embeddings.ts'),
+  () => import('../http/routes/speech.ts'),
+  () => import('../http/routes/transcriptions.ts'),
+  () => import('../http/routes/images.ts'),
+  () => import('../http/routes/vectors.ts'),
+  () => import('./vectors.ts'),
+  () => import('./tools.ts'),
+  () => import('./crawls.ts'),
+  () => import('../http/route-table.ts'),
+  () => import('../inference/audio/transcode.ts'),
+  () => import('../inference/pipeline/image-codec.ts'),
 ];
 
 const firstPruneMs = 60_000;
@@ -138,7 +138,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const health = createHealth({ clock });
   let transcoder: Promise<Transcoder> | null = null;
   const openTranscoder = () => {
-    transcoder ??= import('./inference/audio/transcode.ts').then(({ createTranscoder }) =>
+    transcoder ??= import('../inference/audio/transcode.ts').then(({ createTranscoder }) =>
       createTranscoder({ searchPath: env.PATH ?? '' }),
     );
     return transcoder;
@@ -169,7 +169,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const snapshot = snapshots.current;
 
   /** Loaded with the first notice: its HTTP client costs a start some 19 ms. */
-  const post: typeof postWebhook = async (...sent) => (await import('./net/post-webhook.ts')).postWebhook(...sent);
+  const post: typeof postWebhook = async (...sent) => (await import('../net/post-webhook.ts')).postWebhook(...sent);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const logRequest = requestLog(log);
   const resolve = createSystemResolver();
@@ -236,7 +236,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       await load();
       await nextTurn();
     }
-    const { openMoreRoutes } = await import('./main-more-routes.ts');
+    const { openMoreRoutes } = await import('./more-routes.ts');
     if (closed) throw new Error('the server has stopped');
     return openMoreRoutes({
       options,
