@@ -31,13 +31,14 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { postWebhook } from '../net/post-webhook.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
-import { requestLog } from '../observe/request-line.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { openCallers } from './callers.ts';
+import { pruneByTime } from './prune-by-time.ts';
 import { keepSnapshot } from './snapshot.ts';
 import { openStores, StartRefused } from './stores.ts';
+import { tellFinished } from './tell-finished.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -99,9 +100,6 @@ const piecesOfMore: readonly (() => Promise<unknown>)[] = [
   () => import('../inference/audio/transcode.ts'),
   () => import('../inference/pipeline/image-codec.ts'),
 ];
-
-const firstPruneMs = 60_000;
-const pruneIntervalMs = 3_600_000;
 
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
@@ -171,7 +169,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   /** Loaded with the first notice: its HTTP client costs a start some 19 ms. */
   const post: typeof postWebhook = async (...sent) => (await import('../net/post-webhook.ts')).postWebhook(...sent);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
-  const logRequest = requestLog(log);
   const resolve = createSystemResolver();
   const addressesOf = options.resolve ?? (async (hostname: string) => (await resolve(hostname)).addresses);
   const services: ConversationServices = {
@@ -201,22 +198,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
     logBodies: (bodies) => log.info(bodies, 'bodies'),
-    finished(event) {
-      metrics.finished(event);
-      const attempts = event.route.attempts.length;
-      logRequest(event, attempts);
-      if (event.class === 'ok' && attempts === 1) return;
-      for (const attempt of event.route.attempts) {
-        // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
-        if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
-          const { provider, credential, status: answered } = attempt;
-          log.warn(
-            { requestId: event.requestId, provider, credential, status: answered, class: attempt.class },
-            'a credential was refused',
-          );
-        }
-      }
-    },
+    finished: tellFinished(log, metrics),
   };
 
   opened.push(services.conversations.close, async () => {
@@ -291,18 +273,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   void notices.start();
 
   const modelsKnown = snapshots.look();
-  const prune = () => {
-    const nowMs = clock.wallMs();
-    Promise.all([
-      ledger.prune(nowMs - snapshot().config.storage.retention),
-      stores.replies.sweep(nowMs),
-      stores.pages.prune(nowMs - snapshot().config.storage.retention),
-      files.sweep(),
-    ]).catch((error: unknown) => log.error({ error: String(error) }, 'old requests and files could not be removed'));
-  };
-  // Soon after the start too: a server that is restarted every hour would keep everything for ever.
-  const firstPrune = setTimeout(prune, firstPruneMs);
-  const pruneTimer = setInterval(prune, pruneIntervalMs);
+  const stopPruning = pruneByTime({
+    prune(nowMs) {
+      const beforeMs = nowMs - snapshot().config.storage.retention;
+      return [ledger.prune(beforeMs), stores.replies.sweep(nowMs), stores.pages.prune(beforeMs), files.sweep()];
+    },
+    clock,
+    log,
+  });
 
   return {
     url,
@@ -318,8 +296,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     useLocals: snapshots.useLocals,
     async close(graceMs) {
       snapshots.stop();
-      clearTimeout(firstPrune);
-      clearInterval(pruneTimer);
+      stopPruning();
       await server.drain(graceMs);
       closed = true;
       // What is just being opened would stay open.
