@@ -119,6 +119,20 @@ export function memberValue(body: Buffer, members: readonly number[], name: stri
   return range;
 }
 
+/**
+ * A top-level name that stands there twice, cut to 64 characters; null when there is none, or only an escaped spelling
+ * repeats it.
+ */
+export function repeatedName(body: Buffer, members: readonly number[]): string | null {
+  const seen = new Set<string>();
+  for (let i = 0; i < members.length; i += 4) {
+    const name = body.toString('utf8', members[i]!, members[i + 1]!);
+    if (seen.has(name)) return name.slice(0, 64);
+    seen.add(name);
+  }
+  return null;
+}
+
 function found(
   body: Buffer,
   members: readonly number[],

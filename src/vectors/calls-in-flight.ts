@@ -7,7 +7,7 @@ export interface FlightBounds {
   tenantBytesMax: number;
 }
 
-export const flightBounds: FlightBounds = { bytesMax: 512 * 1024 * 1024, tenantBytesMax: 256 * 1024 * 1024 };
+const flightBounds: FlightBounds = { bytesMax: 512 * 1024 * 1024, tenantBytesMax: 256 * 1024 * 1024 };
 
 /** The memory of one call, from the first byte of its body to the last of its answer. */
 export interface CallMemory {

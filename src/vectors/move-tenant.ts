@@ -61,7 +61,7 @@ export async function* pagesOf(
   } while (offset !== null);
 }
 
-export function batchOf(points: readonly StoredPoint[], size: number): PointBatch {
+function batchOf(points: readonly StoredPoint[], size: number): PointBatch {
   const vectors = new Float32Array(points.length * size);
   points.forEach(({ vector }, i) => {
     vectors.set(vector!, i * size);

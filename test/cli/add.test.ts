@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fixtureCommit, startFileHost } from '../../src/inference/engines/extras/file-host.fixture.ts';
 import { runtimePackage, runtimeVersion } from '../../src/inference/engines/extras/install-runtime.ts';
-import { manifestOf } from '../../src/inference/engines/extras/model-manifest.ts';
+import { modelManifests } from '../../src/inference/engines/extras/model-manifest.ts';
 import { runCommand, temporaryFolder } from '../start-process.ts';
+
+const manifestOf = (id: string) => modelManifests.find((manifest) => manifest.id === id);
 
 /** An npm that says what it was called with and puts there what npm would, but for 474 MB. */
 const npmScript = `#!/bin/sh

@@ -1,8 +1,6 @@
 /** The formats in which speech can be asked for. `pcm` is s16le, mono, without any header. */
 export type SpeechFormat = 'mp3' | 'opus' | 'flac' | 'aac' | 'wav' | 'pcm';
 
-export const speechFormats: readonly SpeechFormat[] = ['mp3', 'opus', 'flac', 'aac', 'wav', 'pcm'];
-
 /** What speech is said at, by the contract and by every engine of ours. */
 export const speechRateHz = 24_000;
 

@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { missingTool, probeBytes, tonePcm } from '../../../test/sound.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { AudioFault } from './audio-fault.ts';
-import { type SpeechFormat, speechFormats } from './audio-format.ts';
+import type { SpeechFormat } from './audio-format.ts';
 import type { Spawn } from './ffmpeg-process.ts';
 import { createTranscoder, type TranscoderOptions } from './transcode.ts';
 import { readWavHeader, wavHeader } from './wav.ts';
@@ -34,6 +34,8 @@ async function convert(stream: Duplex, input: Buffer): Promise<Buffer> {
   stream.end(input);
   return buffer(stream);
 }
+
+const speechFormats: readonly SpeechFormat[] = ['mp3', 'opus', 'flac', 'aac', 'wav', 'pcm'];
 
 for (const to of speechFormats)
   test(`pcm becomes ${to} that decodes to the same length`, { skip }, async (t) => {

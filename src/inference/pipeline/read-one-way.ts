@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { JsonScan } from '../../kernel/json-scan.ts';
+import { type JsonScan, repeatedName } from '../../kernel/json-scan.ts';
 import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 
 /*
@@ -20,7 +20,7 @@ export function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Fail
   if (scan.modelCount > 1) return invalid('model', "The body has more than one 'model'.");
   const names = Object.keys(body);
   if (scan.memberCount !== names.length) {
-    const name = repeatedName(raw, scan);
+    const name = repeatedName(raw, scan.members);
     return invalid(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
   }
   for (const name of magicNames) {
@@ -36,14 +36,3 @@ export function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Fail
 
 /** Names that mean something else than a member to careless readers. No API has parameters called so. */
 const magicNames = ['__proto__', 'constructor', 'prototype'] as const;
-
-/** Null when only an escaped spelling repeats it. */
-function repeatedName(raw: Buffer, { members }: JsonScan): string | null {
-  const seen = new Set<string>();
-  for (let i = 0; i < members.length; i += 4) {
-    const name = raw.toString('utf8', members[i]!, members[i + 1]!);
-    if (seen.has(name)) return name.slice(0, 64);
-    seen.add(name);
-  }
-  return null;
-}

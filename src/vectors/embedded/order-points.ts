@@ -2,6 +2,7 @@ import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId } from '../point.ts';
+import { comparePointIds } from '../point-id.ts';
 import type { OrderBy } from '../store.ts';
 import type { OrderedSlot } from './columns/columns.ts';
 import { orderNumber } from './columns/order-number.ts';
@@ -24,8 +25,8 @@ export function idOrder(
   if (slots === null) return points.byId(cid, from, limit);
   if (slots.length < row.points * sortedShare) {
     return Array.from(slots, (slot) => ({ slot, id: points.row(cid, slot).id }))
-      .filter(({ id }) => from === null || compareIds(id, from) >= 0)
-      .sort((a, b) => compareIds(a.id, b.id))
+      .filter(({ id }) => from === null || comparePointIds(id, from) >= 0)
+      .sort((a, b) => comparePointIds(a.id, b.id))
       .slice(0, limit);
   }
   const wanted = new Set(slots);
@@ -43,12 +44,6 @@ export function idOrder(
     if (batch.length < walkBatch) return found;
     next = batch.at(-1)!.id;
   }
-}
-
-/** Integers before UUIDs, as the rows are kept. */
-export function compareIds(a: PointId, b: PointId): number {
-  if (typeof a !== typeof b) return typeof a === 'number' ? -1 : 1;
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Up to `limit` entries in order of a key's values, one for each that a point has; points without one are left out. */

@@ -17,7 +17,7 @@ export interface WalBounds {
   bytesMax: number;
 }
 
-export const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
+const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
 
 const schemaVersion = 1;
 
@@ -53,8 +53,6 @@ export interface ShardFile {
   checkpoint(): void;
   /** Why the log is at its bound and no write may be taken; null mostly. */
   logFull(): string | null;
-  /** Bytes of the write-ahead log that are not in the file yet, as of the last checkpoint and the commits since. */
-  logBytes(): number;
   close(): void;
 }
 
@@ -99,7 +97,6 @@ export function openShardFile(file: string, number: number, wal: WalBounds = wal
         // A full disk: the log keeps what it has, and the next commit tries again.
       }
     },
-    logBytes: () => written,
     logFull() {
       if (written < wal.bytesMax) return null;
       this.checkpoint();

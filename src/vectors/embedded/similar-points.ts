@@ -9,7 +9,7 @@ import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 
 /** Examples of one `recommend`: with best_score and sum_scores every point is held against each of them. */
-export const examplesMax = 128;
+const examplesMax = 128;
 /** Multiplications that re-ranking by diversity may take, about two seconds of the thread. */
 const mmrWorkMax = 2_000_000_000;
 /** The same for holding every point against every example, about ten seconds. */

@@ -37,7 +37,7 @@ export function pointReader(
   };
 }
 
-export function parsePayload(text: string): JsonObject {
+function parsePayload(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
   if (!isObject(value)) throw new DamagedRows('a payload');
   return value;

@@ -178,7 +178,7 @@ function objectOf(text: string): JsonObject {
 const lengthTolerance = 1e-6;
 
 /** Rows scaled to length 1, in memory of their own. */
-export function normalised(vectors: Float32Array, size: number): Float32Array {
+function normalised(vectors: Float32Array, size: number): Float32Array {
   const scaled = new Float32Array(vectors);
   for (let start = 0; start < scaled.length; start += size) {
     let squares = 0;

@@ -25,7 +25,7 @@ export function matches(filter: Filter, point: FilteredPoint): boolean {
 }
 
 /** One condition of a filter. */
-export function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
+function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
   switch (condition.kind) {
     case 'filter':
       return matches(condition.filter, point);
@@ -47,12 +47,12 @@ export function conditionHolds(condition: Condition, point: FilteredPoint): bool
 }
 
 /** Null and the empty array are as if they were not there. */
-export function isEmptyValue(value: JsonValue): boolean {
+function isEmptyValue(value: JsonValue): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
 /** How many values a payload value is for `values_count`. */
-export function countOf(value: JsonValue): number {
+function countOf(value: JsonValue): number {
   return Array.isArray(value) ? value.length : value === null ? 0 : 1;
 }
 

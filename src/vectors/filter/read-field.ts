@@ -21,7 +21,7 @@ export const fieldKeys = [
 ];
 
 /** Longest text that is looked for in payloads. */
-export const matchTextCharsMax = 4_096;
+const matchTextCharsMax = 4_096;
 
 const matchKeys = ['value', 'any', 'except', 'text', 'text_any', 'phrase'] as const;
 const rangeKeys = ['gt', 'gte', 'lt', 'lte'] as const;

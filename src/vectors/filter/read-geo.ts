@@ -3,7 +3,7 @@ import { type FilterBudget, takeValues } from './filter-budget.ts';
 import { kindOf, readObject, refuse } from './refuse.ts';
 
 /** Points of one polygon, its holes included. */
-export const polygonPointsMax = 10_000;
+const polygonPointsMax = 10_000;
 
 /** `geo_bounding_box`. Throws a FailureError (400), as all of these. */
 export function readGeoBox(json: unknown, at: string): FieldTest {

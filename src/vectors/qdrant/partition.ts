@@ -47,7 +47,7 @@ export function keyInPayload(path: string): string {
 }
 
 /** RFC 9562 §5.5: the same name in the same namespace (16 bytes) is the same UUID, for ever. */
-export function uuidV5(namespace: Buffer, name: string): string {
+function uuidV5(namespace: Buffer, name: string): string {
   const bytes = hash('sha1', Buffer.concat([namespace, Buffer.from(name)]), 'buffer');
   bytes[6] = 0x50 | (bytes[6]! & 0x0f);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);

@@ -44,7 +44,7 @@ export function scoredPoint(value: unknown, want: Want): ScoredPoint {
 }
 
 /** The caller's id of a point that was asked for with its payload's id. */
-export function idIn(payload: JsonObject): PointId {
+function idIn(payload: JsonObject): PointId {
   const id = payload[idKey];
   return typeof id === 'number' || typeof id === 'string' ? id : strange();
 }

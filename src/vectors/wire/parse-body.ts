@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { scanJson } from '../../kernel/json-scan.ts';
+import { repeatedName, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
@@ -18,7 +18,7 @@ export function parseBody(body: Uint8Array): JsonObject {
   const value = parse(text);
   if (!isObject(value)) refuseBody(null, 'The body must be a JSON object.');
   if (Object.keys(value).length !== members) {
-    const name = repeatedName(raw);
+    const name = repeatedName(raw, scanJson(raw, jsonDepthMax).members);
     refuseBody(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
   }
   if (raw.includes('\\u') && halfOfPair.test(text)) {
@@ -41,17 +41,6 @@ function parse(text: string): unknown {
     if (bare !== null) refuseBody(bare.path, `${bare.path}: ${bare.word} is not JSON; send a finite number.`);
     return refuseBody(null, `The body is not valid JSON: ${whereJsonFails(error)}.`);
   }
-}
-
-function repeatedName(raw: Buffer): string | null {
-  const { members } = scanJson(raw, jsonDepthMax);
-  const seen = new Set<string>();
-  for (let i = 0; i < members.length; i += 4) {
-    const name = raw.toString('utf8', members[i]!, members[i + 1]!);
-    if (seen.has(name)) return name.slice(0, 64);
-    seen.add(name);
-  }
-  return null;
 }
 
 function refuseBody(param: string | null, message: string): never {

@@ -73,7 +73,7 @@ export function payloadJson(payload: JsonObject, at: string): string {
 }
 
 /** What Qdrant takes in a write and nobody can do here. */
-export function refuseWriteExtras(body: JsonObject, at: string): void {
+function refuseWriteExtras(body: JsonObject, at: string): void {
   refuseShardKey(body, at);
   if (!optional(body.update_filter)) {
     refuseUnsupported(`${at}update_filter`, 'conditional updates are', 'read the points first, or leave it out');

@@ -15,9 +15,9 @@ import type { VectorReader } from './vector-reader.ts';
 /** Points that one call may ask for, all of its queries together. */
 export const pointsAskedMax = 100_000;
 /** Points that are passed over before the first that is answered. */
-export const offsetMax = 1_000_000;
+const offsetMax = 1_000_000;
 /** Queries in one batch. */
-export const queriesMax = 1_000;
+const queriesMax = 1_000;
 const limitDefault = 10;
 const groupSizeDefault = 3;
 

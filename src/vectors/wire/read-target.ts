@@ -12,7 +12,7 @@ import type { VectorReader } from './vector-reader.ts';
 /** Examples of one recommendation, good and bad ones together. */
 const examplesMax = 1_000;
 /** As in Qdrant. */
-export const mmrCandidatesMax = 16_384;
+const mmrCandidatesMax = 16_384;
 const mmrDiversityDefault = 0.5;
 const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satisfies readonly RecommendStrategy[];
 
@@ -66,7 +66,7 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
 }
 
 /** A vector, a text, or the id of a point. */
-export function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput {
+function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput {
   if (typeof value === 'number') return { id: readPointId(value, at) };
   if (typeof value === 'string') return { id: readIdOfPoint(value, at) };
   return vectors.read(value, at);

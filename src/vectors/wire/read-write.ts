@@ -9,7 +9,7 @@ import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
 
 /** Operations in one `points/batch`. */
-export const operationsMax = 1_000;
+const operationsMax = 1_000;
 
 const selectionKeys = ['points', 'filter', 'shard_key'];
 const upsertKeys = ['points', 'batch', 'shard_key', 'update_filter', 'update_mode'];
@@ -24,7 +24,7 @@ type ReadOperation = (
 ) => WriteOperation;
 
 /** By Qdrant's names in `points/batch`; each is a call of its own too. `keys`: of the body. */
-export const writeOperations = {
+const writeOperations = {
   upsert: {
     keys: upsertKeys,
     read: (body, at, { size }, vectors, budget) => readUpsert(body, at, size, vectors, budget),

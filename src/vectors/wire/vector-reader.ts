@@ -8,7 +8,7 @@ import { optional, readString, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 
 /** Texts that one call may have embedded: as many as one call to /v1/embeddings. */
-export const textsMax = 2_048;
+const textsMax = 2_048;
 /** Numbers of the vectors of one call's texts: 64 MB. Fewer texts than above where vectors are longer than 8,192. */
 const textNumbersMax = textsMax * 8_192;
 export const modelCharsMax = 256;

@@ -1,7 +1,7 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 
 /** One answer; beyond it the caller is told to ask for less. */
-export const answerBytesMax = 256 * 1024 * 1024;
+const answerBytesMax = 256 * 1024 * 1024;
 
 const encoder = new TextEncoder();
 

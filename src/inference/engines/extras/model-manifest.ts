@@ -131,7 +131,3 @@ export const modelManifests: readonly ModelManifest[] = [
     [file('onnx/encoder_model_quantized.onnx', 615 * mib), file('onnx/decoder_model_merged_quantized.onnx', 174 * mib)],
   ),
 ];
-
-export function manifestOf(id: string): ModelManifest | null {
-  return modelManifests.find((manifest) => manifest.id === id) ?? null;
-}

@@ -9,7 +9,7 @@ export const columnStringCharsMax = 256;
 /** Codes that stand for values by their kind alone. 0 is no code. */
 export const nullCode = 1;
 /** An object that is no geo point, or an array within an array. */
-export const otherCode = 2;
+const otherCode = 2;
 /** A string that is not kept. */
 export const longCode = 3;
 const firstCode = 4;

@@ -24,7 +24,6 @@ export interface ArenaViews {
   i8: Int8Array;
   u8: Uint8Array;
   i16: Int16Array;
-  i32: Int32Array;
   u32: Uint32Array;
   f32: Float32Array;
 }
@@ -145,7 +144,6 @@ function viewsOf({ buffer }: LinearMemory): ArenaViews {
     i8: new Int8Array(buffer),
     u8: new Uint8Array(buffer),
     i16: new Int16Array(buffer),
-    i32: new Int32Array(buffer),
     u32: new Uint32Array(buffer),
     f32: new Float32Array(buffer),
   };

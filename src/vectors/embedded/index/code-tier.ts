@@ -9,7 +9,7 @@ import { createTopK } from './top-k.ts';
 import type { IndexOptions, Ranked } from './vector-index.ts';
 
 /** From how many rows on bits are made, and below how many they are given up. */
-export const bitsFrom = 20_000;
+const bitsFrom = 20_000;
 const bitsBelow = 10_000;
 
 /** Fewer components are told apart too badly by their bits; more than this are read too seldom to matter. */
