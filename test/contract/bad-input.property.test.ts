@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { type ConversationBody, readConversation } from '../../src/inference/pipeline/conversation-body.ts';
+import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
 import { statusOf } from '../../src/kernel/failure.ts';
 import { answerTo } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';
@@ -44,6 +45,8 @@ function encodeEverywhere(body: ConversationBody): void {
     }
   }
 }
+
+await loadDialects();
 
 const kinds: [what: string, runs: number, bodies: fc.Arbitrary<Buffer>][] = [
   ['odd parameters', 22_000, oddParameters.map(asBytes)],
