@@ -1,26 +1,21 @@
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
-import type { UpstreamError } from '../dialects/dialect.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import { classifyError } from '../providers/classify.ts';
 import { encodeUpstream } from '../providers/encode.ts';
 import { scrub } from '../providers/scrub.ts';
-import { coolingMs } from '../routing/cooldown.ts';
-import { retryAfterMs } from '../routing/retry-after.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
 import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answerHeaders } from './answer-headers.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
+import { expiredFault } from './expired-fault.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { GatheredWhole, PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
+import { readerFor } from './reader-for.ts';
 import { recordAttempt } from './record-attempt.ts';
+import { statusFault } from './status-fault.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
-/** What goes on to callers of an upstream's error code. */
-const plainCode = /^[a-z][\w.-]{1,63}$/i;
 /** How long an upstream may take to end its body after its end mark, before the connection is given up. */
 const lingerMs = 1_000;
 
@@ -97,7 +92,7 @@ export class Attempt implements UpstreamObserver {
         idleMs: timeouts.idleMs,
         totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
       },
-      (kind) => this.#guarded(() => this.#expired(kind)),
+      (kind) => this.#guarded(() => this.#end(this.#expired(kind))),
     );
     const address = encodeUpstream(this.#provider.connection, {
       credential: credential.id,
@@ -132,7 +127,7 @@ export class Attempt implements UpstreamObserver {
     this.#responseHeaders = headers;
     if (status < 200 || status >= 300) return;
     this.#guarded(() => {
-      this.#reader = this.#readerFor(headers.get('content-type') ?? '');
+      this.#reader = readerFor(this.#job, this.#body, headers.get('content-type') ?? '');
     });
   }
 
@@ -157,7 +152,7 @@ export class Attempt implements UpstreamObserver {
       if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
       this.#errorBytes += chunk.length;
       // The message stands at the beginning; an endless error page is not read to its end.
-      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#statusFault());
+      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
       return;
     }
     const before = this.#reader.contentEvents;
@@ -173,7 +168,7 @@ export class Attempt implements UpstreamObserver {
   }
 
   #finish(): void {
-    if (this.#reader === null) return this.#end(this.#statusFault());
+    if (this.#reader === null) return this.#end(this.#refused());
     const out = this.#reader.finish();
     if (this.#reader.fault !== null) {
       if (out !== null && this.#job.stream) this.#forward(out);
@@ -247,6 +242,12 @@ export class Attempt implements UpstreamObserver {
     this.#route.firstToken(this.#attempt, nowMs);
   }
 
+  #expired(kind: ExpiredTimer): Fault {
+    const { deadlineMs } = this.#job;
+    const told = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
+    return expiredFault(kind, told, this.#parts.clock.monotonicMs());
+  }
+
   #write(out: Bytes): void {
     if (this.#job.caller.write(out)) return;
     this.#call?.pause();
@@ -258,71 +259,10 @@ export class Attempt implements UpstreamObserver {
     this.#call?.resume();
   }
 
-  #expired(kind: ExpiredTimer): void {
-    const { timeouts } = this.#attempt.target;
-    switch (kind) {
-      case 'first-token':
-        return this.#end(
-          fault('stall_first_token', `sent no content within ${timeouts.firstTokenMs / 1_000} s`, this.status),
-        );
-      case 'idle':
-        return this.#end(fault('stall_idle', `went silent for ${timeouts.idleMs / 1_000} s`, this.status));
-      case 'total': {
-        const overall = this.#job.deadlineMs <= this.#parts.clock.monotonicMs() + 1;
-        return this.#end(
-          fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout', this.status),
-        );
-      }
-    }
-  }
-
-  #readerFor(contentType: string): AnswerReader {
-    const { stream, includeUsage } = this.#job;
-    const body = this.#body;
-    const dialect = body.upstreamDialect;
-    if (body.answerReader !== undefined) return body.answerReader(contentType);
-    // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
-    const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
-    if (body.endpoint === 'embeddings') return comesStreamed ? new UnlikeAnswer(stream) : new GatheredWhole();
-    if (body.forwarded !== undefined) {
-      if (comesStreamed !== stream) return new UnlikeAnswer(stream);
-      return stream
-        ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide')
-        : new PassedWhole(body.forwarded);
-    }
-    if (body.answer === 'pass-through' && comesStreamed === stream) {
-      return stream ? new PassedStream(dialect, includeUsage ? 'show' : 'hide') : new PassedWhole(dialect);
-    }
-    const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
-    const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
-    const sink = withCallersToolNames(this.#job.sink(), body.callersToolNames);
-    return new ConvertedAnswer(source, sink, this.#job.inputTokensEstimate);
-  }
-
   /** A non-2xx answer, by its status and whatever its body says. */
-  #statusFault(): Fault {
-    const status = this.status ?? 0;
-    const { provider } = this.#provider.connection;
-    const error = this.#body.upstreamDialect.readError(readJson(Buffer.concat(this.#errorBody)));
-    const faultClass = classifyError(provider, status, error);
-    return {
-      class: faultClass,
-      status,
-      message:
-        error === null || error.message === ''
-          ? `answered ${status}`
-          : `answered ${status}: ${scrub(error.message, this.#provider.connection)}`,
-      param: error?.param ?? null,
-      ...(error !== null && plainCode.test(error.code) && { code: error.code }),
-      retryAfterMs: this.#retryAfterMs(error),
-    };
-  }
-
-  /** The headers' word, else the body's. */
-  #retryAfterMs(error: UpstreamError | null): number | null {
-    const said =
-      this.#responseHeaders === null ? null : retryAfterMs(this.#responseHeaders, this.#parts.clock.wallMs());
-    return said ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs));
+  #refused(): Fault {
+    const said = { status: this.status ?? 0, headers: this.#responseHeaders, body: Buffer.concat(this.#errorBody) };
+    return statusFault(said, this.#body.upstreamDialect, this.#provider.connection, this.#parts.clock.wallMs());
   }
 
   /** A fault found inside a 200: its words come from the upstream too. */
@@ -361,13 +301,5 @@ export class Attempt implements UpstreamObserver {
       return;
     }
     resolve(outcome);
-  }
-}
-
-function readJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
   }
 }

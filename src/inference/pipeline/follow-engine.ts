@@ -1,6 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Fault } from '../neutral/outcome.ts';
 import { type AttemptTimers, createAttemptTimers } from '../transport/timers.ts';
+import { expiredFault } from './expired-fault.ts';
 
 /** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */
 export interface EngineLimits {
@@ -18,16 +19,10 @@ export function engineTimers(
   onExpire: (found: Fault) => void,
 ): AttemptTimers {
   const totalDeadlineMs = Math.min(clock.monotonicMs() + totalMs, deadlineMs);
-  return createAttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) => {
-    if (kind === 'first-token') {
-      onExpire(fault('stall_first_token', `${silence} within ${firstTokenMs / 1_000} s`));
-    } else if (kind === 'idle') {
-      onExpire(fault('stall_idle', `went silent for ${idleMs / 1_000} s`));
-    } else {
-      const overall = deadlineMs <= clock.monotonicMs() + 1;
-      onExpire(fault(overall ? 'deadline' : 'stall_idle', 'did not finish within the total timeout'));
-    }
-  });
+  const told = { firstTokenMs, idleMs, deadlineMs, silence, status: null };
+  return createAttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) =>
+    onExpire(expiredFault(kind, told, clock.monotonicMs())),
+  );
 }
 
 /** Who takes what an engine makes. */

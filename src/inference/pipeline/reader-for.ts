@@ -1,0 +1,29 @@
+import type { AnswerReader } from './answer-reader.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
+import type { Job, PreparedBody } from './job.ts';
+import { GatheredWhole, PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
+
+/** Who reads an answer of this type for this job. */
+export function readerFor(
+  job: Pick<Job, 'stream' | 'includeUsage' | 'sink' | 'inputTokensEstimate'>,
+  body: PreparedBody,
+  contentType: string,
+): AnswerReader {
+  const { stream, includeUsage } = job;
+  const dialect = body.upstreamDialect;
+  if (body.answerReader !== undefined) return body.answerReader(contentType);
+  // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
+  const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
+  if (body.endpoint === 'embeddings') return comesStreamed ? new UnlikeAnswer(stream) : new GatheredWhole();
+  if (body.forwarded !== undefined) {
+    if (comesStreamed !== stream) return new UnlikeAnswer(stream);
+    return stream ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide') : new PassedWhole(body.forwarded);
+  }
+  if (body.answer === 'pass-through' && comesStreamed === stream) {
+    return stream ? new PassedStream(dialect, includeUsage ? 'show' : 'hide') : new PassedWhole(dialect);
+  }
+  const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
+  const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
+  const sink = withCallersToolNames(job.sink(), body.callersToolNames);
+  return new ConvertedAnswer(source, sink, job.inputTokensEstimate);
+}
