@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { crossCheck } from './cross-check.ts';
+import { cautionsOf, crossCheck } from './cross-check.ts';
 import type { ConfigPath, ConfigProblem } from './problem.ts';
 import { formatPath } from './problem.ts';
 import { secretFilePaths } from './references.ts';
@@ -70,7 +70,8 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
     ...findings.filter((finding) => finding.action === 'refuse').map(({ path, message }) => problem(path, message)),
   ];
   if (errors.length > 0) return refuse(errors);
-  const warnings = inFileOrder(findings.map(({ path, message }) => problem(path, message)));
+  const warned = [...findings, ...cautionsOf(checked.config)];
+  const warnings = inFileOrder(warned.map(({ path, message }) => problem(path, message)));
   return { ok: true, config: checked.config, warnings, file: resolve(fileName), sources };
 }
 

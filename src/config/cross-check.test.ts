@@ -254,3 +254,17 @@ test('S9: secrets that sign are refused when they are short', () => {
   );
   assert.deepEqual(errorsOf('admin: { key: short }'), ['admin.key: expected a secret of at least 16 characters']);
 });
+
+test('replicas that would each have vectors of their own are warned of, at the file’s place', () => {
+  const storage =
+    'storage: { database: "postgres://h/db", state: "redis://h", secret: a-secret-of-more-than-thirty-two-bytes }\n';
+  const warningsOf = (text: string) => {
+    const result = checkConfigText(text, 'c', {});
+    assert.ok(result.ok);
+    return result.warnings.map(formatProblem);
+  };
+  const [warning = ''] = warningsOf(storage);
+  assert.match(warning, /vectors\.engine: replicas share no embedded vectors: .* need vectors\.engine: qdrant$/);
+  assert.deepEqual(warningsOf(`${storage}vectors: { engine: qdrant, url: "http://q:6333" }`), []);
+  assert.deepEqual(warningsOf('storage: { database: "postgres://h/db" }'), []);
+});

@@ -22,6 +22,18 @@ export function crossCheck(config: Config, options: CrossCheckOptions): PathProb
   ];
 }
 
+/** What is allowed, and most likely not meant. */
+export function cautionsOf({ storage, vectors }: Config): PathProblem[] {
+  if (storage.state === 'memory') return [];
+  const cautions: PathProblem[] = [];
+  if (vectors.engine === 'embedded') {
+    const message =
+      'replicas share no embedded vectors: each would have collections of its own. Several replicas need vectors.engine: qdrant';
+    cautions.push({ path: ['vectors', 'engine'], message });
+  }
+  return cautions;
+}
+
 function checkStorage({ storage }: Config): PathProblem[] {
   if (storage.state === 'memory') return [];
   const problems: PathProblem[] = [];

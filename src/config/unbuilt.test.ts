@@ -28,7 +28,7 @@ test('plans, tiers, accounts, addresses of keys and shared stores pass without a
     'tiers: { premium: off, basic: {}, other: { rpm: 20 } }\nplans: { a: { tier_limits: { premium: { rpm: 1 } } } }',
     'accounts: { dev: { plan: default, status: suspended, name: D } }\nkeys: [{ key: sk-cv-12345678, account: dev, expires: 2027-01-01, models: ["a-*"], ips: [10.0.0.0/8] }]',
     'providers: { a: { type: openai, credentials: [{ api_key: x, rpm: 500 }] } }',
-    'storage: { database: "postgres://h/db", state: "redis://h", on_state_loss: local, secret: a-secret-of-more-than-thirty-two-bytes }',
+    'storage: { database: "postgres://h/db", state: "redis://h", on_state_loss: local, secret: a-secret-of-more-than-thirty-two-bytes }\nvectors: { engine: qdrant, url: "http://q" }',
     'vectors: { memory: 2gb, workers: 2, limits: { collections: 5, points_per_call: 100 } }\ncosts: { vectors: 0.1 }',
     'tools: { scrape: { render: always, chromium: /usr/bin/chromium } }',
     'server: { trusted_proxies: ["::1", 10.0.0.0/8], public_url: "https://ai.example.org" }\ncosts: { image: 2 }',
