@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { withLargeYoungGeneration } from '../../kernel/young-generation.ts';
 
 interface Waiting {
   resolve(result: never): void;
@@ -24,7 +25,7 @@ export function createWorkThread(entry: URL, name: string): WorkThread {
 
   function running(): Worker {
     if (worker !== null) return worker;
-    const started = new Worker(entry);
+    const started = withLargeYoungGeneration(() => new Worker(entry));
     started.on('message', (message: { id: number; result?: never; error?: string }) => {
       const order = waiting.get(message.id);
       waiting.delete(message.id);

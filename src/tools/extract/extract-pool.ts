@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { withLargeYoungGeneration } from '../../kernel/young-generation.ts';
 import type { Extracted, ExtractOrder, ExtractReply } from './extract-order.ts';
 
 /** Threads that read pages; each is killed when a page takes too long in it. */
@@ -55,12 +56,14 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
   let closed = false;
 
   function start(): Thread {
-    const worker = new Worker(new URL('./extract-worker.mjs', import.meta.url), {
+    const entry = new URL('./extract-worker.mjs', import.meta.url);
+    const options = {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
       // What libraries say of broken pages is nobody's business.
       stdout: true,
       stderr: true,
-    });
+    };
+    const worker = withLargeYoungGeneration(() => new Worker(entry, options));
     const thread: Thread = { worker, ready: false, job: null, timer: null };
     worker.stdout.resume();
     worker.stderr.resume();

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 
-/** Of a thread that reads bodies: what a call's JSON is parsed into dies young, and is never copied. */
+/** Of a thread that reads bodies or pages: what they are parsed into dies young, and is never copied. */
 const semiSpaceMb = 16;
 
 /**
- * Starts a thread whose young generation is large from the start. V8 begins with 0.5 MB, which `bin/culvert.mjs` keeps
+ * Starts a thread whose young generation is large from the start. V8 begins with 0.5 MB, which `bin/culvert.mjs` may keep
  * it from growing: every body of 10 MB was collected 15 times, by helper threads that the main thread waits for
  * (measured: 718 collections for 60 bodies, and 37 so). The size is V8's for all threads, so it is set back at once.
  */
