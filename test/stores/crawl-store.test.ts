@@ -52,13 +52,13 @@ for (const driver of drivers) {
     assert.deepEqual(leased.map((crawls) => crawls.length).toSorted(), [0, 1], 'of two that ask at once one gets it');
     const dead: Lease = { id: 'c1', worker: leased[0].length === 1 ? 'w1' : 'w2' };
     const first = await one.take(dead, 5);
-    assert.deepEqual(first?.pages, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: false }]);
+    assert.deepEqual(first, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: false }]);
     assert.deepEqual(await other.lease('w3', nowMs + 29, nowMs + 60, 5), [], 'not before its lease is over');
     const [again] = await other.lease('w3', nowMs + 30, nowMs + 60, 5);
     assert.equal(again?.charged, 1);
     const lease: Lease = { id: 'c1', worker: 'w3' };
     const taken = await other.take(lease, 5);
-    assert.deepEqual(taken?.pages, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: true }]);
+    assert.deepEqual(taken, [{ seq: 1, url: 'https://site.test/', depth: 1, paid: true }]);
     assert.equal(await one.take(dead, 5), null, 'whoever lost it takes nothing');
     assert.equal(await one.finish(dead, done(1), nothing, []), false, 'and writes nothing');
     assert.equal(await one.renew(dead, nowMs + 99), false);
@@ -87,10 +87,9 @@ for (const driver of drivers) {
     assert.equal((await store.find('a/dev', 'c1'))?.seeded, true);
     const first = await store.take(lease, 10);
     assert.deepEqual(
-      first?.pages.map(({ seq }) => seq),
+      first?.map(({ seq }) => seq),
       [1, 2],
     );
-    assert.equal(first?.waiting, 2);
     await store.finish(
       lease,
       { state: 'failed', seq: 1, atMs: nowMs, code: 'X', error: 'why', free: true },
@@ -100,13 +99,13 @@ for (const driver of drivers) {
     await store.putBack(lease, 2, { charged: false });
     const second = await store.take(lease, 10);
     assert.deepEqual(
-      second?.pages.map(({ seq }) => seq),
+      second?.map(({ seq }) => seq),
       [2, 3],
     );
     await store.putBack(lease, 3, { charged: true });
     const third = await store.take(lease, 10);
     assert.deepEqual(
-      third?.pages.map(({ seq, paid }) => [seq, paid]),
+      third?.map(({ seq, paid }) => [seq, paid]),
       [[3, true]],
       'paid: taken though the limit is reached',
     );
@@ -127,10 +126,10 @@ for (const driver of drivers) {
     const days = [1, 2, 3, 4].map((day) => found(`/day/${day}`, 'day'));
     await store.finish(lease, done(1, 'home', 'site.test/home'), all(found('/'), found('/home'), ...days), []);
     await store.add(lease, all(found('/day/9', 'day'), found('/x')));
-    const paths = (await store.take(lease, 10))?.pages.map(({ url }) => new URL(url).pathname);
+    const paths = (await store.take(lease, 10))?.map(({ url }) => new URL(url).pathname);
     assert.deepEqual(paths, ['/day/1', '/day/2', '/x']);
     await store.add(lease, { ...all(found('/y'), found('/z')), rowsMax: 6 });
-    const more = (await store.take(lease, 10))?.pages.map(({ url }) => new URL(url).pathname);
+    const more = (await store.take(lease, 10))?.map(({ url }) => new URL(url).pathname);
     assert.deepEqual(more, ['/y']);
     await store.close();
   });
@@ -148,7 +147,7 @@ for (const driver of drivers) {
     await store.finish(lease, done(2, 'hash 1'), all(found('/from-duplicate')), []);
     await store.take(lease, 1);
     await store.finish(lease, done(3, 'hash 3', 'site.test/c'), nothing, []);
-    assert.deepEqual((await store.take(lease, 9))?.pages, []);
+    assert.deepEqual(await store.take(lease, 9), []);
     const crawl = await store.find('a/dev', 'c1');
     assert.deepEqual([crawl?.done, crawl?.failed, crawl?.waiting, crawl?.charged], [2, 0, 0, 3]);
     await store.close();
@@ -177,7 +176,7 @@ for (const driver of drivers) {
     const crawl = await store.find('a/dev', 'c1');
     assert.deepEqual([crawl?.done, crawl?.failed, crawl?.waiting, crawl?.charged], [1, 0, 2, 2]);
     assert.deepEqual(
-      (await store.take(lease, 9))?.pages.map(({ url }) => url),
+      (await store.take(lease, 9))?.map(({ url }) => url),
       ['https://site.test/b', 'https://site.test/c'],
     );
     assert.equal((await store.results('c1', 0, 9, 1_000)).length, 1);

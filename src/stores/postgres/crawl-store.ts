@@ -87,11 +87,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
           pages.map(({ seq }) => seq),
         ]);
         await run('UPDATE culvert.crawl SET charged = $2 WHERE id = $1', [lease.id, charged]);
-        const { rows: left } = await run<{ count: number }>(
-          `SELECT count(*)::integer AS count FROM culvert.crawl_page WHERE crawl = $1 AND state = 'waiting'`,
-          [lease.id],
-        );
-        return { pages, waiting: left[0]!.count };
+        return pages;
       }),
     async putBack(lease, seq, { charged }) {
       await holding(lease, undefined, async (run) => {

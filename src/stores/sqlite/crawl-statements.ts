@@ -1,5 +1,8 @@
 import type { Database } from './database.ts';
 
+/** Written out where one state is meant too: SQLite does not see that the partial index on open pages holds it. */
+const open = `state IN ('waiting', 'fetching')`;
+
 /** What is asked of `crawl.db`, prepared once. */
 export function crawlStatements(database: Pick<Database, 'prepare'>) {
   const prepare = (text: string) => database.prepare(text);
@@ -21,20 +24,20 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
     end: prepare(
       `UPDATE crawl SET status = ?, error = ?, ended_ms = ?, expires_ms = ?, waiting = 0, worker = NULL WHERE id = ?`,
     ),
-    forgetOpen: prepare(`DELETE FROM crawl_page WHERE crawl = ? AND state IN ('waiting', 'fetching')`),
+    forgetOpen: prepare(`DELETE FROM crawl_page WHERE crawl = ? AND ${open}`),
 
     free: prepare(`SELECT * FROM crawl WHERE status = 'scraping' AND lease_until_ms <= ? ORDER BY id LIMIT ?`),
     lease: prepare('UPDATE crawl SET worker = ?, lease_until_ms = ? WHERE id = ?'),
-    reopen: prepare(`UPDATE crawl_page SET state = 'waiting' WHERE crawl = ? AND state = 'fetching'`),
+    reopen: prepare(`UPDATE crawl_page SET state = 'waiting' WHERE crawl = ? AND state = 'fetching' AND ${open}`),
     renew: prepare(`UPDATE crawl SET lease_until_ms = ? WHERE id = ? AND worker = ? AND status = 'scraping'`),
     release: prepare(`UPDATE crawl SET worker = NULL, lease_until_ms = 0 WHERE worker = ?`),
     releaseAll: prepare(`UPDATE crawl SET worker = NULL, lease_until_ms = 0 WHERE status = 'scraping'`),
     held: prepare(`SELECT page_limit, charged, ends FROM crawl WHERE id = ? AND worker = ? AND status = 'scraping'`),
 
     waiting: prepare(
-      `SELECT seq, url, depth, charged FROM crawl_page WHERE crawl = ? AND state = 'waiting' ORDER BY seq LIMIT ?`,
+      `SELECT seq, url, depth, charged FROM crawl_page WHERE crawl = ? AND state = 'waiting' AND ${open}
+       ORDER BY seq LIMIT ?`,
     ),
-    countWaiting: prepare(`SELECT count(*) AS count FROM crawl_page WHERE crawl = ? AND state = 'waiting'`),
     take: prepare(`UPDATE crawl_page SET state = 'fetching', charged = 1 WHERE crawl = ? AND seq = ?`),
     charge: prepare('UPDATE crawl SET charged = ? WHERE id = ?'),
     putBack: prepare(

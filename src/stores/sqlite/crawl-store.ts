@@ -9,9 +9,12 @@ import { transaction } from './transaction.ts';
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
 
-/** Crawls in `crawl.db`. What was answered survives a power cut. */
+/**
+ * Crawls in `crawl.db`. What a caller was answered (made, cancelled) survives a power cut; of pages one may lose the last
+ * few, which are read again: a sync for each held up the loop for 2 ms.
+ */
 export function openSqliteCrawlStore(file: string): CrawlStore {
-  const database = openDatabase(file, 'fsync', migrationBusyTimeoutMs);
+  const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
     migrate(database, crawlMigrations);
     database.exec('PRAGMA busy_timeout = 0; PRAGMA foreign_keys = ON');
@@ -21,6 +24,14 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
   }
   const sql = crawlStatements(database);
   const atOnce = <T>(work: () => T) => transaction(database, work);
+  async function durably<T>(work: () => T): Promise<T> {
+    database.exec('PRAGMA synchronous = FULL');
+    try {
+      return await atOnce(work);
+    } finally {
+      database.exec('PRAGMA synchronous = NORMAL');
+    }
+  }
 
   const held = ({ id, worker }: Lease) => sql.held.get(id, worker) as unknown as HeldColumns | undefined;
   const found = (tenant: string, id: string) => {
@@ -53,7 +64,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
 
   return {
     create: (crawl, seed, { runningMax, keptMax }) =>
-      atOnce(() => {
+      durably(() => {
         if (Number(sql.running.get(crawl.tenant)?.count) >= runningMax) return 'full';
         sql.removeOldest.run(crawl.tenant, keptMax - 1);
         const { id, tenant, account, keyId, url, options, createdMs } = crawl;
@@ -69,7 +80,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
       return (rows as unknown as CrawlColumns[]).map(crawlOf);
     },
     cancel: (tenant, id, end) =>
-      atOnce(() => {
+      durably(() => {
         if (found(tenant, id)?.status === 'scraping') endCrawl(id, end);
         return found(tenant, id);
       }),
@@ -104,8 +115,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
           pages.push({ seq: Number(row.seq), url: String(row.url), depth: Number(row.depth), paid });
         }
         sql.charge.run(charged, lease.id);
-        const waiting = Number(sql.countWaiting.get(lease.id)?.count);
-        return { pages, waiting };
+        return pages;
       }),
     async putBack(lease, seq, { charged }) {
       await atOnce(() => {

@@ -87,8 +87,8 @@ export async function runCrawl(run: CrawlRun): Promise<void> {
       const idle = inFlight.size === 0;
       const taken = await store.take(lease, free);
       if (taken === null) break;
-      for (const page of taken.pages) begin(page);
-      if (idle && taken.pages.length === 0) stop = { error: null };
+      for (const page of taken) begin(page);
+      if (idle && taken.length === 0) stop = { error: null };
     }
     if (inFlight.size > 0) await Promise.race(inFlight);
   }

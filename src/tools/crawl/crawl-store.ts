@@ -28,7 +28,7 @@ export interface CrawlStore {
    * The next pages, in the order in which they were found, charged from here on, until `limit` of the crawl have been
    * charged. Null: the lease is lost.
    */
-  take(lease: Lease, count: number): Promise<TakenPages | null>;
+  take(lease: Lease, count: number): Promise<readonly TakenPage[] | null>;
   /** Undoes `take`; `charged` false where nothing was paid. */
   putBack(lease: Lease, seq: number, page: { charged: boolean }): Promise<void>;
   /** Ends a page; false when the lease is lost. `hooks` are queued with it. */
@@ -103,12 +103,6 @@ export interface CrawlEnd {
   error: string | null;
   atMs: number;
   expiresMs: number;
-}
-
-export interface TakenPages {
-  pages: readonly TakenPage[];
-  /** Pages of the crawl that wait still. */
-  waiting: number;
 }
 
 export interface TakenPage {
