@@ -54,8 +54,6 @@ export interface Tools {
 
 /** With what comes before and after, a page that hangs its reader is answered within 10 s. */
 const extractKillMs = 9_000;
-/** One that a page hangs leaves another; what is urgent comes before them wherever they run. */
-const extractThreadsMin = 2;
 const extractThreadsMax = 4;
 
 /** The web tools. Their threads start at the first page. */
@@ -84,7 +82,7 @@ export function openTools({
     nowMs,
     onTrouble,
   });
-  const threads = Math.min(extractThreadsMax, Math.max(extractThreadsMin, availableParallelism() - 1));
+  const threads = Math.min(extractThreadsMax, Math.max(1, availableParallelism() - 1));
   const reader = createPageReader({
     fetcher,
     pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),

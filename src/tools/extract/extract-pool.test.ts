@@ -45,6 +45,18 @@ test('F59 a page that takes too long is killed with its thread, and the next one
   assert.equal((await patient.extract(order('<p>next'), 60_000, never)).kind, 'extracted');
 });
 
+test('F59 a page that holds its thread for long leaves the next one another', async () => {
+  const pool = newPool();
+  const leaving = new AbortController();
+  const ends: string[] = [];
+  const told = (name: string) => () => void ends.push(name);
+  const first = pool.extract(order(slow), 60_000, leaving.signal).then(told('slow'));
+  await pool.extract(order('<p>next'), 60_000, never).then(told('next'));
+  assert.deepEqual(ends, ['next']);
+  leaving.abort();
+  await first;
+});
+
 test('whoever waits for a page may leave, whether it is being read or not', async () => {
   const pool = newPool();
   const leaving = new AbortController();

@@ -21,6 +21,7 @@ export type ExtractOutcome =
   | { kind: 'aborted' };
 
 export interface ExtractPoolOptions {
+  /** At work at one time; one more for each of them that a page has held for a second, at most as many again. */
   threads: number;
   /** A page that takes longer is given up, with its thread. */
   killMs: number;
@@ -31,6 +32,8 @@ export interface ExtractPoolOptions {
 const heapMbMax = 256;
 const waitingMax = 256;
 const waitingBytesMax = 128 * 1024 * 1024;
+/** Longer than pages take: one that does may hang its thread. */
+const lateMs = 1_000;
 /** A thread takes some 40 MB: unused, it is let go. */
 const idleMs = 60_000;
 
@@ -45,7 +48,11 @@ interface Thread {
   worker: Worker;
   ready: boolean;
   job: Job | null;
+  /** The job's end, or the idle thread's. */
   timer: NodeJS.Timeout | null;
+  /** Until its job is late. */
+  lateTimer: NodeJS.Timeout | null;
+  late: boolean;
 }
 
 export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: ExtractPoolOptions): ExtractPool {
@@ -64,7 +71,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
       stderr: true,
     };
     const worker = withLargeYoungGeneration(() => new Worker(entry, options));
-    const thread: Thread = { worker, ready: false, job: null, timer: null };
+    const thread: Thread = { worker, ready: false, job: null, timer: null, lateTimer: null, late: false };
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on('message', (message: ExtractReply | { ready: true }) => {
@@ -90,10 +97,18 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
     return { kind: 'unfit', why: 'it cannot be read', killed: false };
   }
 
-  function end(thread: Thread, outcome: ExtractOutcome): void {
+  /** The job that ran in it; null: none did. */
+  function takeJob(thread: Thread): Job | null {
     if (thread.timer !== null) clearTimeout(thread.timer);
+    if (thread.lateTimer !== null) clearTimeout(thread.lateTimer);
     const { job } = thread;
     thread.job = null;
+    thread.late = false;
+    return job;
+  }
+
+  function end(thread: Thread, outcome: ExtractOutcome): void {
+    const job = takeJob(thread);
     job?.settle(outcome);
     thread.worker.unref();
     thread.timer = setTimeout(() => lose(thread, ''), idleMs);
@@ -103,9 +118,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
   /** Forgets the thread and ends it, with what runs in it. */
   function lose(thread: Thread, why: string): void {
     if (!threads.delete(thread)) return;
-    const { job } = thread;
-    thread.job = null;
-    if (thread.timer !== null) clearTimeout(thread.timer);
+    const job = takeJob(thread);
     void thread.worker.terminate();
     job?.settle({ kind: 'unfit', why, killed: true });
     next();
@@ -113,10 +126,13 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
 
   function next(): void {
     while (waiting.length > 0 && !closed) {
+      const running = [...threads].filter(({ job, late }) => job !== null && !late).length;
+      if (running >= threadsMax) return;
       const free = [...threads].find(({ ready, job }) => ready && job === null);
       if (free === undefined) {
         const starting = [...threads].filter(({ ready }) => !ready).length;
-        if (threads.size < threadsMax && starting < waiting.length) start();
+        const late = [...threads].filter((thread) => thread.late).length;
+        if (threads.size < threadsMax + Math.min(late, threadsMax) && starting < waiting.length) start();
         return;
       }
       run(free, waiting.shift()!);
@@ -131,6 +147,10 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
     thread.worker.ref();
     const limitMs = Math.max(1, Math.min(killMs, job.timeoutMs));
     thread.timer = setTimeout(() => lose(thread, 'it takes too long to read'), limitMs);
+    thread.lateTimer = setTimeout(() => {
+      thread.late = true;
+      next();
+    }, lateMs);
     const { body } = job.order;
     // Copied, not moved: the plain way may need it again.
     thread.worker.postMessage({ ...job.order, body, id: ++lastId } satisfies ExtractOrder);
