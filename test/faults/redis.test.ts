@@ -334,8 +334,10 @@ for (const { what, begin, end, words } of [
     // As long as it would take to be back and lost again some times.
     for (const endMs = performance.now() + 600; performance.now() < endMs; await pause(20)) {
       assert.equal(await passing([counters], books, who, 10 * unit, 2), 0);
-      assert.match(counters.trouble() ?? '', /Redis is lost/);
-      assert.ok(counters.lost());
+      // Each time it is tried again it may seem to be back for a moment.
+      const trouble = counters.trouble() ?? '';
+      assert.match(trouble, /Redis is lost|the counters begin anew/);
+      assert.equal(counters.lost(), /is lost/.test(trouble));
     }
     assert.equal(troubles.length, 1, troubles.join('\n'));
     assert.match(troubles[0]!, words);
