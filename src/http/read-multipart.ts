@@ -186,15 +186,16 @@ class Upload implements Multipart {
   take(name: string, fileName: string, source: Readable): Promise<void> {
     // Until it is read it waits, and with it the parser and the socket.
     source.on('error', () => undefined);
-    this.#sources.push(source);
-    const writing = this.#write(name, fileName, source);
+    // Its place in the list is that in the form, whichever file is opened first.
+    const at = this.#sources.push(source) - 1;
+    const writing = this.#write(at, name, fileName, source);
     this.#writing.push(writing);
     return writing;
   }
 
-  async #write(name: string, fileName: string, source: Readable): Promise<void> {
+  async #write(at: number, name: string, fileName: string, source: Readable): Promise<void> {
     const file = await this.#spool.place();
-    this.files.push({ name, fileName, file });
+    this.files[at] = { name, fileName, file };
     if (this.#state === 'released') return file.remove();
     await file.fill(source);
   }

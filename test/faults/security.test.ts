@@ -203,6 +203,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/postgres/reply-store.ts': ["bootIsOver('old.boot_id')"],
   'src/stores/postgres/usage-rows.ts': ["dimensions.map(([name]) => name).join(', ')", 'groupColumn[groupBy]'],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
+  'src/stores/sqlite/crawl-statements.ts': ['open'],
   'src/stores/sqlite/kept-tables.ts': ['any', 'name'],
   'src/stores/sqlite/ledger-history.ts': ['sliceRows - 1', 'where'],
   'src/stores/sqlite/ledger-prune.ts': ['batchRows'],

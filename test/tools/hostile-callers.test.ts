@@ -10,7 +10,7 @@ const told: (string | string[] | undefined)[][] = [];
 const site = await serve({ after }, (response, request) => {
   told.push([request.headers['x-injected'], request.headers.host, request.headers['transfer-encoding']]);
   response.setHeader('content-type', 'text/html');
-  const links = Array.from({ length: 40 }, (_, at) => `<a href="/${'a'.repeat(at)}!">${at}</a>`);
+  const links = Array.from({ length: 60 }, (_, at) => `<a href="/${'a'.repeat(at)}!">${at}</a>`);
   response.end(`<h1>Site</h1><p>It has pages.</p>${links.join('')}`);
 });
 const engine = await startEngine({ after: after as never }, () => searxngSays());
