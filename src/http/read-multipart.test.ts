@@ -47,6 +47,31 @@ test('fields and files are found in any order of the parts, the bytes of a file 
   }
 });
 
+test('files stand in the order of the form, whichever the disk has room for first', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'culvert-spool-'));
+  const spool = await openSpool(folder);
+  const second = Promise.withResolvers<void>();
+  let placed = 0;
+  const lateFirst: Spool = {
+    ...spool,
+    async place() {
+      placed += 1;
+      if (placed === 1) await second.promise;
+      else second.resolve();
+      return spool.place();
+    },
+  };
+  const world = await receiver(t, { bodyBytes: oneMb, files: 2 }, lateFirst, folder);
+  const form = new FormData();
+  for (const name of ['a', 'b']) form.append('image[]', new Blob([name]), `${name}.png`);
+  const upload = await received(world, form);
+  assert.deepEqual(
+    upload.files.map(({ fileName }) => fileName),
+    ['a.png', 'b.png'],
+  );
+  await upload.release();
+});
+
 test('a form cut anywhere by the network is read the same', async (t) => {
   const world = await receiver(t);
   const body = [
