@@ -82,8 +82,8 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const notices = openSqliteNoticeStore(folder.culvertDb);
   let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
   const pages = latePageStore(() =>
-    import('../stores/sqlite/page-store.ts').then(({ openSqlitePageStore }) =>
-      openSqlitePageStore(join(folder.path, 'pages.db')),
+    import('../stores/sqlite/page-thread.ts').then(({ createSqlitePageThread }) =>
+      createSqlitePageThread(join(folder.path, 'pages.db')),
     ),
   );
   const crawlDb = join(folder.path, 'crawl.db');

@@ -22,7 +22,7 @@ import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
-import { openSqlitePageStore } from '../../src/stores/sqlite/page-store.ts';
+import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
@@ -83,7 +83,7 @@ const sqlite: StoreDriver = {
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
-    pages: (bounds) => openSqlitePageStore(join(place, 'pages.db'), bounds),
+    pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
     letTheDeadBeKnown: () => {},
     remove: () => rmSync(place, { recursive: true, force: true }),
   }),

@@ -1,3 +1,4 @@
+import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type {
   BodyKind,
@@ -9,7 +10,6 @@ import type {
 } from './conversation-body.ts';
 import type { ConversationReader } from './conversation-reader.ts';
 import type { WorkerOrder } from './conversation-worker.ts';
-import { createWorkThread } from './work-thread.ts';
 
 /** An unused worker costs some 40 MB: it is let go after this. */
 const idleMs = 60_000;

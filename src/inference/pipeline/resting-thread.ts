@@ -1,4 +1,4 @@
-import { createWorkThread } from './work-thread.ts';
+import { createWorkThread } from '../../kernel/work-thread.ts';
 
 /** A thread for what comes in bursts: an unused one costs some 40 MB, so it is let go after `idleMs`. */
 export interface RestingThread {

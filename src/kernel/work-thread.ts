@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { withLargeYoungGeneration } from '../../kernel/young-generation.ts';
+import { withLargeYoungGeneration } from './young-generation.ts';
 
 interface Waiting {
   resolve(result: never): void;
@@ -17,18 +17,19 @@ export interface WorkThread {
   close(): Promise<void>;
 }
 
-/** `entry` is the thread's `.mjs`; `name` is for messages. */
-export function createWorkThread(entry: URL, name: string): WorkThread {
+/** `entry` is the thread's `.mjs`, `workerData` what it is given; `name` is for messages. */
+export function createWorkThread(entry: URL, name: string, workerData: unknown = null): WorkThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;
   let lastId = 0;
 
   function running(): Worker {
     if (worker !== null) return worker;
-    const started = withLargeYoungGeneration(() => new Worker(entry));
+    const started = withLargeYoungGeneration(() => new Worker(entry, { workerData }));
     started.on('message', (message: { id: number; result?: never; error?: string }) => {
       const order = waiting.get(message.id);
       waiting.delete(message.id);
+      if (waiting.size === 0) started.unref();
       if (message.error !== undefined) order?.reject(new Error(message.error));
       else order?.resolve(message.result!);
     });
@@ -52,7 +53,10 @@ export function createWorkThread(entry: URL, name: string): WorkThread {
       const { message, transfer } = order(id);
       return new Promise<T>((resolve, reject) => {
         waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
-        running().postMessage(message, transfer);
+        const thread = running();
+        // Whoever waits must get it before the process ends.
+        thread.ref();
+        thread.postMessage(message, transfer);
       });
     },
     tell: (message) => worker?.postMessage(message),

@@ -1,0 +1,53 @@
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { createWorkThread } from '../../kernel/work-thread.ts';
+import type { PageStore } from '../../tools/page-store.ts';
+import type { Corpus } from '../../tools/search/corpus.ts';
+import { type PageBounds, pageBounds } from '../page-rows.ts';
+
+type Pages = PageStore & Corpus;
+
+/** What the thread is given at its start. */
+export interface PageFile {
+  file: string;
+  bounds: PageBounds;
+}
+
+/** A call of the store; answered once, with the same `id`. */
+export type PageCall = {
+  [Name in keyof Pages]: { id: number; method: Name; args: Parameters<Pages[Name]> };
+}[keyof Pages];
+
+export type PageEnd = { ok: true; answer: unknown } | { ok: false; failure: Failure };
+
+/**
+ * Pages in `pages.db`, in a thread that starts at the first call: the index of their words takes 2 ms a page, and its
+ * merging tens, for which every request would wait. A thread that is lost fails the calls it had; the next one starts
+ * another.
+ */
+export function createSqlitePageThread(file: string, bounds: PageBounds = pageBounds): Pages {
+  const entry = new URL('./page-worker.mjs', import.meta.url);
+  const thread = createWorkThread(entry, 'thread of kept pages', { file, bounds } satisfies PageFile);
+  let used = false;
+
+  async function call<Name extends keyof Pages>(
+    method: Name,
+    ...args: Parameters<Pages[Name]>
+  ): Promise<Awaited<ReturnType<Pages[Name]>>> {
+    used = true;
+    const end = await thread.ask<PageEnd>((id) => ({ message: { id, method, args }, transfer: [] }));
+    if (!end.ok) throw new FailureError(end.failure);
+    return end.answer as Awaited<ReturnType<Pages[Name]>>;
+  }
+
+  return {
+    keep: (page) => call('keep', page),
+    find: (...asked) => call('find', ...asked),
+    search: (...asked) => call('search', ...asked),
+    holdsPages: (tenant) => call('holdsPages', tenant),
+    prune: (beforeMs) => call('prune', beforeMs),
+    async close() {
+      if (used) await call('close').catch(() => undefined);
+      await thread.close();
+    },
+  };
+}

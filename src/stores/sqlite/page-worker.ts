@@ -1,0 +1,38 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { FailureError } from '../../kernel/failure.ts';
+import { yieldToMainThread } from '../../kernel/thread-priority.ts';
+import { openSqlitePageStore } from './page-store.ts';
+import type { PageCall, PageEnd, PageFile } from './page-thread.ts';
+
+yieldToMainThread();
+const { file, bounds } = workerData as PageFile;
+const store = openSqlitePageStore(file, bounds);
+
+parentPort!.on('message', (call: PageCall) => {
+  const { id } = call;
+  const reply = (result: PageEnd) => parentPort!.postMessage({ id, result });
+  done(call).then(
+    (answer) => reply({ ok: true, answer }),
+    (error: unknown) => {
+      if (error instanceof FailureError) reply({ ok: false, failure: error.failure });
+      else parentPort!.postMessage({ id, error: String(error) });
+    },
+  );
+});
+
+function done(call: PageCall): Promise<unknown> {
+  switch (call.method) {
+    case 'keep':
+      return store.keep(...call.args);
+    case 'find':
+      return store.find(...call.args);
+    case 'search':
+      return store.search(...call.args);
+    case 'holdsPages':
+      return store.holdsPages(...call.args);
+    case 'prune':
+      return store.prune(...call.args);
+    case 'close':
+      return store.close();
+  }
+}
