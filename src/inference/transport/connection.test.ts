@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
 import { fakeTime } from './fake-time.ts';
-import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from './loopback.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -37,15 +37,7 @@ test('a socket on which somebody sent what nobody asked for is closed', async (t
 });
 
 test('a body of many sizes and letters arrives byte for byte, under its length', async (t) => {
-  const heads: string[] = [];
-  const bodies: string[] = [];
-  const origin = await listen(t, (socket) =>
-    onRequest(socket, (head, body) => {
-      heads.push(head);
-      bodies.push(body);
-      socket.write(ok);
-    }),
-  );
+  const { origin, heads, bodies } = await listenAndKeep(t, ok);
   const transport = testTransport(t);
   const sent = ['', 'a', 'grüße, 日本', 'x'.repeat(12 * 1024), 'x'.repeat(12 * 1024 + 1), 'é'.repeat(200_000)];
   for (const body of sent) {

@@ -41,6 +41,23 @@ export function onRequest(socket: Socket, answer: (head: string, body: string) =
   });
 }
 
+/** An upstream that answers every request with `answer` (latin1) and keeps what came, in its order. */
+export async function listenAndKeep(
+  t: TestContext,
+  answer: string,
+): Promise<{ origin: string; heads: string[]; bodies: string[] }> {
+  const heads: string[] = [];
+  const bodies: string[] = [];
+  const origin = await listen(t, (socket) =>
+    onRequest(socket, (head, body) => {
+      heads.push(head);
+      bodies.push(body);
+      socket.write(answer, 'latin1');
+    }),
+  );
+  return { origin, heads, bodies };
+}
+
 export function testTransport(t: TestContext, options: TransportOptions = {}): ReturnType<typeof createTransport> {
   const transport = createTransport(options);
   t.after(() => transport.destroy());

@@ -3,19 +3,14 @@ import http from 'node:http';
 import net from 'node:net';
 import { test } from 'node:test';
 import zlib from 'node:zlib';
-import { listen, onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
+import { listen, listenAndKeep, onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 
 test('a request arrives as it was given, and its answer comes back whole', async (t) => {
-  const heads: string[] = [];
-  const bodies: string[] = [];
-  const origin = await listen(t, (socket) =>
-    onRequest(socket, (head, body) => {
-      heads.push(head);
-      bodies.push(body);
-      socket.write(`${ok}Content-Length: 5\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Thing: é\r\n\r\nhello`, 'latin1');
-    }),
+  const { origin, heads, bodies } = await listenAndKeep(
+    t,
+    `${ok}Content-Length: 5\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Thing: é\r\n\r\nhello`,
   );
   const told = send(testTransport(t), origin, { headers: ['x-api-key', 'k', 'content-type', 'application/json'] });
   assert.equal(await told.end, 'ended');

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { listen, listenAndKeep, onRequest, send, testTransport, textOf } from './loopback.ts';
 import type { UpstreamUpload } from './upstream-call.ts';
 
 const ok = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const oneMb = 1024 * 1024;
 
 test('a body that is read while it is sent arrives whole, under its length and not in chunks', async (t) => {
-  const heads: string[] = [];
-  const bodies: string[] = [];
-  const origin = await listen(t, (socket) =>
-    onRequest(socket, (head, body) => {
-      heads.push(head);
-      bodies.push(body);
-      socket.write(ok);
-    }),
-  );
+  const { origin, heads, bodies } = await listenAndKeep(t, ok);
   const transport = testTransport(t);
   for (const body of ['one', 'two']) {
     const told = send(transport, origin, { body: uploadOf(['a ', body]).upload });

@@ -21,10 +21,13 @@ import { transaction } from './transaction.ts';
 
 /** Longest wait of a start for another that migrates. */
 const migrationBusyTimeoutMs = 10_000;
-/** Pages removed in one transaction, some 20 ms: the loop waits for it. */
+/** Pages removed in one transaction, some 20 ms: whoever reads or keeps a page waits for it. */
 const prunedAtOnceMax = 50;
 
-/** Pages in `pages.db`. A power cut may lose the last ones, which can be read again. */
+/**
+ * Pages in `pages.db`, in the calling thread (`page-thread` has one for it). A power cut may lose the last ones, which can
+ * be read again.
+ */
 export function openSqlitePageStore(file: string, bounds = pageBounds): PageStore & Corpus {
   const database = openDatabase(file, 'checkpoint', migrationBusyTimeoutMs);
   try {
@@ -121,7 +124,7 @@ export function openSqlitePageStore(file: string, bounds = pageBounds): PageStor
         });
         pruned += count;
         if (count < prunedAtOnceMax) return pruned;
-        // Requests come first.
+        // Those who read and keep pages come first.
         await turn();
       }
     },
