@@ -1,5 +1,7 @@
+import type { Clock } from '../kernel/clock.ts';
 import type { Random } from '../kernel/random.ts';
 import { seededRandom } from '../kernel/random.ts';
+import type { ArrivedBody } from './compose-reply.ts';
 import type { FaultSpec, ParsedFaultSpec } from './fault-spec.ts';
 import { healthy, namesFailure, parseFaultSpec, withoutFailures } from './fault-spec.ts';
 import type { Script } from './script.ts';
@@ -11,6 +13,7 @@ export interface FaultSources {
   header: string | null;
   /** The request's model; '' when unknown. */
   model: string;
+  body: ArrivedBody;
 }
 
 export interface FaultChoice {
@@ -22,23 +25,47 @@ export interface FaultChoice {
 const modelPrefix = 'mock/';
 const seedsMax = 1_000;
 
+/** What the requests of one seed have had so far. */
+interface Row {
+  chance: Random;
+  count: number;
+}
+
 /**
  * Which spec a request gets: the script's next, else the `x-mock` header's, else the one in a model name `mock/<spec>`,
  * else the server's own. Exactly one of them counts; they are never mixed.
  */
-export function createFaultChoice(script: Script, serverSpec: FaultSpec): FaultChoice {
-  // One row of chance per seed, so that requests of one test do not move another's.
-  const rows = new Map<number, Random>();
+export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: Clock): FaultChoice {
+  // One row per seed, so that requests of one test do not move another's.
+  const rows = new Map<number, Row>();
 
-  function flapped(spec: FaultSpec, flap: number): FaultSpec {
-    const seed = spec.seed ?? 1;
+  function rowOf(seed: number): Row {
     let row = rows.get(seed);
     if (row === undefined) {
       if (rows.size >= seedsMax) rows.clear();
-      row = seededRandom(seed);
+      row = { chance: seededRandom(seed), count: 0 };
       rows.set(seed, row);
     }
-    if (row.next() >= flap) return withoutFailures(spec);
+    return row;
+  }
+
+  /** Of several conditions each must pick the request. */
+  function strikes({ flap, every, alternate, prompt, seed = 1 }: FaultSpec, body: ArrivedBody): boolean {
+    if (prompt !== undefined && !JSON.stringify(body ?? '').includes(prompt)) return false;
+    if (alternate !== undefined) {
+      const odd = Math.floor(clock.wallMs() / alternate.windowMs) % 2 === 1;
+      if (odd !== (alternate.first === 'up')) return false;
+    }
+    if (every !== undefined) {
+      const row = rowOf(seed);
+      row.count += 1;
+      if (row.count % every !== 0) return false;
+    }
+    return flap === undefined || rowOf(seed).chance.next() < flap;
+  }
+
+  function picked(spec: FaultSpec, body: ArrivedBody): FaultSpec {
+    if (!strikes(spec, body)) return withoutFailures(spec);
     return namesFailure(spec) ? spec : { ...spec, status: 503 };
   }
 
@@ -55,12 +82,16 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec): FaultC
         }
       }
       if (spec === healthy) return healthyChoice;
-      return { ok: true, spec: spec.flap === undefined ? spec : flapped(spec, spec.flap) };
+      return { ok: true, spec: isConditional(spec) ? picked(spec, sources.body) : spec };
     },
     clear(): void {
       rows.clear();
     },
   };
+}
+
+function isConditional({ flap, every, alternate, prompt }: FaultSpec): boolean {
+  return flap !== undefined || every !== undefined || alternate !== undefined || prompt !== undefined;
 }
 
 const healthyChoice: ParsedFaultSpec = { ok: true, spec: healthy };

@@ -67,14 +67,14 @@ function parse(source: string): ParsedFaultSpec {
   return { ok: true, spec: values as FaultSpec };
 }
 
-/** What is left of a spec for the requests that `flap` lets pass. */
+/** What is left of a spec for the requests that it lets pass. */
 export function withoutFailures(spec: FaultSpec): FaultSpec {
   return Object.fromEntries(
     Object.entries(spec).filter(([name]) => !isFaultName(name) || faultTable[name].kind === 'shape'),
   );
 }
 
-/** True when the spec names what `flap` shall do to the requests that it picks. */
+/** True when the spec names what becomes of the requests that it picks. */
 export function namesFailure(spec: FaultSpec): boolean {
   return Object.keys(spec).some((name) => isFaultName(name) && faultTable[name].kind === 'failure');
 }

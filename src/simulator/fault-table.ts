@@ -1,9 +1,9 @@
 import type { ValueReader } from './fault-values.ts';
-import { drip, duration, flag, integer, point, share, size, text, textOr, wordsOf } from './fault-values.ts';
+import { drip, duration, flag, integer, point, share, size, text, textOr, turns, wordsOf } from './fault-values.ts';
 
 /**
- * What a fault is for: `failure` ones, and the `words` that go with them, strike only the share of requests that `flap`
- * picks; `shape` ones form every answer.
+ * What a fault is for: `failure` ones, and the `words` that go with them, strike only the requests that `flap`, `every`,
+ * `alternate` and `prompt` pick; `shape` ones form every answer.
  */
 export type FaultKind = 'failure' | 'words' | 'shape';
 
@@ -122,7 +122,18 @@ export const faultTable = {
     'flap=0.5',
     'Only this share of requests fails (with status=503 if no failure is named), chosen by seed.',
   ),
-  seed: shape(integer(0, 4_294_967_295), 'seed=7', 'Seed of flap; the same seed gives the same row of failures.'),
+  every: shape(integer(1, 1_000_000), 'every=2', 'Only each second request of a seed fails, or third, and so on.'),
+  alternate: shape(
+    turns,
+    'alternate=3s',
+    'Answers for so long, then fails for so long; 3s/down fails in the other half.',
+  ),
+  prompt: shape(text, 'prompt=poison', 'Only requests that contain these words fail.'),
+  seed: shape(
+    integer(0, 4_294_967_295),
+    'seed=7',
+    'Seed of flap and row of every; the same seed gives the same row of failures.',
+  ),
 } as const;
 
 export type FaultName = keyof typeof faultTable;

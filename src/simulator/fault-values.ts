@@ -10,6 +10,11 @@ export interface Drip {
   bytes: number;
   everyMs: number;
 }
+/** Up and down in turns, each for `windowMs`. */
+export interface Turns {
+  windowMs: number;
+  first: 'up' | 'down';
+}
 
 const durationUnitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000 };
 const sizeUnitsBytes: Readonly<Record<string, number>> = { b: 1, kb: 1_024, mb: 1_048_576, gb: 1_073_741_824 };
@@ -80,6 +85,16 @@ export const drip: ValueReader<Drip> = (value) => {
   const bytes = Number(match?.[1] ?? 0);
   if (match === null || bytes < 1) throw new BadFaultValue('bytes per interval, such as 1/10ms');
   return { bytes, everyMs: duration()(match[2]!) };
+};
+
+/** `3s`, or `3s/down` for the other half of the time. */
+export const turns: ValueReader<Turns> = (value) => {
+  const [length = '', first, ...rest] = (value ?? '').split('/');
+  const windowMs = duration()(length);
+  if (windowMs < 1 || rest.length > 0 || !(first === undefined || first === 'down')) {
+    throw new BadFaultValue('a duration of at least 1ms, such as 3s or 3s/down');
+  }
+  return { windowMs, first: first ?? 'up' };
 };
 
 export function wordsOf<const Word extends string>(allowed: readonly Word[]): ValueReader<readonly Word[]> {

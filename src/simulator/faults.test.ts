@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
 import { rawExchange } from '../../test/raw-exchange.ts';
 import { startUpstream } from '../../test/start-upstream.ts';
+import { fakeClock } from '../kernel/clock.ts';
 
 const upstream = await startUpstream();
 after(() => upstream.close());
@@ -309,4 +310,46 @@ test('flap fails the share that it names, the same ones for the same seed', asyn
 test('flap=1 strikes every request with the failure named, flap=0 none', async () => {
   assert.equal((await ask(cases[1]!, 'flap=1;cut=10')).ended, 'reset');
   assert.equal((await ask(cases[1]!, 'flap=0;cut=10')).ended, 'complete');
+});
+
+test('every=3 fails each third request of its seed, whatever others are asked', async () => {
+  upstream.clear();
+  const statuses: number[] = [];
+  for (let at = 0; at < 9; at += 1) {
+    statuses.push((await ask(cases[0]!, 'every=3;status=500')).status);
+    await ask(cases[0]!, 'every=2;seed=2');
+  }
+  assert.deepEqual(statuses, [200, 200, 500, 200, 200, 500, 200, 200, 500]);
+});
+
+test('two that alternate are never up or down together', async (t) => {
+  const clock = fakeClock(0);
+  const alternating = await startUpstream({ clock });
+  t.after(() => alternating.close());
+  const status = async (spec: string) => {
+    const json = JSON.stringify({ model: `mock/${spec}`, messages: [{ role: 'user', content: 'hi' }] });
+    const response = await fetch(`${alternating.url}/v1/chat/completions`, { method: 'POST', body: json });
+    await response.text();
+    return response.status;
+  };
+  const seen: number[][] = [];
+  for (let at = 0; at < 4; at += 1) {
+    seen.push([await status('alternate=3s'), await status('alternate=3s/down')]);
+    clock.advance(1_500);
+  }
+  const [one, other] = [seen[0]!, seen[0]!.toReversed()];
+  assert.deepEqual(one.toSorted(), [200, 503]);
+  assert.deepEqual(seen, [one, one, other, other]);
+});
+
+test('prompt=… fails what contains these words', async () => {
+  const spec = 'prompt=a%20bitter%20pill;status=500';
+  const statusOf = async (content: string) => {
+    const json = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
+    const init = { method: 'POST', headers: { 'x-mock': spec }, body: json };
+    const response = await fetch(`${upstream.url}/v1/chat/completions`, init);
+    await response.text();
+    return response.status;
+  };
+  assert.deepEqual([await statusOf('a sweet one'), await statusOf('this is a bitter pill')], [200, 500]);
 });

@@ -76,6 +76,7 @@ export function createService(context: ServeContext) {
         credential: credentialOf(request),
         header: headerOf(request, 'x-mock'),
         model: googleCall(path)?.model ?? (isObject(body) && typeof body.model === 'string' ? body.model : ''),
+        body,
       });
       if (!chosen.ok) {
         response.writeHead(400, { 'content-type': 'application/json' });

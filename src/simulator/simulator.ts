@@ -67,7 +67,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   // What the zero-key upstream counts for nobody.
   const forgotten = unrecorded();
   const script = createScript();
-  const faults = createFaultChoice(script, serverSpecOf(options.faults));
+  const faults = createFaultChoice(script, serverSpecOf(options.faults), clock);
   const service = createService({ ...context, clock, faults });
 
   function clear(): void {
