@@ -4,6 +4,7 @@ import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
+import type { Refusal } from '../metering/refusal.ts';
 import type { ToolName } from '../tools/tool-call.ts';
 import type { VectorVerb } from '../vectors/verbs.ts';
 
@@ -27,6 +28,8 @@ export interface Exchange {
   /** Set before `handle` on every route with `auth: 'key'`. */
   principal: Principal | null;
   admitted: Admitted | null;
+  /** Told of the failure that the caller gets, where no ledger row tells of this request. */
+  readonly onRefused: (refusal: Refusal) => void;
 }
 
 /** One row of the route table: everything the server must enforce before a handler runs, in one place. */

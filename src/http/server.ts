@@ -10,10 +10,12 @@ import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
 import type { Admission } from '../metering/admission.ts';
+import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { preflight, saneRequestId } from './preflight.ts';
+import { rawRefusal } from './refusal-of.ts';
 import type { RouteTable } from './route-table.ts';
 import { rawFailure, writeFailure } from './write-failure.ts';
 
@@ -32,6 +34,8 @@ export interface ServerParts {
   corsOrigins(): readonly string[];
   /** Networks of proxies whose X-Forwarded-For is believed, as configured right now. */
   trustedProxies(): readonly string[];
+  /** Told of every request that got an error before anything was held for it. */
+  onRefused(refusal: Refusal): void;
   /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
   onUnexpected(error: unknown, requestId: string): void;
 }
@@ -115,6 +119,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       startedMs: clock.monotonicMs(),
       principal: null,
       admitted: null,
+      onRefused: parts.onRefused,
     };
     const dialect = route?.dialect ?? table?.above(path)?.dialect ?? defaultDialect;
     const refuse = (failure: Failure) =>
@@ -218,9 +223,11 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
 
   function refuseRaw(failure: Failure, socket: Duplex): void {
     const nowMs = clock.wallMs();
+    const requestId = newRequestId(nowMs);
+    parts.onRefused(rawRefusal(requestId, failure, nowMs));
     // Who sent bytes that are no request may reset the connection just as well.
     socket.on('error', () => undefined);
-    socket.end(rawFailure(failure, defaultDialect, newRequestId(nowMs), nowMs));
+    socket.end(rawFailure(failure, defaultDialect, requestId, nowMs));
   }
 
   /** Resolves when no request runs, `ms` at the latest. */

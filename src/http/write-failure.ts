@@ -1,6 +1,7 @@
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import { STATUS_CODES } from '../kernel/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
+import { refusalOf } from './refusal-of.ts';
 
 /** A longer Retry-After hangs Codex, opencode and Anthropic's SDK silently (clients.md §15). */
 const retryAfterMaxMs = 60_000;
@@ -18,6 +19,7 @@ export function writeFailure(
   const { response } = exchange;
   if (response.headersSent || response.destroyed) return;
   const facts = factsOf(failure, nowMs);
+  if (exchange.admitted?.booked !== true) exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
   const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs)));
   const headers = [
     ...identityHeaders(exchange),

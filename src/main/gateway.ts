@@ -25,6 +25,7 @@ import { systemRandom } from '../kernel/random.ts';
 import { createSealer } from '../kernel/seal.ts';
 import { createLimitedAdmission } from '../metering/limited-admission.ts';
 import { createNotices } from '../metering/notices.ts';
+import { createRefusals } from '../metering/refusals.ts';
 import { createSettledLimits } from '../metering/settled-limits.ts';
 import { createSettlement } from '../metering/settlement.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -39,6 +40,7 @@ import { pruneByTime } from './prune-by-time.ts';
 import { keepSnapshot } from './snapshot.ts';
 import { openStores, StartRefused } from './stores.ts';
 import { tellFinished } from './tell-finished.ts';
+import { tellRefused } from './tell-refused.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -210,6 +212,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+  const refusals = createRefusals(ledger);
   const first: readonly Route[] = [chatRoute(services)];
   let opening: Promise<readonly Route[]> | null = null;
   let closed = false;
@@ -230,6 +233,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       stores,
       callers,
       metrics,
+      refusals,
       secret,
       resolve: addressesOf,
       draining: () => server.draining,
@@ -242,6 +246,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createGatewayServer({
     clock,
     admission: services.admission,
+    onRefused: tellRefused(log, metrics, refusals),
     routes: first,
     moreRoutes() {
       opening ??= openMore();

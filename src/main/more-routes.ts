@@ -31,6 +31,8 @@ import type { ConversationServices, Services } from '../inference/pipeline/servi
 import { createTokenCounter } from '../inference/pipeline/token-counter.ts';
 import { createVoiceLists } from '../inference/pipeline/voice-lists.ts';
 import { createSealer } from '../kernel/seal.ts';
+import type { Ledger } from '../metering/ledger.ts';
+import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { openSpool } from '../net/spool.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -54,6 +56,7 @@ export interface MoreRoutesParts {
   stores: Stores;
   callers: Callers;
   metrics: Metrics;
+  refusals: Pick<Refusals, 'find'>;
   /** Signs and seals what this server gives out and takes back. */
   secret: string;
   resolve: ResolveAddresses;
@@ -71,7 +74,8 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   const { options, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
   const { config, version, log } = options;
   const { clock, admission, snapshot, health, transport } = parts.conversation;
-  const { ledger, counters } = stores;
+  const { counters } = stores;
+  const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
   await loadDialects();
@@ -160,6 +164,11 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   ];
   const all = [...parts.first, ...routes];
   return routes;
+}
+
+/** Refused requests of which the ledger has no row are still known for a while. */
+function findIn(ledger: Ledger, refusals: Pick<Refusals, 'find'>): Ledger['find'] {
+  return async (id, account) => (await ledger.find(id, account)) ?? refusals.find(id, account);
 }
 
 async function openServices({

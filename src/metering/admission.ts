@@ -32,6 +32,10 @@ export interface Admitted {
   /** How full the limits of calls a minute were on entry, for the headers of the reservation. */
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
+  /** The model that `reserve` was asked for. */
+  asked?: string;
+  /** Set by `reserve`: the ledger tells of this request, however it ends. */
+  booked?: boolean;
   /** Gives concurrency back. Idempotent; must be called in `finally`. */
   release(): void;
 }

@@ -31,6 +31,9 @@ export interface Charge {
 /** As the neutral form's UsageSource: who says how much was used. */
 export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
 
+/** Instead of it, in the record of a request that was refused before anything was held (metering/refusal). */
+export type RefusedSource = 'refused';
+
 const nothingUsed: MeteredUsage = { inputTokens: 0, outputTokens: 0 };
 const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
 

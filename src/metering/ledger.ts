@@ -15,6 +15,11 @@ export interface Ledger extends QuotaBooks {
    */
   close(event: UsageEvent): void;
   /**
+   * Writes the record of a refused request (`metering/refusal`), which counts nowhere. Given up without a word where
+   * the books are slow or away.
+   */
+  note(refused: UsageEvent): void;
+  /**
    * Charges every open reservation of a boot that is over once, as estimated; returns how many. At start, and where
    * several servers share the books now and then: a boot is over when it has been silent for 30 s.
    */

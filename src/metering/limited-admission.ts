@@ -114,6 +114,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   function reserved(claim: Claim, set: LimitSet, held: Held): Reservation {
     const { requestId, costMilli, admitted } = claim;
     observe(claim, set.windows, held.states);
+    admitted.booked = true;
     const headers = limitHeadersOf(set).reserved(admitted.calls, held.states, clock.wallMs(), admitted.form);
     return { kind: 'reserved', requestId, costMilli, held, headers, state: 'open' };
   }
@@ -136,6 +137,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
 
     reserve(claim) {
       const { principal, requestId, costMilli } = claim;
+      claim.admitted.asked = claim.alias;
       const set = plans().limits(principal, claim.tier);
       const held = counters.hold({
         requestId,
@@ -153,6 +155,8 @@ class LimitedEntry implements Admitted {
   readonly kind = 'admitted';
   readonly calls: readonly LimitState[];
   readonly form: LimitHeaderForm;
+  asked = '';
+  booked = false;
   readonly #entry: Extract<EntryAnswer, { kind: 'entered' }>;
   readonly #set: LimitSet;
   readonly #clock: Clock;

@@ -26,6 +26,8 @@ export interface MeasuredRequest {
 
 export interface Metrics {
   finished(request: MeasuredRequest): void;
+  /** A request got an error before anything was held for it. */
+  refused(refusal: { endpoint: string; status: number; reason: string; limit: string }): void;
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
   searched(engine: string, end: string): void;
   /** A number asked for at each scrape. */
@@ -53,6 +55,7 @@ export function createMetrics(): Metrics {
     'From dispatch to the first content.',
     secondsBuckets,
   );
+  const refusals = counterSeries(all, 'culvert_refused_requests_total', 'Requests refused before they were run.');
   const searches = counterSeries(all, 'culvert_search_attempts_total', 'Questions to search engines.');
   let prometheus: Promise<typeof import('prom-client')> | null = null;
   let registry: Registry | null = null;
@@ -96,6 +99,9 @@ export function createMetrics(): Metrics {
       if (request.outputTokens > 0) child.output.total += request.outputTokens;
       if (request.costUsd !== null && request.costUsd > 0) child.cost.total += request.costUsd;
       if (request.firstTokenMs !== null) child.firstToken.observe(request.firstTokenMs / 1_000);
+    },
+    refused({ endpoint, status, reason, limit }) {
+      refusals({ endpoint, status: String(status), reason, limit }).total += 1;
     },
     searched(engine, end) {
       searches({ engine, class: end }).total += 1;

@@ -1,3 +1,4 @@
+import type { RefusedSource } from '../metering/charge.ts';
 import type { BucketRow } from '../metering/counters.ts';
 import type { UsageEvent } from '../metering/ledger.ts';
 import type { bucketsOf } from '../metering/scope.ts';
@@ -108,6 +109,8 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
 
   return {
     add(event) {
+      // Nothing was run: the record is for whoever looks for it.
+      if (isRefusal(event)) return;
       const group = groupOf(event);
       group.requests += 1;
       if (event.class !== 'ok') group.errors += 1;
@@ -170,6 +173,11 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
       last = null;
     },
   };
+}
+
+/** The record of a refused request (metering/refusal): written without a reservation. Statements name it too. */
+export function isRefusal({ usageSource }: Pick<UsageEvent, 'usageSource'>): boolean {
+  return usageSource === ('refused' satisfies RefusedSource);
 }
 
 const noSums = {

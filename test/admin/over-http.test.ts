@@ -32,6 +32,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
     },
     corsOrigins: () => [],
     trustedProxies: () => [],
+    onRefused() {},
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);

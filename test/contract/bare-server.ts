@@ -55,6 +55,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
     authenticateAdmin: () => null,
     corsOrigins: () => [],
     trustedProxies: () => [],
+    onRefused() {},
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);

@@ -17,6 +17,7 @@ test('docs/metrics.md names every metric of ours with its labels, and no other',
   assert.equal(answer.status, 200, await answer.text());
   // It answers something else, which is an attempt too.
   await (await gateway.fetch('/v1/tools/search', { json: { query: 'otters' } })).text();
+  assert.equal((await gateway.fetch('/v1/nothing')).status, 404);
   const scrape = await gateway.fetch('/metrics', { headers: { authorization: `Bearer ${adminKey}` } });
   const shown = new Map<string, string>();
   for (const line of (await scrape.text()).split('\n')) {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FailureError } from '../../src/kernel/failure.ts';
+import { newRequestId } from '../../src/kernel/ids.ts';
 import type { Ledger, RequestQuery, UsageEvent, UsageGroup, UsageRow } from '../../src/metering/ledger.ts';
+import { refusalEvent } from '../../src/metering/refusal.ts';
 import { drivers } from './drivers.ts';
 import { reservationRow, usageEvent } from './rows.ts';
 
@@ -114,6 +116,48 @@ for (const driver of drivers) {
       assert.deepEqual((await pages(ledger, { ...query, limit: 4 })).flat(), wanted, JSON.stringify(query));
     }
     await ledger.shutdown();
+  });
+
+  test(`${driver.name}: F70 a refused request is listed and found, and counts nowhere`, { skip }, async (t) => {
+    const store = await driver.create();
+    t.after(() => store.remove());
+    const ledger = await store.ledger('boot-1');
+    const nowMs = Date.now() - 1_000;
+    const [first, last] = [0, 1].map((at) =>
+      refusalEvent({
+        requestId: newRequestId(nowMs + at),
+        clientRequestId: null,
+        atMs: nowMs + at,
+        ms: 3,
+        account: at === 0 ? 'dev' : '',
+        keyId: at === 0 ? 'AbCdEf123456' : '',
+        tenant: at === 0 ? 'dev/laptop' : '',
+        endpoint: 'chat',
+        model: at === 0 ? 'smart' : '',
+        status: at === 0 ? 429 : 401,
+        reason: at === 0 ? 'quota-exceeded' : 'unauthenticated',
+        limit: at === 0 ? '5h' : '',
+        message: 'No.',
+      }),
+    );
+    ledger.note(first!);
+    ledger.note(last!);
+    assert.deepEqual((await ledger.list(everything)).events, [last, first]);
+    assert.deepEqual((await ledger.list({ ...everything, status: 429 })).events, [first]);
+    assert.deepEqual(await ledger.find(first!.requestId, 'dev'), first);
+    assert.equal(await ledger.find(last!.requestId, 'dev'), null);
+    const period = { account: null, fromMs: nowMs - dayMs, toMs: nowMs + dayMs };
+    for (const groupBy of ['day', 'user', 'account'] as const)
+      assert.deepEqual(await ledger.usage({ ...period, groupBy }), [], groupBy);
+    assert.deepEqual(await ledger.buckets(['a:dev', 'k:dev/laptop']), []);
+    assert.deepEqual(await ledger.recentCalls('dev', nowMs - 1), []);
+    await ledger.shutdown();
+
+    const again = await store.ledger('boot-2');
+    assert.deepEqual((await again.list(everything)).events, [last, first]);
+    assert.deepEqual(await again.recentCalls('dev', nowMs - 1), []);
+    assert.equal(await again.prune(nowMs + 1), 1);
+    await again.shutdown();
   });
 
   test(`${driver.name}: S11 wildcards and SQL in a filter are plain text, answered in less than 50 ms`, {

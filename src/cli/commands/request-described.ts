@@ -7,6 +7,7 @@ interface DescribedRoute {
   losses?: readonly Row[];
   passThrough?: boolean;
   malformedLines?: number;
+  refused?: Row;
 }
 
 /** One request for people: what it was, whom it cost what, which targets were considered, what each attempt answered. */
@@ -19,9 +20,10 @@ export function describedRequest(request: Row): string {
     ['caller', [request.account, request.key].filter((part) => shown(part) !== '').join(', key ')],
     [
       'asked',
-      `${shown(request.endpoint)}, model ${shown(request.model)}${request.stream === true ? ', as a stream' : ''}`,
+      `${shown(request.endpoint)}${shown(request.model) === '' ? '' : `, model ${shown(request.model)}`}${request.stream === true ? ', as a stream' : ''}`,
     ],
     ['answered', answered(request)],
+    ['refused', shown(route.refused?.message)],
     ['took', took(request)],
     ['tokens', tokens(usage)],
     ['cost', `${shown(request.units)} units${typeof request.cost_usd === 'number' ? `, $${request.cost_usd}` : ''}`],

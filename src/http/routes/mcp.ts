@@ -7,6 +7,7 @@ import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
 import { callRoute, type InnerAnswer } from '../inner-call.ts';
 import { readJsonBody } from '../read-body.ts';
+import { refusalOf } from '../refusal-of.ts';
 import { writeAnswer } from '../write-answer.ts';
 import { identityHeaders, writeFailure } from '../write-failure.ts';
 
@@ -92,10 +93,11 @@ async function callApi(
   signal: AbortSignal,
 ): Promise<{ status: number; body: JsonValue } | null> {
   const route = routes().find((one) => one.method === method && one.path === path)!;
-  const refusal = (failure: Failure) => ({
-    status: statusOf(failure),
-    body: openAiChat.errorBody(failure, outer.requestId, clock.wallMs()),
-  });
+  const refusal = (failure: Failure) => {
+    const nowMs = clock.wallMs();
+    outer.onRefused(refusalOf({ ...outer, route }, failure, factsOf(failure, nowMs), nowMs));
+    return { status: statusOf(failure), body: openAiChat.errorBody(failure, outer.requestId, nowMs) };
+  };
   const bytes = body === null ? null : bytesOf(body);
   if (bytes === 'too deep') return refusal(invalid(null, 'The arguments are nested too deep.'));
   const { requestId, principal } = outer;

@@ -7,7 +7,7 @@ import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 /** `GET /v1/requests/{id}`: one of the caller's own requests with its route explanation, by our id or the caller's. */
-export function requestRoute(ledger: Ledger, clock: Clock): Route {
+export function requestRoute(ledger: Pick<Ledger, 'find'>, clock: Clock): Route {
   return {
     method: 'GET',
     path: '/v1/requests/:id',

@@ -162,5 +162,6 @@ const callsOf = {
     SELECT at_ms, tenant, tier, endpoint FROM culvert.reservation WHERE account = $1 AND at_ms >= $2
     UNION ALL
     SELECT at_ms, tenant, tier, endpoint FROM culvert.usage_event WHERE account = $1 AND request_id >= $3 AND at_ms >= $2
+      AND usage_source <> 'refused'
     ORDER BY at_ms DESC`,
 };

@@ -1,6 +1,6 @@
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { type BucketsOf, createBatchSums } from '../batch-sums.ts';
+import { type BucketsOf, createBatchSums, isRefusal } from '../batch-sums.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
 import { eventColumns, reservationColumns } from './ledger-columns.ts';
@@ -28,7 +28,7 @@ export function writeCloses(
     const open = new Set(rows.map((row) => row.request_id));
     await writeEvents(
       run,
-      events.filter((event) => open.has(event.requestId)),
+      events.filter((event) => open.has(event.requestId) || isRefusal(event)),
       bucketsOf,
     );
   });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { BucketsOf } from '../batch-sums.ts';
+import { type BucketsOf, isRefusal } from '../batch-sums.ts';
 import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';
@@ -45,6 +45,8 @@ export interface PostgresLedgerOptions {
 
 /** Requests of this process that run or whose end is not written yet: beyond them new ones are refused. */
 const reservedMax = 100_000;
+/** Records of refused requests are not kept while more closes than these wait. */
+const queuedNotesMax = 1_000;
 /** A reader waits this long for its own process' closes to be written, so that callers see their own requests. */
 const ownClosesWaitMs = 250;
 const shutdownWaitMs = 5_000;
@@ -72,7 +74,9 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   });
   const closes = createCloseQueue((events) => writeCloses(database.closes, events, options.bucketsOf), clock, {
     onOutcome: hear,
-    onDropped(events, reason) {
+    onDropped(given, reason) {
+      const events = given.filter((event) => !isRefusal(event));
+      if (events.length === 0) return;
       dropped += events.length;
       for (const { requestId } of events) leftovers.disowned(requestId);
       const first = events[0]?.requestId ?? '';
@@ -102,6 +106,9 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     },
     close(event) {
       if (reserved.delete(event.requestId)) closes.close(event);
+    },
+    note(refused) {
+      if (closes.queued() < queuedNotesMax) closes.close(refused);
     },
     recover: () => unavailable(recoverReservations(database.rest, boots, bootId, options)),
     buckets: (scopes) => reading(() => readBuckets(run, scopes, clock.wallMs())),

@@ -71,7 +71,7 @@ const byUser = {
       sum(output_tokens)::bigint AS output_tokens,
       sum(round(coalesce(cost_usd, 0) * 1e9)::bigint)::bigint AS usd_nano
     FROM culvert.usage_event
-    WHERE ($1::text IS NULL OR account = $1) AND at_ms >= $2 AND at_ms < $3
+    WHERE ($1::text IS NULL OR account = $1) AND at_ms >= $2 AND at_ms < $3 AND usage_source <> 'refused'
     GROUP BY 1 ORDER BY cost_milli DESC, 1 LIMIT $4`,
 };
 

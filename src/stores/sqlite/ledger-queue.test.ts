@@ -62,6 +62,7 @@ function setup(t: TestContext) {
       take('close', event.requestId);
       return true;
     },
+    writeRefusal: (event) => take('note', event.requestId),
     writeHeartbeat: () => {},
     strangers: () => [],
     forgetOtherBoots: () => {},

@@ -14,6 +14,8 @@ import type { LedgerWriter } from './ledger-writer.ts';
 /** Beyond these, opens are refused and closes given up: memory stays bounded while the disk is away. */
 const reservedMax = 200_000;
 const queuedClosesMax = 100_000;
+/** Records of refused requests that wait; beyond these they are not kept. */
+const queuedNotesMax = 1_000;
 /** Rows in one commit: about 3 ms of the loop. */
 const batchRowsMax = 500;
 /**
@@ -31,6 +33,8 @@ const faultRetryMs = 50;
 export interface LedgerQueue {
   open(row: ReservationRow): Promise<void>;
   close(event: UsageEvent): void;
+  /** See the port's `note`. */
+  note(refused: UsageEvent): void;
   /** Written with the next commit, or by one of its own. */
   heartbeat(bootId: string, nowMs: number): void;
   /** Tries to commit what waits at once, for a reader that must see its own writes. */
@@ -63,7 +67,8 @@ interface WaitingOpen {
 interface WaitingClose {
   event: UsageEvent;
   sinceMs: number;
-  key: number;
+  /** Of its reservation; null for the record of a refused request, which never had one. */
+  key: number | null;
 }
 
 /**
@@ -141,6 +146,14 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     else settleDrain();
   }
 
+  function enqueue(close: WaitingClose): void {
+    closes.push(close);
+    if (closes.length >= closeBatchRows) {
+      closesDue = true;
+      schedule();
+    } else if (closeTimer === null) closeTimer = setTimeout(closesAreDue, closeDelayMs);
+  }
+
   function closesAreDue(): void {
     closeTimer = null;
     if (closes.length === 0) return;
@@ -181,7 +194,8 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       if (beat !== null) writer.writeHeartbeat(beat.bootId, beat.nowMs);
       for (let at = 0; at < newCloses.length; at += 1) {
         const close = newCloses[at]!;
-        writer.writeEvent(close.key, close.event);
+        if (close.key === null) writer.writeRefusal(close.event);
+        else writer.writeEvent(close.key, close.event);
       }
       for (let at = 0; at < newOpens.length; at += 1) {
         const open = newOpens[at]!;
@@ -235,6 +249,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
   }
 
   function drop(close: WaitingClose, reason: string): void {
+    if (close.key === null) return;
     dropped += 1;
     observer.onDropped(close.event, reason);
   }
@@ -259,6 +274,10 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
         schedule();
       });
     },
+    note(refused) {
+      if (closes.length >= queuedNotesMax) return;
+      enqueue({ event: refused, sinceMs: clock.monotonicMs(), key: null });
+    },
     close(event) {
       const key = reserved.get(event.requestId);
       if (key === undefined) return;
@@ -268,11 +287,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
         drop(close, 'too many closes wait');
         return;
       }
-      closes.push(close);
-      if (closes.length >= closeBatchRows) {
-        closesDue = true;
-        schedule();
-      } else if (closeTimer === null) closeTimer = setTimeout(closesAreDue, closeDelayMs);
+      enqueue(close);
     },
     heartbeat(bootId, nowMs) {
       beat = { bootId, nowMs };

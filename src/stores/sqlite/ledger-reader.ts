@@ -34,7 +34,8 @@ export function createLedgerReader(database: Database): LedgerReader {
   const reservationsOf = database.prepare('SELECT * FROM reservation WHERE account = ? ORDER BY key');
   const callsSince = database.prepare(
     `SELECT key, at_ms, account, tenant, tier, endpoint FROM reservation WHERE key >= ?
-     UNION ALL SELECT key, at_ms, account, tenant, tier, endpoint FROM usage_event WHERE key >= ? ORDER BY key`,
+     UNION ALL SELECT key, at_ms, account, tenant, tier, endpoint FROM usage_event
+     WHERE key >= ? AND usage_source <> 'refused' ORDER BY key`,
   );
 
   return {

@@ -62,7 +62,8 @@ async function sumByUser(database: Database, query: UsageQuery, breathe: () => P
       `INSERT INTO ${table}
        SELECT coalesce(user, ''), count(*), sum(cost_milli), sum(input_tokens), sum(output_tokens),
          sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER)), sum(class <> 'ok')
-       FROM usage_event WHERE key >= ? AND key < ? AND at_ms >= ? AND at_ms < ? ${account === null ? '' : 'AND account = ?'}
+       FROM usage_event WHERE key >= ? AND key < ? AND at_ms >= ? AND at_ms < ?
+         AND usage_source <> 'refused' ${account === null ? '' : 'AND account = ?'}
        GROUP BY 1
        ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, cost_milli = cost_milli + excluded.cost_milli,
          input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,

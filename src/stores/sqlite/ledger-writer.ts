@@ -16,6 +16,8 @@ export interface LedgerWriter {
   writeReservation(row: ReservationRow): number;
   /** Swaps the reservation for its event; false when it is not there (any more): then nothing is written. */
   writeEvent(reservationKey: number, event: UsageEvent): boolean;
+  /** The record of a request that never had a reservation. */
+  writeRefusal(event: UsageEvent): void;
   writeHeartbeat(bootId: string, nowMs: number): void;
   /** Reservations of other boots, oldest first. */
   strangers(bootId: string, limit: number): { key: number; row: ReservationRow }[];
@@ -95,6 +97,14 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
     );
   }
 
+  function insertEventFrom(firstKey: number, event: UsageEvent): void {
+    const { attempts, ...route } = event.route;
+    const routeJson = JSON.stringify(route);
+    const attemptRows = attemptsJson(attempts);
+    atFreeKey(firstKey, (key) => insertEventAt(key, event, routeJson, attemptRows));
+    sums.add(event);
+  }
+
   function writeSums(): void {
     for (const row of sums.buckets()) {
       addToBucket.run(row.scope, row.grainMs, row.bucket, row.units, row.tokens, row.usdNano);
@@ -145,12 +155,12 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
     },
     writeEvent(reservationKey, event) {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
-      const { attempts, ...route } = event.route;
-      const routeJson = JSON.stringify(route);
-      const attemptRows = attemptsJson(attempts);
-      atFreeKey(reservationKey, (key) => insertEventAt(key, event, routeJson, attemptRows));
-      sums.add(event);
+      insertEventFrom(reservationKey, event);
       return true;
+    },
+    writeRefusal(event) {
+      const key = ledgerKey(event.requestId);
+      if (key !== null) insertEventFrom(key, event);
     },
     writeHeartbeat: (bootId, nowMs) => void upsertBoot.run(bootId, nowMs),
     strangers: (bootId, limit) =>

@@ -93,6 +93,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   return {
     open: queue.open,
     close: queue.close,
+    note: queue.note,
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
     // Who asks must see his own requests, so what waits is written first.
     async find(id, account) {

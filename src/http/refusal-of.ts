@@ -1,0 +1,68 @@
+import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
+import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
+import type { Exchange, Route } from './exchange.ts';
+
+/** What is told of a request that gets this failure before anything was held for it. */
+export function refusalOf(exchange: Exchange, failure: Failure, facts: FailureFacts, nowMs: number): Refusal {
+  const { requestId, clientRequestId, atMs, route, principal, admitted } = exchange;
+  return {
+    ...whatFailed(failure, facts),
+    requestId,
+    clientRequestId,
+    atMs,
+    ms: Math.max(0, nowMs - atMs),
+    account: principal?.account ?? '',
+    keyId: principal?.keyId ?? '',
+    tenant: principal?.tenant ?? '',
+    endpoint: route === null ? '' : endpointOf(route),
+    model: admitted?.asked || modelOf(failure),
+  };
+}
+
+/** Of bytes that were no request. */
+export function rawRefusal(requestId: string, failure: Failure, nowMs: number): Refusal {
+  return {
+    ...whatFailed(failure, factsOf(failure, nowMs)),
+    requestId,
+    clientRequestId: null,
+    atMs: nowMs,
+    ms: 0,
+    account: '',
+    keyId: '',
+    tenant: '',
+    endpoint: '',
+    model: '',
+  };
+}
+
+function whatFailed(failure: Failure, { status, message }: FailureFacts) {
+  return {
+    status,
+    reason: failure.kind,
+    limit: failure.kind === 'quota-exceeded' ? failure.limit : '',
+    message: message.slice(0, refusalMessageMax),
+  };
+}
+
+/** Cut to 256 characters where it was made. */
+function modelOf(failure: Failure): string {
+  return failure.kind === 'model-unknown' || failure.kind === 'model-not-in-plan' ? failure.model : '';
+}
+
+/** As the ledger names it (metering/cost); the path as the table has it for what the ledger does not know. */
+function endpointOf({ validator, path, quota }: Route): string {
+  if (quota === 'vector') return 'vectors';
+  if (path.endsWith('/count_tokens') || path.endsWith('/input_tokens') || path.endsWith(':countTokens'))
+    return 'count-tokens';
+  switch (validator) {
+    case 'none':
+    case 'unread':
+      return path;
+    case 'images':
+      return 'image';
+    case 'image-edits':
+      return 'image-edit';
+    default:
+      return validator;
+  }
+}

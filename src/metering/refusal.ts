@@ -1,0 +1,66 @@
+import type { RefusedSource } from './charge.ts';
+import type { UsageEvent } from './ledger.ts';
+
+/** A request that was answered with an error before anything was held for it: no reservation, no cost. */
+export interface Refusal {
+  requestId: string;
+  clientRequestId: string | null;
+  /** Wall-clock ms of arrival, and how long the answer took. */
+  atMs: number;
+  ms: number;
+  /** '' where no key was recognised; so are the two below. */
+  account: string;
+  keyId: string;
+  tenant: string;
+  /** As the ledger names it, else the path that the route table knows; '' where there is none. */
+  endpoint: string;
+  /** The model it asked for; '' where that was not known yet. */
+  model: string;
+  status: number;
+  /** The failure's kind. */
+  reason: string;
+  /** Of a 429, which limit; '' otherwise. */
+  limit: string;
+  /** What the caller was told, cut to `refusalMessageMax` characters. */
+  message: string;
+}
+
+export const refusalMessageMax = 500;
+
+/** As the ledger keeps it, beside requests that were run. */
+export function refusalEvent(refusal: Refusal): UsageEvent {
+  const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
+  const { limit, message } = refusal;
+  return {
+    requestId,
+    clientRequestId,
+    atMs,
+    account,
+    keyId,
+    tenant,
+    endpoint,
+    alias: model,
+    tier: null,
+    quotaMs: atMs,
+    settledMs: atMs + ms,
+    target: null,
+    status,
+    class: reason,
+    stream: false,
+    aborted: false,
+    ms,
+    firstTokenMs: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    cachedInputTokens: 0,
+    reasoningTokens: 0,
+    characters: 0,
+    audioMs: 0,
+    images: 0,
+    costMilli: 0,
+    costUsd: null,
+    usageSource: 'refused' satisfies RefusedSource,
+    user: null,
+    route: { attempts: [], refused: { message, ...(limit === '' ? {} : { limit }) } },
+  };
+}

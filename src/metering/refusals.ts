@@ -1,0 +1,83 @@
+import type { Ledger, UsageEvent } from './ledger.ts';
+import { type Refusal, refusalEvent } from './refusal.ts';
+
+/** Of one reason and one account; callers without a key count as one account. */
+export const linesPerSecond = 10;
+export const linesPerSecondOfAll = 200;
+export const recordsPerHour = 60;
+/** So retention bounds the rows: 30 days of nothing but floods are 720,000 of them, some 300 MB. */
+export const recordsPerHourOfAll = 1_000;
+/** The newest of each reason, found by their id whether or not they are on disk. */
+export const recentOfReason = 500;
+
+/** Refused requests: which of them the log and the ledger hear of, and the newest of all by their id. */
+export interface Refusals {
+  /** Keeps it; whether it deserves a line in the log. */
+  add(refusal: Refusal): 'line' | 'counted';
+  /** One of the newest, by our id or the caller's, within one account (null = any). */
+  find(id: string, account: string | null): UsageEvent | null;
+}
+
+/**
+ * A flood of refusals must neither fill the disk nor hold up those who pay: it is counted in full (metrics), told in
+ * part. No timer, no promise: an addition and two look-ups a refusal.
+ */
+export function createRefusals(ledger: Pick<Ledger, 'note'>): Refusals {
+  const lines = createAllowance(1_000, linesPerSecond, linesPerSecondOfAll);
+  const records = createAllowance(3_600_000, recordsPerHour, recordsPerHourOfAll);
+  /** By reason, of which there are as many as kinds of failure; each a ring. */
+  const recent = new Map<string, { next: number; ring: Refusal[] }>();
+
+  function remember(refusal: Refusal): void {
+    let kept = recent.get(refusal.reason);
+    if (kept === undefined) {
+      kept = { next: 0, ring: [] };
+      recent.set(refusal.reason, kept);
+    }
+    kept.ring[kept.next] = refusal;
+    kept.next = (kept.next + 1) % recentOfReason;
+  }
+
+  return {
+    add(refusal) {
+      remember(refusal);
+      const { atMs, ms } = refusal;
+      const whose = `${refusal.reason} ${refusal.limit} ${refusal.account}`;
+      if (records.take(whose, atMs + ms)) ledger.note(refusalEvent(refusal));
+      return lines.take(whose, atMs + ms) ? 'line' : 'counted';
+    },
+    find(id, account) {
+      for (const { ring } of recent.values()) {
+        const found = ring.find(
+          (one) =>
+            (one.requestId === id || one.clientRequestId === id) && (account === null || one.account === account),
+        );
+        if (found !== undefined) return refusalEvent(found);
+      }
+      return null;
+    },
+  };
+}
+
+/** So many in each span of `spanMs`, of one name and of all; the names known are never more than `ofAll`. */
+function createAllowance(spanMs: number, ofOne: number, ofAll: number) {
+  let span = Number.NaN;
+  let takenOfAll = 0;
+  const taken = new Map<string, number>();
+  return {
+    take(name: string, nowMs: number): boolean {
+      const now = Math.floor(nowMs / spanMs);
+      if (now !== span) {
+        span = now;
+        takenOfAll = 0;
+        taken.clear();
+      }
+      if (takenOfAll >= ofAll) return false;
+      const before = taken.get(name) ?? 0;
+      if (before >= ofOne) return false;
+      taken.set(name, before + 1);
+      takenOfAll += 1;
+      return true;
+    },
+  };
+}
