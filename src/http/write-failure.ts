@@ -3,8 +3,11 @@ import { STATUS_CODES } from '../kernel/node-http.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { refusalOf } from './refusal-of.ts';
 
-/** A longer Retry-After hangs Codex, opencode and Anthropic's SDK silently (clients.md §15). */
-const retryAfterMaxMs = 60_000;
+/**
+ * Codex, opencode and Anthropic's SDK obey any Retry-After, and seem to hang for as long. A limit of calls or tokens per
+ * minute is free again after little more than 60 s: those waits, the commonest, are told.
+ */
+const retryAfterMaxMs = 120_000;
 /** Above this an unread body is not worth draining for the sake of the connection. */
 const drainBytesMax = 1024 * 1024;
 

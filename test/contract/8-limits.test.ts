@@ -140,6 +140,16 @@ test('tokens per minute are paid afterwards too', async () => {
   assert.match(error.message, /: tokens per minute, \d+ of 1 tokens used/);
 });
 
+test('a limit of calls or tokens per minute tells when to retry: little more than a minute away, which clients can wait', async () => {
+  for (const plan of ['rpm', 'tpm']) {
+    for (let i = 0; i < 2; i++) await status(plan);
+    const { headers } = await chat(plan);
+    const afterS = Number(headers.get('retry-after'));
+    assert.ok(afterS > 30 && afterS <= 62, `${plan}: ${afterS}`);
+    assert.notEqual(headers.get('x-should-retry'), 'false', plan);
+  }
+});
+
 test('a budget is in USD, by the prices of targets', async () => {
   assert.equal(await status('budget', { model: 'priced' }), 200);
   const error = await refusedFor('budget:week', chat('budget', { model: 'priced' }));
