@@ -200,7 +200,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
     logBodies: (bodies) => log.info(bodies, 'bodies'),
-    finished: tellFinished(log, metrics),
+    finished: tellFinished(log, metrics, () => snapshot().models.labels),
   };
 
   opened.push(services.conversations.close, async () => {

@@ -1,13 +1,19 @@
+import type { MetricLabels } from '../inference/pipeline/metric-labels.ts';
 import type { Services } from '../inference/pipeline/services.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { requestLog } from '../observe/request-line.ts';
 
 /** Who hears of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
-export function tellFinished(log: Log, metrics: Pick<Metrics, 'finished'>): Services['finished'] {
+export function tellFinished(
+  log: Log,
+  metrics: Pick<Metrics, 'finished'>,
+  labels: () => MetricLabels,
+): Services['finished'] {
   const logRequest = requestLog(log);
   return (event) => {
-    metrics.finished(event);
+    const { modelOf, targetOf } = labels();
+    metrics.finished(event, modelOf(event.alias), targetOf(event.target));
     const attempts = event.route.attempts.length;
     logRequest(event, attempts);
     if (event.class === 'ok' && attempts === 1) return;

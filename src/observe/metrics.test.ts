@@ -3,9 +3,11 @@ import { test } from 'node:test';
 import { createMetrics, type MeasuredRequest } from './metrics.ts';
 import { seriesCellsMax } from './series.ts';
 
-const request: MeasuredRequest = {
+type Labelled = MeasuredRequest & { model: string; target: string };
+
+const request: Labelled = {
   endpoint: 'chat',
-  alias: 'smart',
+  model: 'smart',
   target: 'up/model',
   status: 200,
   class: 'ok',
@@ -16,14 +18,14 @@ const request: MeasuredRequest = {
   costUsd: 0.5,
 };
 
-async function linesOf(requests: readonly MeasuredRequest[]): Promise<string[]> {
+async function linesOf(requests: readonly Labelled[]): Promise<string[]> {
   const metrics = createMetrics();
-  for (const one of requests) metrics.finished(one);
+  for (const one of requests) metrics.finished(one, one.model, one.target);
   return (await metrics.render()).text.split('\n');
 }
 
 test('requests, tokens and cost are counted by their labels', async () => {
-  const failed: MeasuredRequest = { ...request, status: 502, class: 'upstreams-failed', target: null, outputTokens: 0 };
+  const failed: Labelled = { ...request, status: 502, class: 'upstreams-failed', target: '', outputTokens: 0 };
   const lines = await linesOf([request, request, failed, request]);
   for (const line of [
     '# TYPE culvert_requests_total counter',
@@ -52,8 +54,8 @@ test('durations of all statuses of a model fall into the buckets of one histogra
     assert.ok(lines.includes(line), line);
 });
 
-test('models that callers make up beyond the bound are counted together as `other`', async () => {
-  const made = Array.from({ length: seriesCellsMax + 5 }, (_, i) => ({ ...request, alias: `made-${i}` }));
+test('labels beyond the bound are counted together as `other`', async () => {
+  const made = Array.from({ length: seriesCellsMax + 5 }, (_, i) => ({ ...request, model: `made-${i}` }));
   const lines = await linesOf([...made, request]);
   const requests = lines.filter((line) => line.startsWith('culvert_requests_total{'));
   assert.equal(requests.length, seriesCellsMax + 1);

@@ -9,12 +9,9 @@ import {
   seriesCellsMax,
 } from './series.ts';
 
-/** What one finished request says to the metrics. Labels are bounded: never users, keys or request ids. */
+/** What one finished request says to the metrics. */
 export interface MeasuredRequest {
   endpoint: string;
-  alias: string;
-  /** `provider/model`, or null when none answered. */
-  target: string | null;
   status: number;
   class: string;
   ms: number;
@@ -25,7 +22,11 @@ export interface MeasuredRequest {
 }
 
 export interface Metrics {
-  finished(request: MeasuredRequest): void;
+  /**
+   * `model` and `target` are labels: names that the configuration knows, never what a caller made up, as nothing here is
+   * of a user, a key or a request.
+   */
+  finished(request: MeasuredRequest, model: string, target: string): void;
   /** A request got an error before anything was held for it. */
   refused(refusal: { endpoint: string; status: number; reason: string; limit: string }): void;
   /** A search engine was asked; `end` is `ok` or the class of its fault. */
@@ -62,23 +63,26 @@ export function createMetrics(): Metrics {
   let registered = 0;
   // Label lookups cost microseconds a request: the children of each combination are kept.
   const children = new Map<string, Children>();
-  let last: { request: MeasuredRequest; children: Children } | null = null;
+  let last: Children | null = null;
 
   /** Mostly the same labels as the request before. */
-  function childrenOf(request: MeasuredRequest): Children {
-    if (last === null || !sameLabels(last.request, request)) last = { request, children: findChildren(request) };
-    return last.children;
+  function childrenOf(request: MeasuredRequest, model: string, target: string): Children {
+    if (last === null || !areOf(last, request, model, target)) last = findChildren(request, model, target);
+    return last;
   }
 
-  function findChildren(request: MeasuredRequest): Children {
-    const { endpoint, alias: model, status } = request;
-    const target = request.target ?? '';
-    const key = `${endpoint}\n${model}\n${target}\n${status}\n${request.class}`;
+  function findChildren({ endpoint, status, class: end }: MeasuredRequest, model: string, target: string): Children {
+    const key = `${endpoint}\n${model}\n${target}\n${status}\n${end}`;
     let found = children.get(key);
     if (found === undefined) {
       if (children.size >= seriesCellsMax) children.clear();
       found = {
-        requests: requests({ endpoint, model, target, status: String(status), class: request.class }),
+        endpoint,
+        model,
+        target,
+        status,
+        class: end,
+        requests: requests({ endpoint, model, target, status: String(status), class: end }),
         input: tokens({ model, target, direction: 'input' }),
         output: tokens({ model, target, direction: 'output' }),
         cost: cost({ model, target }),
@@ -91,8 +95,8 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    finished(request) {
-      const child = childrenOf(request);
+    finished(request, model, target) {
+      const child = childrenOf(request, model, target);
       child.requests.total += 1;
       child.duration.observe(request.ms / 1_000);
       if (request.inputTokens > 0) child.input.total += request.inputTokens;
@@ -126,17 +130,23 @@ function withoutEventLoopLag(text: string): string {
   return text.replace(/^.*\bnodejs_eventloop_lag_.*\n/gm, '');
 }
 
-function sameLabels(a: MeasuredRequest, b: MeasuredRequest): boolean {
+function areOf(children: Children, request: MeasuredRequest, model: string, target: string): boolean {
   return (
-    a.alias === b.alias &&
-    a.target === b.target &&
-    a.status === b.status &&
-    a.class === b.class &&
-    a.endpoint === b.endpoint
+    children.model === model &&
+    children.target === target &&
+    children.status === request.status &&
+    children.class === request.class &&
+    children.endpoint === request.endpoint
   );
 }
 
+/** The cells of one combination of labels. */
 interface Children {
+  endpoint: string;
+  model: string;
+  target: string;
+  status: number;
+  class: string;
   requests: CounterCell;
   input: CounterCell;
   output: CounterCell;

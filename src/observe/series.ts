@@ -1,6 +1,6 @@
 /**
- * Combinations of labels that one metric keeps. Patterns let callers name models, so they are bounded: what comes
- * beyond is counted in one cell whose labels all say `other`, so that sums stay right.
+ * Combinations of labels that one metric keeps. What comes beyond is counted in one cell whose labels all say `other`,
+ * so that sums stay right.
  */
 export const seriesCellsMax = 4_000;
 

@@ -16,6 +16,7 @@ import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts'
 import { type MediaSources, mediaSources } from './contract-media.ts';
 import { createAliasMaker } from './create-alias.ts';
 import { embeddingEngineAlias, soundEngineAlias } from './engine-alias.ts';
+import { createMetricLabels, type MetricLabels } from './metric-labels.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -57,6 +58,7 @@ export interface ModelTable {
   readonly embeddingSource: EmbeddingSource;
   /** Who answers for its models of speech and transcription, and for pictures, likewise. */
   readonly mediaSources: MediaSources;
+  readonly labels: MetricLabels;
   /** Every target, for health to forget the others. */
   targets(): readonly Target[];
   /**
@@ -97,6 +99,8 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   const { aliasOf, aliasOfKnown, knownMatches, simulatedFor } = createAliasMaker(parts);
   const matched = new Map<string, Alias | null>();
 
+  /** Those of the aliases that a pattern stands for. */
+  const ofPatterns = new Set<string>();
   const configured = Object.entries(parts.models);
   const unheard = configured.length === 0 ? parts.unheard : [];
   const hasPatterns = configured.some(([id]) => id.includes('*'));
@@ -110,9 +114,13 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
   for (const [id, model] of configured) {
     if (id.includes('*')) {
       for (const known of knownMatches(id, model))
-        if (!aliases.has(known)) aliases.set(known, aliasOf(known, model, starOf(id, known)));
+        if (!aliases.has(known)) {
+          aliases.set(known, aliasOf(known, model, starOf(id, known)));
+          ofPatterns.add(known);
+        }
     } else {
       aliases.set(id, aliasOf(id, model, null));
+      ofPatterns.delete(id);
     }
   }
 
@@ -193,6 +201,10 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     unheard,
     embeddingSource: source,
     mediaSources: media,
+    labels: createMetricLabels(
+      parts.models,
+      [...aliases.values()].filter(({ id }) => !ofPatterns.has(id)),
+    ),
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
   };
