@@ -35,10 +35,12 @@ import { createMetrics } from '../observe/metrics.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { openCallers } from './callers.ts';
+import { closableAccounts, closableAdmission } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
 import { keepSnapshot } from './snapshot.ts';
-import { openStores, StartRefused } from './stores.ts';
+import { openStores, StartRefused, type Stores } from './stores.ts';
 import { tellFinished } from './tell-finished.ts';
 import { tellRefused } from './tell-refused.ts';
 
@@ -122,8 +124,18 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     await closeAll();
     throw error;
   };
-  const stores = await openStores({ config, folder, clock, onTrouble }).catch(orGiveUp);
-  opened.push(stores.close);
+  const openedStores = await openStores({ config, folder, clock, onTrouble }).catch(orGiveUp);
+  opened.push(openedStores.close);
+  const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
+  opened.push(folderWatch.stop);
+  // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
+  const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
+  const folderTrouble = () => (isTruthInFolder ? folderWatch.trouble() : null);
+  const stores: Stores = {
+    ...openedStores,
+    accounts: closableAccounts(openedStores.accounts, folderTrouble),
+    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble() }),
+  };
   const { ledger, counters } = stores;
   const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));
   const secret = config.storage.secret ?? (await generatedSecret().catch(orGiveUp));
@@ -180,14 +192,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     health,
     retryBudget: createRetryBudget(),
     plans,
-    admission: createLimitedAdmission({
-      counters,
-      ledger,
-      plans,
-      bootId: stores.bootId,
-      clock,
-      observe: notices.observe,
-    }),
+    admission: closableAdmission(
+      createLimitedAdmission({
+        counters,
+        ledger,
+        plans,
+        bootId: stores.bootId,
+        clock,
+        observe: notices.observe,
+      }),
+      folderTrouble,
+    ),
     settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe: notices.observe })),
     idempotency: createIdempotency({
       store: stores.replies,

@@ -45,7 +45,7 @@ export interface Stores {
   /** Names this process in reservations and replies. */
   bootId: string;
   /** Why nothing can be admitted right now, by what is to blame. */
-  troubles(): { ledger: string | null; counters: string | null };
+  troubles(): Readonly<Record<string, string | null>>;
   /** After the last request. */
   close(): Promise<void>;
 }

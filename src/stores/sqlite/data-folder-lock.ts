@@ -38,7 +38,9 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
     };
   }
   const file = folder.lockFile;
+  let announced = url;
   const announce = (at: string) => {
+    announced = at;
     const mine: LockOwner = { pid: process.pid, url: at };
     writeFileSync(file, `${JSON.stringify(mine)}\n`, { mode: 0o600 });
   };
@@ -49,7 +51,9 @@ export function lockDataFolder(folder: DataFolder, url: string): LockResult {
     announce,
     release() {
       if (!held.delete(holder)) return;
-      rmSync(file, { force: true });
+      // Another server may have taken the folder's place, where ours was removed.
+      const owner = readOwner(folder);
+      if (owner?.pid === process.pid && owner.url === announced) rmSync(file, { force: true });
       holder.close();
     },
   };
