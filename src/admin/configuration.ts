@@ -43,14 +43,17 @@ export function configurationOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'POST',
       path: '/config/reload',
-      summary: 'Reads the configuration file again; with errors (400, listed) the old one stays in force.',
+      summary:
+        'Reads the configuration file again; with errors (400, listed) the old one stays in force, and unless forced also where every declared key would go.',
       query: noQuery,
-      body: null,
+      body: z
+        .strictObject({ force: z.boolean().default(false).describe('Take it although it drops every declared key.') })
+        .prefault({}),
       reply: z.object({ ok: z.literal(true), errors: z.array(problemSchema).max(0) }),
-      async run() {
-        const reloaded = await parts.reload();
+      async run({ body }) {
+        const reloaded = await parts.reload(body.force ? 'force' : 'careful');
         if (reloaded.ok) return { ok: true as const, errors: [] };
-        const message = 'The configuration file has errors; the old one stays in use.';
+        const message = 'The configuration file was not taken into use; the old one stays.';
         return refuseWith(
           { kind: 'invalid-request', param: null, message },
           { ok: false, errors: reloaded.errors.map(shown) },

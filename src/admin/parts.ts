@@ -37,11 +37,14 @@ export interface AdminParts {
   /** A text as if it stood in the configuration file. */
   checkConfig(text: string): ConfigResult;
   /** Reads the configuration file again and takes it into use; with errors nothing changes. */
-  reload(): Promise<Reloaded>;
+  reload(mode: ReloadMode): Promise<Reloaded>;
   /** What this process depends on: by name, why it cannot be used, null when it can. */
   troubles(): Readonly<Record<string, string | null>>;
   /** Told of a store that could not be asked; the caller got a 503. */
   onStoreError(error: unknown): void;
 }
+
+/** `careful`: a configuration that would drop every declared key changes nothing either. */
+export type ReloadMode = 'careful' | 'force';
 
 export type Reloaded = { ok: true; config: Config } | { ok: false; errors: readonly ConfigProblem[] };

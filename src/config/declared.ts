@@ -27,3 +27,11 @@ export function declaredAccounts(config: Config): DeclaredAccount[] {
     };
   });
 }
+
+/** Why this configuration must not replace the one in force unless somebody insists; null where it may. */
+export function whyNotReplaced(before: Config, after: Config): string | null {
+  const count = before.keys.length;
+  if (count === 0 || after.keys.length > 0) return null;
+  const gone = count === 1 ? 'the one key that is declared' : `all ${count} keys that are declared`;
+  return `taking this up would drop ${gone}, whose callers would get 401; if that is meant: culvert reload --force`;
+}

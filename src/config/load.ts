@@ -48,7 +48,10 @@ function readText(file: string): { ok: true; text: string } | { ok: false; messa
     const facts = statSync(file);
     if (!facts.isFile()) return { ok: false, message: 'this is not a file' };
     if (facts.size > configBytesMax) return { ok: false, message: 'the file is larger than 4 MB' };
-    return { ok: true, text: readFileSync(file, 'utf8') };
+    const text = readFileSync(file, 'utf8');
+    // Cut to nothing by a full disk, or about to be written: all defaults would be in force, without a key.
+    if (text.trim() === '') return { ok: false, message: 'the file is empty; delete it to run without one' };
+    return { ok: true, text };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { ok: false, message: code === 'ENOENT' ? 'there is no such file' : `the file cannot be read (${code})` };

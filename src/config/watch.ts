@@ -1,6 +1,7 @@
 import type { FSWatcher } from 'node:fs';
 import { statSync, watch } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 
 export interface ConfigWatch {
   /** Watches these files instead, as after a reload that named other secret files. */
@@ -18,6 +19,8 @@ export interface WatchOptions {
   settleMs?: number;
 }
 
+/** Longer than a pause in the middle of writing a file, and no longer than people wait for a reload. */
+const settleDefaultMs = 1_000;
 const foldersMax = 64;
 /** Looks at files that never come to rest, before they are reported anyway. */
 const looksMax = 50;
@@ -27,7 +30,7 @@ const looksMax = 50;
  * turning a link beside it. Any event in a folder leads to a look at the files' facts; only those decide.
  */
 export function watchConfig(options: WatchOptions): ConfigWatch {
-  const settleMs = options.settleMs ?? 150;
+  const settleMs = options.settleMs ?? settleDefaultMs;
   let sources = options.sources;
   let known = factsOf(sources);
   let watchers: FSWatcher[] = [];
@@ -79,6 +82,26 @@ export function watchConfig(options: WatchOptions): ConfigWatch {
       open();
     },
   };
+}
+
+/**
+ * Resolves once none of the files has changed for `settleMs`, at once where their last change is longer ago; after
+ * `looksMax` times that in any case. Half a file may be a valid one, with half of the keys.
+ */
+export async function settled(sources: readonly string[], settleMs = settleDefaultMs): Promise<void> {
+  if (sources.every((file) => isOld(file, settleMs))) return;
+  let before = factsOf(sources);
+  for (let looks = 0; looks < looksMax; looks++) {
+    await pause(settleMs);
+    const now = factsOf(sources);
+    if (now === before) return;
+    before = now;
+  }
+}
+
+function isOld(file: string, settleMs: number): boolean {
+  const facts = statSync(file, { throwIfNoEntry: false });
+  return facts !== undefined && Math.abs(Date.now() - facts.ctimeMs) > settleMs;
 }
 
 /** What tells one version of the files from another, links followed; contents are not read. */

@@ -1,11 +1,13 @@
+import { relative } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Reloaded } from '../admin/parts.ts';
+import type { Reloaded, ReloadMode } from '../admin/parts.ts';
 import type { StartFacts } from '../cli/start-table.ts';
-import { checkConfigText } from '../config/check.ts';
+import { type ConfigResult, checkConfigText } from '../config/check.ts';
+import { whyNotReplaced } from '../config/declared.ts';
 import { findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
-import { watchConfig } from '../config/watch.ts';
+import { settled, watchConfig } from '../config/watch.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createLog } from '../observe/log.ts';
@@ -63,7 +65,7 @@ export async function start(options: StartOptions): Promise<number> {
       configFile: file,
       checkConfig: (text) =>
         checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
-      reload: () => reload('the admin API'),
+      reload: (mode) => reload('the admin API', mode),
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
@@ -78,10 +80,17 @@ export async function start(options: StartOptions): Promise<number> {
   );
 
   let current = config;
-  const watch = watchConfig({ sources: loaded.sources, onChange: () => void reload('the file changed') });
-  async function reload(why: string): Promise<Reloaded> {
-    const next = load();
-    watch.update(next.sources);
+  let sources = loaded.sources;
+  const watch = watchConfig({ sources, onChange: () => void reload('the file changed', 'careful') });
+  let settling: Promise<void> | null = null;
+  async function reload(why: string, mode: ReloadMode): Promise<Reloaded> {
+    settling ??= settled(sources).finally(() => {
+      settling = null;
+    });
+    await settling;
+    const next = mode === 'force' ? load() : replacing(load());
+    sources = next.sources;
+    watch.update(sources);
     if (!next.ok) {
       log.error(
         { errors: next.errors.map(formatProblem) },
@@ -99,7 +108,17 @@ export async function start(options: StartOptions): Promise<number> {
     flush();
     return { ok: true, config };
   }
-  process.on('SIGHUP', () => void reload('SIGHUP'));
+  /** A file that was cut where a list begins is valid, and must not lock everybody out. */
+  function replacing(next: ConfigResult): ConfigResult {
+    const message = next.ok ? whyNotReplaced(current, next.config) : null;
+    if (message === null || file === null) return next;
+    return {
+      ok: false,
+      errors: [{ file: relative('', file), line: 1, column: 1, path: 'keys', message }],
+      sources: next.sources,
+    };
+  }
+  process.on('SIGHUP', () => void reload('SIGHUP', 'careful'));
 
   return new Promise((resolve) => {
     let stopping = false;

@@ -10,12 +10,17 @@ interface Reloaded {
   errors: readonly { line: number; column: number; path: string; message: string }[];
 }
 
+export interface ReloadFlags extends AdminFlags {
+  /** Take a configuration that drops every declared key. */
+  force?: boolean;
+}
+
 /** `culvert reload`: the running server reads its configuration again; one with errors changes nothing. */
-export async function reload(flags: AdminFlags, parts: CliParts): Promise<number> {
+export async function reload(flags: ReloadFlags, parts: CliParts): Promise<number> {
   const reply = await withAdmin(flags, parts, async (admin): Promise<Reloaded> => {
     if (admin.server === null) throw new CommandFailed('No server runs here, so there is nothing to reload.');
     try {
-      await admin.request('POST', '/config/reload');
+      await admin.request('POST', '/config/reload', flags.force ? { body: { force: true } } : {});
       return { ok: true, file: null, errors: [] };
     } catch (error) {
       const errors = error instanceof AdminRefused ? errorsIn(error.text) : null;
