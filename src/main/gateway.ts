@@ -36,6 +36,7 @@ import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
+import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
 import { closableAccounts, closableAdmission } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
@@ -83,6 +84,9 @@ export interface Gateway {
   /** `/readyz` says no, running streams get `graceMs`, everything is settled, flushed and closed. */
   close(graceMs: number): Promise<void>;
 }
+
+/** How soon a model that has gone down is told. */
+const aliasLookMs = 1_000;
 
 /**
  * Most of what `more-routes` needs, in pieces: requests are served between them, and all at once would hold the
@@ -185,6 +189,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const resolve = createSystemResolver();
   const addressesOf = options.resolve ?? (async (hostname: string) => (await resolve(hostname)).addresses);
+  const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
+  const looking = setInterval(aliases.look, aliasLookMs);
+  looking.unref();
+  opened.push(() => clearInterval(looking));
   const services: ConversationServices = {
     clock,
     random: systemRandom,
@@ -215,7 +223,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
     logBodies: (bodies) => log.info(bodies, 'bodies'),
-    finished: tellFinished(log, metrics, () => snapshot().models.labels),
+    finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
   };
 
   opened.push(services.conversations.close, async () => {
@@ -280,6 +288,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const gauges = () => ledger.gauges();
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => gauges().open);
+
+  metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
 
   let address: { host: string; port: number };
   try {

@@ -3,17 +3,21 @@ import type { Services } from '../inference/pipeline/services.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { requestLog } from '../observe/request-line.ts';
+import type { AliasWatch } from './alias-watch.ts';
 
 /** Who hears of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
 export function tellFinished(
   log: Log,
   metrics: Pick<Metrics, 'finished'>,
   labels: () => MetricLabels,
+  aliases: Pick<AliasWatch, 'ended'>,
 ): Services['finished'] {
   const logRequest = requestLog(log);
   return (event) => {
     const { modelOf, targetOf } = labels();
-    metrics.finished(event, modelOf(event.alias), targetOf(event.target));
+    const model = modelOf(event.alias);
+    metrics.finished(event, model, targetOf(event.target));
+    aliases.ended(model, event);
     const attempts = event.route.attempts.length;
     logRequest(event, attempts);
     if (event.class === 'ok' && attempts === 1) return;

@@ -3,6 +3,7 @@ import {
   type CounterCell,
   counterSeries,
   gaugeSeries,
+  gaugesSeries,
   type HistogramCell,
   histogramSeries,
   type Series,
@@ -33,6 +34,13 @@ export interface Metrics {
   searched(engine: string, end: string): void;
   /** A number asked for at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
+  /** One for each value of `label`, which must be names of the configuration. */
+  gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Iterable<readonly [value: string, number: number]>,
+  ): void;
   render(): Promise<{ contentType: string; text: string }>;
 }
 
@@ -111,6 +119,7 @@ export function createMetrics(): Metrics {
       searches({ engine, class: end }).total += 1;
     },
     gauge: (name, help, read) => gaugeSeries(all, name, help, read),
+    gauges: (name, help, label, read) => gaugesSeries(all, name, help, label, read),
     async render() {
       prometheus ??= import('prom-client');
       const { Registry, collectDefaultMetrics } = await prometheus;

@@ -59,6 +59,21 @@ export function gaugeSeries(into: Series[], name: string, help: string, read: ()
   into.push(series('gauge', name, help, () => [{ labels: {}, value: read() }]));
 }
 
+/** The same for each value of one label. */
+export function gaugesSeries(
+  into: Series[],
+  name: string,
+  help: string,
+  label: string,
+  read: () => Iterable<readonly [value: string, number: number]>,
+): void {
+  into.push(
+    series('gauge', name, help, () =>
+      [...read()].map(([value, number]) => ({ labels: { [label]: value }, value: number })),
+    ),
+  );
+}
+
 class Buckets implements HistogramCell {
   readonly #labels: Record<string, string>;
   readonly #bounds: readonly number[];

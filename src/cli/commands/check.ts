@@ -38,7 +38,7 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
   const { snapshot, problems } = await parts.snapshotOf(result.config);
   const counts: Counts = {
     providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
-    models: snapshot.models.size,
+    models: snapshot.models.named.length,
     keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];

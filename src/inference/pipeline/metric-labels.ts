@@ -7,6 +7,8 @@ import type { Alias } from './model-table.ts';
  * it names none. Callers name what they like below a pattern; each such name would be a series for ever.
  */
 export interface MetricLabels {
+  /** Of the configuration. */
+  readonly patterns: readonly string[];
   /** The alias itself; of what a pattern matched, the pattern; `other` for what this configuration does not know. */
   modelOf(alias: string): string;
   /** The target itself; `provider/claude-*` for what a pattern made; '' for none. */
@@ -43,6 +45,7 @@ export function createMetricLabels(models: Config['models'], aliases: Iterable<A
   }
 
   return {
+    patterns: patterns.map(([id]) => id),
     modelOf: (alias) => ofModels.get(alias) ?? kept(madeUp.models, alias, patternOf),
     targetOf: (target) =>
       target === null ? '' : (ofTargets.get(target) ?? kept(madeUp.targets, target, targetPatternOf)),

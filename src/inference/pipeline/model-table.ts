@@ -50,8 +50,8 @@ export interface ModelTable {
   list(principal: Principal): readonly Alias[];
   /** Whoever may use them, in the same order. */
   all(): readonly Alias[];
-  /** How many configuration and providers name; what is there in any case is not counted. */
-  readonly size: number;
+  /** Those that configuration and providers name: not what is there in any case. */
+  readonly named: readonly Alias[];
   /** Providers whose models would be aliases too, had their lists been heard (`KnownModelStore.unheard`). */
   readonly unheard: readonly string[];
   /** Who answers for the contract's embedding models, where the configuration does not name them. */
@@ -197,7 +197,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     },
     list,
     all: () => [...aliases.values()],
-    size: named.length,
+    named,
     unheard,
     embeddingSource: source,
     mediaSources: media,

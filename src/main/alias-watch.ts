@@ -1,0 +1,115 @@
+import type { ModelTable } from '../inference/pipeline/model-table.ts';
+import type { Health } from '../inference/routing/health.ts';
+import type { Target } from '../inference/routing/target.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { UsageEvent } from '../metering/ledger.ts';
+import type { Log } from '../observe/log.ts';
+
+/** Whether the models that the configuration names answer at all: one that does not is an alert. */
+export interface AliasWatch {
+  /** Of a request under this label (`MetricLabels.modelOf`). */
+  ended(label: string, event: Pick<UsageEvent, 'class' | 'atMs'>): void;
+  /** By label: 1 while it is down. */
+  down(): Iterable<readonly [label: string, down: 0 | 1]>;
+  /** Says what has gone down and what is back; every second. */
+  look(): void;
+}
+
+/** So many requests in a row that no target answered. */
+const failuresInRow = 3;
+/** Health alone, without requests, is believed after as many looks: what rests for a second is no alert. */
+const illLooks = 3;
+/** Without an answer, what is neither ill nor fails a request for this long counts as back. */
+const backAfterMs = 60_000;
+const namesToldMax = 20;
+
+interface Watched {
+  failures: number;
+  lastFailureMs: number;
+  ill: number;
+  down: boolean;
+}
+
+/** Ends of requests that say that no target could answer: not those that the request itself caused. */
+const noTarget: ReadonlySet<string> = new Set(['upstreams-failed', 'no-target']);
+
+export function createAliasWatch(parts: {
+  models(): ModelTable;
+  health: Pick<Health, 'status'>;
+  clock: Clock;
+  log: Pick<Log, 'error' | 'warn'>;
+}): AliasWatch {
+  const { models, health, clock, log } = parts;
+  /** Of what the table in force names. */
+  let watched = new Map<string, Watched>();
+  let targets = new Map<string, Target[]>();
+  let table: ModelTable | null = null;
+
+  function follow(): void {
+    if (table === models()) return;
+    table = models();
+    const { labels, named } = table;
+    targets = new Map(labels.patterns.map((pattern) => [pattern, []]));
+    for (const { id, candidates } of named) {
+      const label = labels.modelOf(id);
+      targets.set(label, [...(targets.get(label) ?? []), ...candidates.map(({ target }) => target)]);
+    }
+    watched = new Map([...targets.keys()].map((label) => [label, watched.get(label) ?? newlyWatched()]));
+  }
+
+  /** A pattern of which no provider lists a model has no health, only requests. */
+  function isIll(label: string, nowMs: number): boolean {
+    const own = targets.get(label)!;
+    return own.length === 0 ? !label.includes('*') : health.status(own, nowMs) === 'down';
+  }
+
+  /** Once it is, only an answer proves that it is back; where nobody asks, time does. */
+  function isDown({ failures, ill, down }: Watched): boolean {
+    return failures >= failuresInRow || ill >= illLooks || (down && (failures > 0 || ill > 0));
+  }
+
+  return {
+    ended(label, { class: end, atMs }) {
+      if (end === 'ok') {
+        const one = watched.get(label);
+        if (one !== undefined) one.failures = 0;
+      } else if (noTarget.has(end)) {
+        follow();
+        const one = watched.get(label);
+        if (one === undefined) return;
+        one.failures += 1;
+        one.lastFailureMs = atMs;
+      }
+    },
+    down() {
+      follow();
+      return [...watched].map(([label, { down }]) => [label, down ? 1 : 0] as const);
+    },
+    look() {
+      follow();
+      const nowMs = clock.monotonicMs();
+      const wallMs = clock.wallMs();
+      const gone: string[] = [];
+      const back: string[] = [];
+      for (const [label, one] of watched) {
+        one.ill = isIll(label, nowMs) ? one.ill + 1 : 0;
+        if (one.failures > 0 && one.ill === 0 && wallMs - one.lastFailureMs >= backAfterMs) one.failures = 0;
+        const down = isDown(one);
+        if (down !== one.down) (down ? gone : back).push(label);
+        one.down = down;
+      }
+      if (gone.length > 0) log.error({ models: gone.slice(0, namesToldMax) }, saidOf(gone, 'down: no target answers'));
+      if (back.length > 0) log.warn({ models: back.slice(0, namesToldMax) }, saidOf(back, 'back'));
+    },
+  };
+}
+
+function newlyWatched(): Watched {
+  return { failures: 0, lastFailureMs: 0, ill: 0, down: false };
+}
+
+function saidOf(labels: readonly string[], what: string): string {
+  const names = labels.slice(0, namesToldMax).map((label) => `'${label}'`);
+  const more = labels.length > namesToldMax ? ` and ${labels.length - namesToldMax} more` : '';
+  return `${labels.length === 1 ? 'model' : 'models'} ${names.join(', ')}${more} ${labels.length === 1 ? 'is' : 'are'} ${what}`;
+}
