@@ -13,6 +13,7 @@ const subjects = {
   vectors: 'vectors/run.ts',
   audio: 'audio/run.ts',
   tools: 'tools/run.ts',
+  availability: 'availability/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');

@@ -107,6 +107,9 @@ export interface CulvertStart {
   /** Sections of culvert.yaml instead of those for conversations. */
   providers?: Readonly<Record<string, unknown>>;
   models?: Readonly<Record<string, unknown>>;
+  /** Beside those of the bench. */
+  plans?: Readonly<Record<string, unknown>>;
+  keys?: readonly Readonly<Record<string, unknown>>[];
   /** Further sections. */
   sections?: Readonly<Record<string, unknown>>;
 }
@@ -147,14 +150,15 @@ export async function launchCulvert(order: CulvertStart): Promise<{ child: Child
     same: { tier: 'premium', targets: [target('same')] },
     converted: { tier: 'premium', targets: [target('other')] },
   };
+  const keys = [{ key: benchKey, account: 'bench', name: 'bench', plan: 'bench' }, ...(order.keys ?? [])];
   writeFileSync(
     config,
     `server: { host: 127.0.0.1, port: ${port} }
 storage: { data_dir: ${folder}/data }
 providers: ${JSON.stringify(providers)}
 models: ${JSON.stringify(models)}
-plans: { bench: ${allLimits} }
-keys: [ { key: ${benchKey}, account: bench, name: bench, plan: bench } ]
+plans: ${JSON.stringify({ bench: JSON.parse(allLimits), ...order.plans })}
+keys: ${JSON.stringify(keys)}
 autodetect: off
 ${Object.entries(order.sections ?? {})
   .map(([name, section]) => `${name}: ${JSON.stringify(section)}\n`)

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** Chats that are sent to a gateway one after another, whatever becomes of them. */
+export interface Calls {
+  /** Of the gateway. */
+  url: string;
+  model: string;
+  /** Used in turns. */
+  keys: readonly string[];
+  /** `both`: in turns. */
+  form: 'whole' | 'stream' | 'both';
+  count: number;
+  content?: string;
+  /** A caller hangs up after so long. */
+  patienceMs: number;
+}
+
+/** One call as its caller saw it. */
+export interface CallSeen {
+  /** When it began, from the start of the load. */
+  sinceMs: number;
+  ms: number;
+  /** 0: no answer at all. */
+  status: number;
+  /** `answered`: a whole answer with text in it, or a stream with a clean end. */
+  outcome: 'answered' | 'failed';
+  requestId: string | null;
+}
+
+/** So many a second, whether those before have been answered or not. */
+export function openLoop(calls: Calls, perSecond: number): Promise<CallSeen[]> {
+  const startMs = performance.now();
+  return Promise.all(
+    Array.from({ length: calls.count }, async (_, index) => {
+      // From the start, so that a late timer delays one call and not all that follow.
+      await pause(Math.max(0, (index * 1_000) / perSecond - (performance.now() - startMs)));
+      return callOnce(calls, index, startMs);
+    }),
+  );
+}
+
+/** So many callers, each of which sends its next call when it has its answer. */
+export async function closedLoop(calls: Calls, callers: number): Promise<CallSeen[]> {
+  const startMs = performance.now();
+  const seen: CallSeen[] = [];
+  let next = 0;
+  async function caller(): Promise<void> {
+    while (next < calls.count) seen.push(await callOnce(calls, next++, startMs));
+  }
+  await Promise.all(Array.from({ length: callers }, caller));
+  return seen;
+}
+
+async function callOnce(calls: Calls, index: number, startMs: number): Promise<CallSeen> {
+  const { url, model, keys, form, content = 'Hello', patienceMs } = calls;
+  const stream = form === 'stream' || (form === 'both' && index % 2 === 1);
+  const key = keys[Math.floor(form === 'both' ? index / 2 : index) % keys.length];
+  const begunMs = performance.now();
+  const seen: CallSeen = { sinceMs: begunMs - startMs, ms: 0, status: 0, outcome: 'failed', requestId: null };
+  try {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content }] }),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    seen.status = response.status;
+    seen.requestId = response.headers.get('x-culvert-request-id');
+    const body = await response.text();
+    if (response.status === 200 && (stream ? endsCleanly(body) : saysSomething(body))) seen.outcome = 'answered';
+  } catch {
+    // No answer, or one that broke off: it counts as failed.
+  }
+  seen.ms = performance.now() - begunMs;
+  return seen;
+}
+
+function endsCleanly(body: string): boolean {
+  return body.includes('data: [DONE]') && body.includes('"content":"') && !body.includes('"error":');
+}
+
+function saysSomething(body: string): boolean {
+  const answer = JSON.parse(body) as { choices?: { message?: { content?: string } }[] };
+  return (answer.choices?.[0]?.message?.content ?? '') !== '';
+}
+
+/** Of all of them, or of those that `among` picks; 1 = every one. */
+export function answeredShare(
+  seen: readonly CallSeen[],
+  among: (call: CallSeen, index: number) => boolean = () => true,
+): number {
+  const counted = seen.filter(among);
+  return counted.filter(({ outcome }) => outcome === 'answered').length / counted.length;
+}
