@@ -15,7 +15,9 @@ const filters = {
     .regex(/^([1-5]|[1-5]\d\d|[1-5]xx)$/, 'expected an HTTP status such as 429, or a class such as 5xx')
     .transform((text) => Number(text.replace('xx', '')))
     .optional()
-    .describe('HTTP status such as 429, or a class such as 5xx.'),
+    .describe(
+      'HTTP status such as 429, or a class such as 5xx; then with those that were refused before they were run.',
+    ),
 };
 const exportFields = {
   ...filters,
@@ -78,7 +80,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
     jsonOperation({
       method: 'GET',
       path: '/requests',
-      summary: 'Settled requests, newest first.',
+      summary: 'Settled requests, newest first; with `status` refused ones too.',
       query: z.strictObject({
         ...pageFields,
         ...filters,

@@ -12,11 +12,11 @@ function unavailable(trouble: string): Failure {
   };
 }
 
-/** Lets nothing in that counts while there is trouble; what is exempt from limits keeps nothing. */
+/** Lets nothing in that counts while there is trouble; what is free keeps nothing. */
 export function closableAdmission(admission: Admission, trouble: Trouble): Admission {
   return {
     admit(principal, weight, arrival) {
-      const reason = weight === 'exempt' ? null : trouble();
+      const reason = weight === 'free' ? null : trouble();
       return reason === null ? admission.admit(principal, weight, arrival) : unavailable(reason);
     },
     reserve(claim) {

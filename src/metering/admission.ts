@@ -13,8 +13,11 @@ export interface Admission {
   reserve(claim: Claim): Promise<Reservation | Failure> | Failure;
 }
 
-/** How much of requests-per-minute a call takes; `exempt` also skips concurrency. */
-export type AdmitWeight = 'one' | 'vector' | 'exempt';
+/**
+ * How much of requests-per-minute a call takes (`milliPerCall`). `free`: what costs no units and runs at no provider for
+ * long, such as models, usage, count_tokens; it takes no place among the running requests either.
+ */
+export type AdmitWeight = 'one' | 'vector' | 'free';
 
 /** Whose own limit headers an answer carries beside the IETF's. */
 export type LimitHeaderForm = 'openai' | 'anthropic';

@@ -130,7 +130,10 @@ export interface UsageAttempt {
 export interface RequestQuery {
   account: string | null;
   alias: string | null;
-  /** HTTP status, or a class such as `5` for 5xx. */
+  /**
+   * HTTP status, or a class such as `5` for 5xx. Refused requests are listed only where one is asked for: all others
+   * together are what the sums are of.
+   */
   status: number | null;
   /** Wall-clock ms of arrival; `untilMs` itself is not in. */
   sinceMs: number | null;

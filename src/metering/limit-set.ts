@@ -5,6 +5,12 @@ import type { LimitSet } from './plan-book.ts';
 import { accountScope, keyScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
 
+/**
+ * Free calls count like others, but may fill a limit on calls this many times over: who has spent it can still look at
+ * models and usage, and no flood of free calls is endless.
+ */
+const freeCallsFactor = 2;
+
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
 export function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tier: string | null): LimitSet {
   const { account, tenant } = principal;
@@ -25,8 +31,10 @@ export function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Princip
     places.push(...placeLimits(own.concurrency, ofKey));
     windows.push(...afterwards(own, ofKey));
   }
+  const tightestCalls = tightest(calls);
   return {
-    calls: tightest(calls),
+    calls: tightestCalls,
+    freeCalls: tightestCalls.map((each) => ({ ...each, allowed: each.allowed * freeCallsFactor })),
     places: tightest(places),
     windows: tightest(windows),
     scopes: scopesOf({ account, tenant, tier }),

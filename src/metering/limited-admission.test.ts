@@ -8,13 +8,30 @@ import { createPlanBook } from './create-plan-book.ts';
 import { type Asked, alone, exceeded, metered, startMs } from './limited-admission.fixture.ts';
 import { createLimitedAdmission } from './limited-admission.ts';
 
-test('an exempt call takes nothing, is answered without a promise and carries no limit headers', () => {
-  const { admission } = metered({ rpm: 1 });
-  for (let i = 0; i < 3; i++) {
-    const admitted = admission.admit(alone, 'exempt', { requestId: 'r', form: 'openai' });
-    assert.ok(!(admitted instanceof Promise) && admitted.kind === 'admitted');
-    assert.deepEqual(admitted.headers, []);
-  }
+test('a free call counts 0.05 of one without a place, and may fill the minute twice over', () => {
+  const { admission, clock } = metered({ rpm: 2, concurrency: 1 });
+  const admit = (weight: 'one' | 'free') => {
+    const answer = admission.admit(alone, weight, { requestId: 'r', form: 'openai' });
+    assert.ok(!(answer instanceof Promise), 'without a promise');
+    return answer;
+  };
+  const one = admit('one');
+  assert.equal(one.kind, 'admitted');
+  for (let i = 0; i < 60; i++) assert.equal(admit('free').kind, 'admitted');
+  const { message, limit } = exceeded(admit('free'));
+  assert.equal(limit, 'minute');
+  assert.match(message, /4 of 4 requests used/);
+  assert.equal(admit('one').kind, 'quota-exceeded', 'free calls count against the others');
+  clock.advance(61_000);
+  if (one.kind === 'admitted') one.release();
+  for (let i = 0; i < 20; i++) assert.equal(admit('free').kind, 'admitted');
+  assert.equal(admit('one').kind, 'admitted');
+});
+
+test('a free call passes at once where no limit is on calls', () => {
+  const admitted = metered({ rpm: 'off' }).admission.admit(alone, 'free', { requestId: 'r', form: 'openai' });
+  assert.ok(!(admitted instanceof Promise) && admitted.kind === 'admitted');
+  assert.deepEqual(admitted.headers, []);
 });
 
 test('requests per minute are exact, a vector call counts 0.05, and the answer comes without a promise', () => {
@@ -177,6 +194,8 @@ test('F41: counters that cannot be asked refuse with quota_unavailable, before t
   const entry = await admission.admit(alone, 'one', { requestId: 'r', form: 'openai' });
   assert.ok(entry.kind === 'quota-unavailable');
   assert.match(entry.message, /^Quota is unavailable: the counters are away\./);
+  const free = await admission.admit(alone, 'free', { requestId: 'r', form: 'openai' });
+  assert.equal(free.kind, 'admitted', 'what costs nothing goes on');
   const { claimOf } = metered({});
   const admitted: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };
   assert.equal((await admission.reserve(claimOf(admitted, {}))).kind, 'quota-unavailable');

@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
-import type { Admission, Admitted, Arrival, Claim, LimitHeaderForm, Reservation } from './admission.ts';
+import type { Admission, Admitted, AdmitWeight, Arrival, Claim, LimitHeaderForm, Reservation } from './admission.ts';
 import type { Counters, EntryAnswer, Full, Held, Limit, LimitState, Spent, Unavailable } from './counters.ts';
 import type { Ledger } from './ledger.ts';
 import { limitHeadersOf } from './limit-headers.ts';
@@ -31,15 +31,17 @@ export type ObserveLimits = (
 const nothing: Spent = { costMilli: 0, tokens: 0, usdNano: 0 };
 const noStates: readonly LimitState[] = [];
 
-/** What takes nothing and gives nothing back: count_tokens, models, usage. One for all of a form. */
-const exempt = (form: LimitHeaderForm): Admitted => ({
+const noPlaces: LimitSet['places'] = [];
+
+/** A free call while the counters are away: it takes nothing and gives nothing back. One for all of a form. */
+const uncounted = (form: LimitHeaderForm): Admitted => ({
   kind: 'admitted',
   headers: [],
   calls: noStates,
   form,
   release() {},
 });
-const exempted = { openai: exempt('openai'), anthropic: exempt('anthropic') };
+const uncountedOf = { openai: uncounted('openai'), anthropic: uncounted('anthropic') };
 
 /**
  * Enforces the plans. Fails closed: where the counters cannot be asked, or the ledger cannot commit the reservation,
@@ -48,14 +50,14 @@ const exempted = { openai: exempt('openai'), anthropic: exempt('anthropic') };
 export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
   const { counters, ledger, plans, bootId, clock, observe } = parts;
 
-  function entered(answer: EntryAnswer, set: LimitSet, needs: number, { form }: Arrival): Admitted | Failure {
+  function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, { form }: Arrival): Admitted | Failure {
     switch (answer.kind) {
       case 'entered':
         return new LimitedEntry(answer, set, clock, form);
       case 'full':
-        return refusal(answer, set, needs, noStates, form);
+        return refusal(answer, set, milliPerCall[weight], noStates, form);
       case 'unavailable':
-        return unavailable(answer);
+        return weight === 'free' ? uncountedOf[form] : unavailable(answer);
     }
   }
 
@@ -121,18 +123,18 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
 
   return {
     admit(principal: Principal, weight, arrival) {
-      if (weight === 'exempt') return exempted[arrival.form];
       const set = plans().limits(principal, null);
+      if (weight === 'free' && set.freeCalls.length === 0) return uncountedOf[arrival.form];
       const answer = counters.enter({
         requestId: arrival.requestId,
         account: principal.account,
         callMilli: milliPerCall[weight],
-        limits: set.calls,
-        places: set.places,
+        limits: weight === 'free' ? set.freeCalls : set.calls,
+        places: weight === 'free' ? noPlaces : set.places,
       });
       return answer instanceof Promise
-        ? answer.then((late) => entered(late, set, milliPerCall[weight], arrival))
-        : entered(answer, set, milliPerCall[weight], arrival);
+        ? answer.then((late) => entered(late, set, weight, arrival))
+        : entered(answer, set, weight, arrival);
     },
 
     reserve(claim) {

@@ -16,6 +16,8 @@ export interface PlanBook {
 export interface LimitSet {
   /** Of measure `calls`, before the body. */
   calls: readonly Limit[];
+  /** The same, each as far as free calls may fill it. */
+  freeCalls: readonly Limit[];
   /** Requests at one time. */
   places: readonly { id: string; scope: string; allowed: number }[];
   /** After the model: a tier's rpm, units, tokens, USD. */

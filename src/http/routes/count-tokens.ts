@@ -25,7 +25,7 @@ export function countingRoute(services: Services, place: CountingPlace): Route {
     method: 'POST',
     path,
     auth: 'key',
-    quota: 'exempt',
+    quota: 'free',
     limitForm,
     validator: endpoint,
     dialect,

@@ -42,7 +42,7 @@ function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Rou
     path: at + path,
     auth: 'key',
     // Whoever asks how far it is asks often: pages are what costs.
-    quota: method === 'POST' ? 'one' : 'exempt',
+    quota: method === 'POST' ? 'one' : 'free',
     validator: method === 'POST' ? 'crawl' : 'none',
     dialect,
     summary,

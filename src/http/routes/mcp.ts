@@ -33,7 +33,7 @@ export function mcpRoute(parts: McpParts): Route {
     method: 'POST',
     path: '/mcp',
     auth: 'key',
-    quota: 'exempt',
+    quota: 'free',
     validator: 'mcp',
     dialect: mcpErrors,
     summary: 'Model Context Protocol: search, scrape, crawl, vectors and models as tools',

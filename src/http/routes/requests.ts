@@ -12,7 +12,7 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>, clock: Clock): Route 
     method: 'GET',
     path: '/v1/requests/:id',
     auth: 'key',
-    quota: 'exempt',
+    quota: 'free',
     validator: 'none',
     dialect: openAiChat,
     async handle(exchange) {

@@ -31,7 +31,7 @@ export function speechRoutes(services: Services): Route[] {
       method: 'GET',
       path: '/v1/audio/voices',
       auth: 'key',
-      quota: 'exempt',
+      quota: 'free',
       validator: 'none',
       dialect: openAiChat,
       summary: 'The voices of a model (?model=), or of all that speak',

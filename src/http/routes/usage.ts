@@ -27,7 +27,7 @@ export function usageRoute(parts: UsageParts): Route {
     method: 'GET',
     path: '/v1/usage',
     auth: 'key',
-    quota: 'exempt',
+    quota: 'free',
     validator: 'none',
     dialect: openAiChat,
     handle: (exchange) => answerUsage(parts, exchange),

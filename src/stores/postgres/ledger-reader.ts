@@ -30,7 +30,7 @@ export async function listEvents(
   if (query.status !== null) {
     const { status } = query;
     where((mark) => (status < 10 ? `status / 100 = ${mark}` : `status = ${mark}`), status);
-  }
+  } else conditions.push("usage_source <> 'refused'");
   if (query.sinceMs !== null) where((mark) => `request_id >= ${mark}`, requestIdAt(query.sinceMs));
   if (query.untilMs !== null) where((mark) => `request_id < ${mark}`, requestIdAt(query.untilMs));
   if (query.cursor !== null) where((mark) => `request_id < ${mark}`, idOfCursor(query.cursor));

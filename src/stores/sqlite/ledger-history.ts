@@ -57,6 +57,7 @@ function rangeOf(query: RequestQuery) {
   if (alias !== null) filter('alias = ?', alias);
   if (status !== null && status < 10) filter('status BETWEEN ? AND ?', status * 100, status * 100 + 99);
   else if (status !== null) filter('status = ?', status);
+  else filter("usage_source <> 'refused'");
   if (sinceMs !== null) filter('at_ms >= ?', sinceMs);
   if (untilMs !== null) filter('at_ms < ?', untilMs);
   const from = sinceMs === null ? 0 : Math.max(0, ledgerKeyAt(sinceMs - idSlackMs));

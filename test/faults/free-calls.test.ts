@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { otherKey, overUpstreams, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+test('Free endpoints count against rpm: a flood of them is refused, 25 count_tokens at once are not', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, {
+    ...overUpstreams(upstream.url),
+    plans: { default: { windows: 'off', rpm: 5, concurrency: 2 } },
+  });
+  await gateway.modelsKnown;
+  const messages = [{ role: 'user', content: 'Hello' }];
+  const status = async (path: string, json?: unknown, headers: Record<string, string> = {}) => {
+    const answer = await gateway.fetch(path, json === undefined ? { headers } : { json, headers });
+    await answer.arrayBuffer();
+    return answer.status;
+  };
+  const used = async () => {
+    const answer = await gateway.fetch('/v1/usage');
+    return ((await answer.json()) as { rpm: { used: number } }).rpm.used;
+  };
+  const counting = Array.from({ length: 25 }, () => status('/v1/messages/count_tokens', { model: 'chat', messages }));
+  assert.deepEqual([...new Set(await Promise.all(counting))], [200]);
+  assert.equal(await used(), 26 * 0.05);
+
+  const chats: number[] = [];
+  for (let at = 0; at < 4; at += 1) chats.push(await status('/v1/chat/completions', { model: 'chat', messages }));
+  assert.deepEqual(chats, [200, 200, 200, 429], 'what is left for calls that cost');
+
+  // Who has spent it can still look; not for ever.
+  let passed = 0;
+  while (passed < 500 && (await status('/v1/models')) === 200) passed += 1;
+  assert.equal(passed, (10 - 3 - 26 * 0.05) / 0.05);
+  assert.equal(await status('/v1/usage'), 429);
+  assert.equal(await status('/v1/models', undefined, { authorization: `Bearer ${otherKey}` }), 200, 'others go on');
+});
