@@ -86,6 +86,13 @@ export const providerSchema = z.strictObject({
     .describe(
       'What it speaks: callers of one of these are asked through byte for byte, others in the first. Default: what its type speaks; type openai with a base_url of its own: openai-chat only.',
     ),
+  shared_objects: z
+    .array(z.string().min(1).max(200))
+    .max(1_000)
+    .default([])
+    .describe(
+      'Ids, with * for any characters, of what you keep at it for all callers: files, vector stores, prompts, caches. Other ids serve only the key that they were given to.',
+    ),
   timeouts: timeoutsSchema.prefault({}),
   health: z
     .strictObject({

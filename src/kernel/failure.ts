@@ -8,7 +8,7 @@ export type Failure =
   | { kind: 'forbidden'; message: string }
   | { kind: 'model-unknown'; model: string; allowedModels: readonly string[]; nearest: string | null }
   | { kind: 'model-not-in-plan'; model: string; allowedModels: readonly string[]; nearest: string | null }
-  | { kind: 'not-found'; message: string }
+  | { kind: 'not-found'; message: string; param?: string }
   | { kind: 'method-not-allowed'; method: string; path: string; allowed: readonly string[] }
   | { kind: 'request-timeout'; message: string }
   /** With `retryAfterMs` the same request may pass then. */
@@ -155,7 +155,7 @@ export function factsOf(failure: Failure, nowMs: number): FailureFacts {
     status,
     type: typeByStatus[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error'),
     message: messageOf(failure),
-    param: 'param' in failure ? failure.param : failure.kind.startsWith('model-') ? 'model' : null,
+    param: 'param' in failure ? (failure.param ?? null) : failure.kind.startsWith('model-') ? 'model' : null,
     retryable: status === 502 || status === 503 || (failure.kind === 'conflict' && failure.retryAfterMs !== undefined),
     retryAfterMs: retryAfterOf(failure, nowMs),
     quota: failure.kind === 'quota-exceeded' ? failure : null,

@@ -9,6 +9,8 @@ export interface JsonScan {
   afterBrace: number;
   /** How many top-level members there are, repeated and escaped ones counted each. */
   memberCount: number;
+  /** How many members all objects have together, however deep; repeated ones counted each. */
+  membersInAll: number;
   /** How many top-level keys mean `model`, escaped spellings counted too. */
   modelCount: number;
   /** The value of the only top-level `model`, when its key is written without escapes. */
@@ -45,6 +47,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   const latin1 = body.toString('latin1');
   const members: number[] = [];
   let memberCount = 0;
+  let membersInAll = 0;
   let modelCount = 0;
   let opaqueKeys = false;
   let afterBrace = -1;
@@ -76,7 +79,8 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
       if (depth === 0 && byte === openBrace && afterBrace < 0) afterBrace = at + 1;
       if (depth === 1 && inValue && valueStart < 0) valueStart = at;
       depth += 1;
-      if (depth > depthMax) return found(body, members, true, afterBrace, memberCount, modelCount, opaqueKeys);
+      if (depth > depthMax)
+        return found(body, members, true, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
     } else if (byte === closeBrace || byte === closeBracket || (byte === comma && depth === 1)) {
       if (depth === 1) {
         if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
@@ -96,16 +100,18 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
         if (depth > 0) depth -= 1;
         if (depth === 1) valueEnd = at + 1;
       }
+    } else if (byte === colon) {
+      membersInAll += 1;
+      if (depth === 1) inValue = true;
     } else if (depth === 1 && byte > 0x20) {
-      if (byte === colon && !inValue) inValue = true;
-      else if (inValue) {
+      if (inValue) {
         if (valueStart < 0) valueStart = at;
         valueEnd = at + 1;
       }
     }
     at += 1;
   }
-  return found(body, members, false, afterBrace, memberCount, modelCount, opaqueKeys);
+  return found(body, members, false, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
 }
 
 /** Where the value of top-level member `name` (ASCII) stands; null when it is absent or there are several. */
@@ -139,6 +145,7 @@ function found(
   tooDeep: boolean,
   afterBrace: number,
   memberCount: number,
+  membersInAll: number,
   modelCount: number,
   opaqueKeys: boolean,
 ): JsonScan {
@@ -146,6 +153,7 @@ function found(
     tooDeep,
     afterBrace,
     memberCount,
+    membersInAll,
     modelCount,
     model: modelCount === 1 ? memberValue(body, members, 'model') : null,
     streamOptions: memberValue(body, members, 'stream_options'),

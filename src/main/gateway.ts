@@ -14,6 +14,7 @@ import { createConversationWorkers } from '../inference/pipeline/conversation-wo
 import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
 import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
 import { createIdempotency } from '../inference/pipeline/idempotency.ts';
+import { createProviderObjects } from '../inference/pipeline/provider-objects.ts';
 import type { ConversationServices, Snapshot } from '../inference/pipeline/services.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
@@ -219,6 +220,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       onTrouble,
     }),
+    objects: createProviderObjects({ open: stores.providerObjects, clock, onTrouble }),
     conversations: createConversationReader(createConversationWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
@@ -226,7 +228,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
   };
 
-  opened.push(services.conversations.close, async () => {
+  opened.push(services.objects.close, services.conversations.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
@@ -306,7 +308,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;
-      return [ledger.prune(beforeMs), stores.replies.sweep(nowMs), stores.pages.prune(beforeMs), files.sweep()];
+      return [
+        ledger.prune(beforeMs),
+        stores.replies.sweep(nowMs),
+        services.objects.sweep(nowMs),
+        stores.pages.prune(beforeMs),
+        files.sweep(),
+      ];
     },
     clock,
     log,

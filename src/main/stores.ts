@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { AccountStore } from '../auth/account-store.ts';
+import type { ProviderObjectStore } from '../auth/provider-object-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Counters } from '../metering/counters.ts';
@@ -34,6 +35,8 @@ export interface Stores {
   counters: Counters;
   replies: ReplyStore;
   notices: NoticeStore;
+  /** Whose objects at providers are; opened when the first is given or named. */
+  providerObjects(): Promise<ProviderObjectStore>;
   /** Whose vector collections there are, for engines that keep them elsewhere; opened when it is first asked for. */
   vectorRegistry(): Promise<VectorRegistry>;
   /** Pages that the web tools have read; opened when the first is kept or asked for. */
@@ -99,6 +102,10 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       return { store: await crawls, others: 'alone', pace: null };
     },
     crawlsKept: () => existsSync(crawlDb),
+    async providerObjects() {
+      const { openSqliteProviderObjectStore } = await import('../stores/sqlite/provider-object-store.ts');
+      return openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble });
+    },
     vectorRegistry() {
       registry ??= import('../stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
         openSqliteVectorRegistry(folder.culvertDb),
@@ -206,6 +213,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others, pace };
     },
     crawlsKept: () => true,
+    async providerObjects() {
+      const { createPostgresProviderObjectStore } = await import('../stores/postgres/provider-object-store.ts');
+      return createPostgresProviderObjectStore(database);
+    },
     async vectorRegistry() {
       const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
       return createPostgresVectorRegistry(database);

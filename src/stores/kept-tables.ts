@@ -16,6 +16,7 @@ export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'vector_alias', order: 'tenant, alias' },
   { name: 'vector_index', order: 'generation, key' },
   { name: 'vector_deletion', order: 'generation' },
+  { name: 'provider_object', order: 'id_hash, tenant' },
 ];
 
 export const keptOfLedger: readonly KeptTable[] = [

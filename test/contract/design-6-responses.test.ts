@@ -91,10 +91,11 @@ test('the same provider answers callers of chat in chat', async (t) => {
 
 test('previous_response_id goes to a provider that keeps responses, also behind one that does not', async (t) => {
   const { gateway, upstream } = await open(t);
-  const answer = await respond(gateway, { model: 'both', input: 'Hi', previous_response_id: 'resp_1' });
+  const { id } = (await (await respond(gateway, { model: 'native', input: 'Hi' })).json()) as { id: string };
+  const answer = await respond(gateway, { model: 'both', input: 'And?', previous_response_id: id });
   assert.equal(answer.status, 200);
   assert.equal(answer.headers.get('x-culvert-provider'), 'native');
-  assert.equal((sentBy(upstream)[0]!.body as JsonObject).previous_response_id, 'resp_1');
+  assert.equal((sentBy(upstream)[1]!.body as JsonObject).previous_response_id, id);
 });
 
 test('previous_response_id without such a provider is 400 that says to resend the history', async (t) => {

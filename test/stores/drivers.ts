@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { AccountStore } from '../../src/auth/account-store.ts';
+import type { ProviderObjectStore } from '../../src/auth/provider-object-store.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import { FailureError } from '../../src/kernel/failure.ts';
 import { crashedEvent } from '../../src/metering/crashed.ts';
@@ -16,6 +17,7 @@ import { openPostgresLedger } from '../../src/stores/postgres/ledger.ts';
 import { createPostgresNoticeStore } from '../../src/stores/postgres/notice-store.ts';
 import { openPostgres } from '../../src/stores/postgres/open.ts';
 import { createPostgresPageStore } from '../../src/stores/postgres/page-store.ts';
+import { createPostgresProviderObjectStore } from '../../src/stores/postgres/provider-object-store.ts';
 import { createPostgresReplyStore } from '../../src/stores/postgres/reply-store.ts';
 import { createPostgresVectorRegistry } from '../../src/stores/postgres/vector-registry.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
@@ -23,6 +25,7 @@ import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../../src/stores/sqlite/notice-store.ts';
 import { createSqlitePageThread } from '../../src/stores/sqlite/page-thread.ts';
+import { openSqliteProviderObjectStore } from '../../src/stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../../src/stores/sqlite/reply-store.ts';
 import { openSqliteVectorRegistry } from '../../src/stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
@@ -42,6 +45,7 @@ export interface StoreUnderTest {
   ledger(bootId: string, clock?: Clock): Ledger | Promise<Ledger>;
   replies(bootId: string): Closable<ReplyStore> | Promise<Closable<ReplyStore>>;
   notices(): Closable<NoticeStore> | Promise<Closable<NoticeStore>>;
+  providerObjects(): ProviderObjectStore | Promise<ProviderObjectStore>;
   vectorRegistry(): Closable<VectorRegistry> | Promise<Closable<VectorRegistry>>;
   crawls(): CrawlStore | Promise<CrawlStore>;
   pages(bounds?: PageBounds): (PageStore & Corpus) | Promise<PageStore & Corpus>;
@@ -81,6 +85,7 @@ const sqlite: StoreDriver = {
       }),
     replies: (bootId) => openSqliteReplyStore({ file: join(place, 'culvert.db'), bootId, onTrouble: () => {} }),
     notices: () => openSqliteNoticeStore(join(place, 'culvert.db')),
+    providerObjects: () => openSqliteProviderObjectStore({ file: join(place, 'culvert.db'), onTrouble: () => {} }),
     vectorRegistry: () => openSqliteVectorRegistry(join(place, 'culvert.db')),
     crawls: () => openSqliteCrawlStore(join(place, 'crawl.db')),
     pages: (bounds) => createSqlitePageThread(join(place, 'pages.db'), bounds),
@@ -135,6 +140,10 @@ const postgres: StoreDriver = {
       async notices() {
         const database = await openPostgres(place);
         return untilRemoved(createPostgresNoticeStore(database), database.close);
+      },
+      async providerObjects() {
+        const database = await openPostgres(place);
+        return untilRemoved(createPostgresProviderObjectStore(database), database.close);
       },
       async vectorRegistry() {
         const database = await openPostgres(place);

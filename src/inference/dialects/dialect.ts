@@ -6,6 +6,7 @@ import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { NeutralRequest, RequestNeeds } from '../neutral/request.ts';
 import type { Usage } from '../neutral/usage.ts';
+import type { BodyObjects, GivenId } from './named-objects.ts';
 
 /** A wire format by its name in configuration and explanations. */
 export type DialectId = 'openai-chat' | 'anthropic-messages' | 'openai-responses' | 'gemini';
@@ -22,6 +23,8 @@ export interface CallerDialect {
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;
+  /** What a body, as it was written, says of objects that live at providers. Throws for no body that was parsed. */
+  objectsIn(body: JsonObject): BodyObjects;
   encodeStream(head: AnswerHead): StreamEncoder;
   fold(head: AnswerHead): AnswerFold;
   /** The JSON body of an error answer. */
@@ -206,6 +209,8 @@ export interface PassingVerdict {
 /** What has passed so far. */
 export interface PassingFacts {
   usage: Usage | null;
+  /** Ids that it gave out and that can be named later, in order; absent: none. */
+  given?: readonly GivenId[] | undefined;
   /** The upstream's terminal event ([DONE], message_stop) has passed. */
   terminal: boolean;
   /**

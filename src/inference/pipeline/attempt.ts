@@ -1,4 +1,5 @@
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { encodeUpstream } from '../providers/encode.ts';
 import { scrub } from '../providers/scrub.ts';
@@ -127,7 +128,9 @@ export class Attempt implements UpstreamObserver {
     this.#responseHeaders = headers;
     if (status < 200 || status >= 300) return;
     this.#guarded(() => {
-      this.#reader = readerFor(this.#job, this.#body, headers.get('content-type') ?? '');
+      const { given } = this.#job;
+      const onGiven = given === undefined ? undefined : (ids: readonly GivenId[]) => given(this.#attempt, ids);
+      this.#reader = readerFor(this.#job, this.#body, headers.get('content-type') ?? '', onGiven);
     });
   }
 
@@ -262,7 +265,10 @@ export class Attempt implements UpstreamObserver {
   /** A non-2xx answer, by its status and whatever its body says. */
   #refused(): Fault {
     const said = { status: this.status ?? 0, headers: this.#responseHeaders, body: Buffer.concat(this.#errorBody) };
-    return statusFault(said, this.#body.upstreamDialect, this.#provider.connection, this.#parts.clock.wallMs());
+    const found = statusFault(said, this.#body.upstreamDialect, this.#provider.connection, this.#parts.clock.wallMs());
+    // What the request names may have been removed there: that says nothing of the model or the credential.
+    const isGone = this.#job.bound !== null && (found.status === 404 || found.status === 403);
+    return isGone && found.code !== 'model_not_found' ? { ...found, class: 'caller_fault' } : found;
   }
 
   /** A fault found inside a 200: its words come from the upstream too. */

@@ -5,6 +5,7 @@ import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
+import { bindTo, keeperOf } from './bind-request.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { runChoices } from './choices.ts';
@@ -46,8 +47,11 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
   const { facts } = body;
   const alias = snapshot.models.resolve(facts.model, call.principal);
   if ('kind' in alias) return refuse(alias);
-  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
-  if ('kind' in candidates) return refuse(candidates);
+  const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
+  if ('kind' in able) return refuse(able);
+  const bound = facts.named === undefined ? null : await bindTo(services, snapshot, call, facts, able);
+  if (bound !== null && bound.kind !== 'bound') return refuse(bound);
+  const candidates = bound?.candidates ?? able;
   const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return refuse(incapable);
@@ -63,6 +67,8 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
     prepare: (media) => prepareWith(body, snapshot.providers, null, call.dialect, media),
     sink,
+    bound: bound?.field ?? null,
+    ...(facts.answerGives !== undefined && { given: keeperOf(services, call, facts) }),
   });
   try {
     if (facts.stream) call.caller.expectStream(costHeaders(job));

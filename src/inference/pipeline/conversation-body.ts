@@ -9,6 +9,7 @@ import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { readImageRequest } from '../dialects/images/read-request.ts';
+import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
 import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { ImageRequest } from '../neutral/image.ts';
@@ -43,6 +44,12 @@ export type ConversationFacts = Pick<
   'model' | 'stream' | 'includeUsage' | 'n' | 'seed' | 'user' | 'fallbackModels' | 'conversationStart' | 'echo'
 > & {
   needs: RequestNeeds;
+  /** Ids in it of what lives at a provider; absent: none. */
+  named?: readonly NamedObject[];
+  /** Which ids of its answer can be named later; absent: none. */
+  answerGives?: Exclude<BodyObjects['answerGives'], 'nothing'>;
+  /** Only a target of the caller's own format can answer it. */
+  nativeOnly?: true;
   /** Of a request for embeddings. */
   embedding?: EmbeddingFactsOfBody;
   /** Of a request for speech, which is encoded from this. */
@@ -116,7 +123,8 @@ export function readConversation(raw: Buffer, kind: BodyKind): Result<Conversati
   }
   const read = callerDialectOf(kind).readRequest(raw, body, scan);
   if (!read.ok) return read;
-  return { ok: true, value: bodyOf(read.value, kind) };
+  const objects = objectsIn(body, kind, scan);
+  return objects.ok ? { ok: true, value: bodyOf(read.value, kind, objects.value) } : objects;
 }
 
 /** Callers' formats for embeddings. */
@@ -149,9 +157,33 @@ export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonSca
   return ambiguous === null ? { ok: true, value: { body, scan } } : { ok: false, failure: ambiguous };
 }
 
-function bodyOf(request: CallerRequest, dialectId: DialectId): ConversationBody {
+/** Ids that one body may name: a long conversation has hundreds. */
+const namedMax = 4_096;
+
+/** What a conversation says of objects at providers; a 400 when another parser could read other ids in it than we do. */
+export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
+  const objects = callerDialectOf(dialectId).objectsIn(body);
+  if (objects.members !== scan.membersInAll) {
+    return refuse(null, 'An object in the body has more than one member of one name.');
+  }
+  const { named } = objects;
+  if (named.length <= namedMax) return { ok: true, value: objects };
+  return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects that live at a provider.`);
+}
+
+function bodyOf(
+  request: CallerRequest,
+  dialectId: DialectId,
+  { named, answerGives }: Pick<BodyObjects, 'named' | 'answerGives'>,
+): ConversationBody {
   return {
-    facts: { ...factsOf(request), ...(request.echo !== undefined && { echo: request.echo }) },
+    facts: {
+      ...factsOf(request),
+      ...(request.echo !== undefined && { echo: request.echo }),
+      ...(named.length > 0 && { named }),
+      ...(answerGives !== 'nothing' && { answerGives }),
+      ...(request.nativeOnly !== undefined && { nativeOnly: true }),
+    },
     encode: (order) => (order.dialect === dialectId ? forwarded(request, order) : converted(request, order)),
     release() {},
   };

@@ -14,7 +14,7 @@ import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
-import { eventBytesMaxOf, parseAnswer, tooLargeEvent, WholeBody } from './pass-through.ts';
+import { eventBytesMaxOf, type OnGiven, parseAnswer, tooLargeEvent, WholeBody } from './pass-through.ts';
 
 /** Where converted events go: frames of a stream, or the fold of a whole answer. */
 export interface EventSink {
@@ -60,13 +60,18 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #source: EventSource;
   readonly #sink: EventSink;
   readonly #inputTokensEstimate: number;
+  readonly #onGiven: OnGiven | undefined;
   #contentChars = 0;
 
-  /** The estimate stands in the caller's usage when the upstream never says what it read. */
-  constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number) {
+  /**
+   * The estimate stands in the caller's usage when the upstream never says what it read. `onGiven`: of an upstream of the
+   * caller's own format, whose answer's id the caller sees.
+   */
+  constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number, onGiven?: OnGiven) {
     this.#source = source;
     this.#sink = sink;
     this.#inputTokensEstimate = inputTokensEstimate;
+    this.#onGiven = onGiven;
   }
 
   get malformedLines(): number {
@@ -116,6 +121,8 @@ export class ConvertedAnswer implements AnswerReader {
       } else if (isContent(event)) {
         this.contentEvents++;
         this.#contentChars += contentLength(event);
+      } else if (event.type === 'start' && event.id !== null) {
+        this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       }
       out += this.#sink.add(event);
     }

@@ -1,7 +1,8 @@
 import type { CallerDialect, CountedRequest, DialectId, Result } from '../dialects/dialect.ts';
+import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
-import { parseBody } from './conversation-body.ts';
+import { objectsIn, parseBody } from './conversation-body.ts';
 import { callerDialectOf } from './dialect-table.ts';
 
 /** A checked body whose tokens were counted. */
@@ -10,15 +11,20 @@ export interface Counted {
   inputTokens: number;
 }
 
+/** A body to be counted, with the ids in it of what lives at a provider. */
+export type NamingCount = CountedRequest & { named: readonly NamedObject[] };
+
 /** Checks a body that is to be counted. */
-export function readForCount(raw: Buffer, dialectId: DialectId): Result<CountedRequest> {
+export function readForCount(raw: Buffer, dialectId: DialectId): Result<NamingCount> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const dialect: CallerDialect = callerDialectOf(dialectId);
   const { body, scan } = parsed.value;
-  return dialect.readForCount === undefined
-    ? dialect.readRequest(raw, body, scan)
-    : dialect.readForCount(raw, body, scan);
+  const read =
+    dialect.readForCount === undefined ? dialect.readRequest(raw, body, scan) : dialect.readForCount(raw, body, scan);
+  if (!read.ok) return read;
+  const objects = objectsIn(body, dialectId, scan);
+  return objects.ok ? { ok: true, value: { ...read.value, named: objects.value.named } } : objects;
 }
 
 /** What every message and tool costs beside its text. */

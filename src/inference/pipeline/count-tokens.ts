@@ -5,10 +5,12 @@ import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import { encodeCountTokens } from '../providers/encode.ts';
+import type { RouteCandidate } from '../routing/route.ts';
 import { dialectFor, type Target } from '../routing/target.ts';
 import { postJson } from '../transport/get-json.ts';
+import { bindTo } from './bind-request.ts';
 import { candidatesOf } from './chat.ts';
-import { readForCount } from './count-request.ts';
+import { type NamingCount, readForCount } from './count-request.ts';
 import type { Services, Snapshot } from './services.ts';
 
 /** One body whose tokens a caller wants to know. */
@@ -39,7 +41,7 @@ export async function countTokens(services: Services, call: CountCall): Promise<
   if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
   const read = readForCount(call.body, call.dialect);
   if (!read.ok) return read.failure;
-  const first = firstTarget(snapshot, call.principal, read.value.model);
+  const first = await reachingTarget(services, snapshot, call, read.value);
   if ('kind' in first) return first;
   const counted = await countThere(services, snapshot, call, read.value, first);
   // What is here is not all that would be read.
@@ -48,13 +50,32 @@ export async function countTokens(services: Services, call: CountCall): Promise<
 }
 
 /** The one that would be asked first if all are well. */
-function firstTarget({ models, ...rest }: Snapshot, principal: Principal, model: string): Target | Failure {
-  const alias = models.resolve(model, principal);
-  if ('kind' in alias) return alias;
-  const candidates = candidatesOf({ models, ...rest }, alias, [], principal);
-  if ('kind' in candidates) return candidates;
-  const [first] = candidates.toSorted((a, b) => a.rank - b.rank || a.target.priority - b.target.priority);
-  return first!.target;
+function firstTarget(snapshot: Snapshot, principal: Principal, model: string): Target | Failure {
+  const candidates = candidatesFor(snapshot, principal, model);
+  return 'kind' in candidates ? candidates : firstOf(candidates);
+}
+
+/** The same of those that can reach what the body names. */
+async function reachingTarget(
+  services: Services,
+  snapshot: Snapshot,
+  call: CountCall,
+  { model, named, nativeOnly }: NamingCount,
+): Promise<Target | Failure> {
+  const candidates = candidatesFor(snapshot, call.principal, model);
+  if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
+  const naming = { model, named, ...(nativeOnly !== undefined && { nativeOnly: true as const }) };
+  const bound = await bindTo(services, snapshot, call, naming, candidates);
+  return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
+}
+
+function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
+  const alias = snapshot.models.resolve(model, principal);
+  return 'kind' in alias ? alias : candidatesOf(snapshot, alias, [], principal);
+}
+
+function firstOf(candidates: readonly RouteCandidate[]): Target {
+  return candidates.toSorted((a, b) => a.rank - b.rank || a.target.priority - b.target.priority)[0]!.target;
 }
 
 async function countThere(
@@ -68,7 +89,7 @@ async function countThere(
   if (dialectFor(target, dialect) !== dialect) return null;
   const connection = providers.get(target.provider)?.connection;
   if (connection === undefined) return null;
-  const address = encodeCountTokens(connection, dialect, callerHeaders);
+  const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders);
   if (address === null) return null;
   const { bytes } = request.forward({
     model: target.model,

@@ -1,6 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpoint } from '../dialects/forwarded/endpoint.ts';
+import type { GivenId } from '../dialects/named-objects.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
@@ -68,6 +69,10 @@ export interface Job {
   /** Where a converted answer's events go; replaced by the fan-out of n > 1. */
   sink(): EventSink;
   progress: JobProgress;
+  /** The field that names what lives at a provider, so that only its credential can answer; null: any may. */
+  bound: string | null;
+  /** Told of ids that an answer gives out, before the caller sees them; absent: it gives none. */
+  given?(attempt: RouteAttempt, ids: readonly GivenId[]): void;
   /** Attempts of the whole request, the one that runs left out; `x-culvert-attempts`. */
   attemptsMade(): number;
 }

@@ -80,7 +80,7 @@ export function jobOf(
   alias: Alias,
   query: RouteQuery,
   reserved: Reservation,
-  how: { prepare(media: RequestMedia): Job['prepare']; sink: Job['sink'] },
+  how: { prepare(media: RequestMedia): Job['prepare']; sink: Job['sink']; bound?: string | null; given?: Job['given'] },
 ): Job {
   const routeFor = (asked: RouteQuery) => {
     const { health, retryBudget, random, clock } = services;
@@ -119,6 +119,8 @@ export function jobOf(
     prepare: how.prepare(media),
     media,
     sink: how.sink,
+    bound: how.bound ?? null,
+    ...(how.given !== undefined && { given: how.given }),
     progress,
     attemptsMade: () => progress.attempts.length,
   };

@@ -1,5 +1,6 @@
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { PassingReader, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
@@ -7,6 +8,9 @@ import type { AnswerReader, Bytes } from './answer-reader.ts';
 
 /** What is known of a format whose answers are forwarded. */
 type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'>;
+
+/** Told of ids that an answer gives out, before its bytes that hold them go on. */
+export type OnGiven = (ids: readonly GivenId[]) => void;
 
 /** A same-dialect stream, forwarded as the bytes it came in and only read for usage, content and its terminal event. */
 export class PassedStream implements AnswerReader {
@@ -19,11 +23,14 @@ export class PassedStream implements AnswerReader {
   readonly #splitter: SseSplitter;
   /** Whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
+  readonly #onGiven: OnGiven | undefined;
+  #given = 0;
 
-  constructor(dialect: ReadInPassing, usageChunk: 'show' | 'hide') {
+  constructor(dialect: ReadInPassing, usageChunk: 'show' | 'hide', onGiven?: OnGiven) {
     this.#reader = dialect.readInPassing();
     this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#usageChunk = usageChunk;
+    this.#onGiven = onGiven;
   }
 
   get mark(): StreamMark | undefined {
@@ -54,6 +61,14 @@ export class PassedStream implements AnswerReader {
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
+  /** The answer's own id at once, so that a stream that breaks off is its tenant's too; the rest together at its end. */
+  #tellGiven(): void {
+    const { given, terminal } = this.#reader.seen;
+    if (given === undefined || given.length === this.#given || (this.#given > 0 && !terminal)) return;
+    this.#onGiven!(given.slice(this.#given));
+    this.#given = given.length;
+  }
+
   /** Finished but without its end mark is not the end: usage, or the mark itself, may follow. */
   #lookForEnd(): void {
     const { terminal, closing } = this.#reader.seen;
@@ -82,6 +97,7 @@ export class PassedStream implements AnswerReader {
       runEnd = event.end;
     }
     if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
+    if (this.#onGiven !== undefined) this.#tellGiven();
     return out;
   }
 }
@@ -94,9 +110,11 @@ export class PassedWhole implements AnswerReader {
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #body: WholeBody = new WholeBody();
+  readonly #onGiven: OnGiven | undefined;
 
-  constructor(dialect: ReadInPassing) {
+  constructor(dialect: ReadInPassing, onGiven?: OnGiven) {
     this.#reader = dialect.readInPassing();
+    this.#onGiven = onGiven;
   }
 
   get usage(): Usage | null {
@@ -119,6 +137,8 @@ export class PassedWhole implements AnswerReader {
     this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
     if (this.fault !== null) return null;
     this.contentEvents = 1;
+    const { given } = this.#reader.seen;
+    if (given !== undefined && given.length > 0) this.#onGiven?.(given);
     return bytes;
   }
 }

@@ -1,13 +1,14 @@
 import type { AnswerReader } from './answer-reader.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource, withCallersToolNames } from './converted.ts';
 import type { Job, PreparedBody } from './job.ts';
-import { GatheredWhole, PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
+import { GatheredWhole, type OnGiven, PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
 
-/** Who reads an answer of this type for this job. */
+/** Who reads an answer of this type for this job. `onGiven` hears of ids that a conversation gives out. */
 export function readerFor(
   job: Pick<Job, 'stream' | 'includeUsage' | 'sink' | 'inputTokensEstimate'>,
   body: PreparedBody,
   contentType: string,
+  onGiven?: OnGiven,
 ): AnswerReader {
   const { stream, includeUsage } = job;
   const dialect = body.upstreamDialect;
@@ -20,10 +21,12 @@ export function readerFor(
     return stream ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide') : new PassedWhole(body.forwarded);
   }
   if (body.answer === 'pass-through' && comesStreamed === stream) {
-    return stream ? new PassedStream(dialect, includeUsage ? 'show' : 'hide') : new PassedWhole(dialect);
+    return stream
+      ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', onGiven)
+      : new PassedWhole(dialect, onGiven);
   }
   const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
   const sink = withCallersToolNames(job.sink(), body.callersToolNames);
-  return new ConvertedAnswer(source, sink, job.inputTokensEstimate);
+  return new ConvertedAnswer(source, sink, job.inputTokensEstimate, onGiven);
 }

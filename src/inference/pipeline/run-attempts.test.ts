@@ -96,6 +96,7 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     caller,
     newRoute: () => parts.route,
     lastResort: null,
+    bound: null,
     candidates: [],
     routeOver: () => parts.route,
     stream: true,

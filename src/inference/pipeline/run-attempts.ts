@@ -116,8 +116,13 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
     kind: 'no-target',
     model: job.alias,
     retryAfterMs: step.soonestMs,
-    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
+}
+
+/** Why nobody else was asked. */
+function boundWords({ bound }: Job): string {
+  return bound === null ? '' : ` ('${bound}' names what only one credential can reach)`;
 }
 
 /** What this machine's own engines said: how far a download is. */

@@ -22,6 +22,7 @@ import type { HostedFiles } from './hosted-files.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { ImageCodec } from './image-codec.ts';
 import type { ModelTable } from './model-table.ts';
+import type { ProviderObjects } from './provider-objects.ts';
 import type { TokenCounter } from './token-counter.ts';
 import type { VoiceLists } from './voice-lists.ts';
 
@@ -39,6 +40,7 @@ export interface ConversationServices {
   conversations: ConversationReader;
   media: MediaFetcher;
   idempotency: Idempotency;
+  objects: ProviderObjects;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

@@ -77,8 +77,11 @@ test('OpenAI speaks Responses as well; at an address of its own only what the co
   const connection = connect({ baseUrl: 'http://eu.example/v1', dialects: ['openai-chat', 'openai-responses'] });
   assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-responses' }).path, '/v1/responses');
   assert.equal(encodeUpstream(connection, { ...call, dialect: 'openai-chat' }).path, '/v1/chat/completions');
-  assert.equal(encodeCountTokens(connection, 'openai-responses', {})?.path, '/v1/responses/input_tokens');
-  assert.equal(encodeCountTokens(connection, 'openai-chat', {}), null);
+  assert.equal(
+    encodeCountTokens(connection, call.credential, 'openai-responses', {})?.path,
+    '/v1/responses/input_tokens',
+  );
+  assert.equal(encodeCountTokens(connection, call.credential, 'openai-chat', {}), null);
 });
 
 test('the header list is shared between requests, not rebuilt', () => {

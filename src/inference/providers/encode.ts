@@ -69,18 +69,18 @@ function acceptingAnything(headers: readonly string[]): readonly string[] {
 }
 
 /**
- * Where the tokens of a body are counted, should the service do that; with the first credential. Null: its format
- * has no such place.
+ * Where the tokens of a body are counted, should the service do that. Null: its format has no such place.
  */
 export function encodeCountTokens(
   connection: ProviderConnection,
+  credentialId: string,
   dialect: DialectId,
   callerHeaders: UpstreamCallFacts['callerHeaders'],
 ): UpstreamAddress | null {
   const path = countingPath(connection, dialect);
   if (path === null) return null;
-  const [credential] = connection.credentials.values();
-  if (credential === undefined) throw new Error(`${connection.name} has no credential`);
+  const credential = connection.credentials.get(credentialId);
+  if (credential === undefined) throw new Error(`no credential ${credentialId} in ${connection.name}`);
   return {
     origin: connection.origin,
     path,

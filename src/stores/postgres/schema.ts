@@ -5,6 +5,7 @@ import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
+import { providerObjectMigration } from './provider-object-schema.ts';
 import { vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
@@ -18,4 +19,5 @@ export const migrations: readonly Migration[] = [
   pageMigration,
   pageVariantMigration,
   crawlTurnMigration,
+  providerObjectMigration,
 ];

@@ -166,4 +166,21 @@ export const culvertMigrations: readonly Migration[] = [
       CREATE INDEX vector_deletion_due ON vector_deletion (next_ms);
     `,
   },
+  {
+    version: 4,
+    name: 'objects at providers',
+    sql: `
+      -- Which tenant was given which id of what lives at a provider, and under which credential.
+      CREATE TABLE provider_object (
+        id_hash TEXT NOT NULL,
+        tenant TEXT NOT NULL,
+        target TEXT NOT NULL,
+        credential TEXT NOT NULL,
+        expires_ms INTEGER NOT NULL,
+        PRIMARY KEY (id_hash, tenant)
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX provider_object_age ON provider_object (tenant, expires_ms);
+      CREATE INDEX provider_object_expiry ON provider_object (expires_ms);
+    `,
+  },
 ];

@@ -9,6 +9,9 @@ export interface Housekeeper {
   checkpoint(): Promise<void>;
   /** Removes events with keys below and quota buckets that are dead; resolves to how many events. */
   prune(beforeKey: number, nowMs: number): Promise<number>;
+  /** Removes a tenant's oldest objects at providers beyond `keepMax`, and those that expired; resolves to how many. */
+  trimObjects(tenant: string, keepMax: number): Promise<number>;
+  sweepObjects(nowMs: number): Promise<number>;
   list(query: RequestQuery): Promise<Jobs['list']['answer']>;
   usage(query: UsageQuery): Promise<Jobs['usage']['answer']>;
   /** Finishes running jobs and ends the thread. */
@@ -72,6 +75,8 @@ export function createHousekeeper(file: string): Housekeeper {
       return checkpointing;
     },
     prune: (beforeKey, nowMs) => run('prune', { beforeKey, nowMs }),
+    trimObjects: (tenant, keepMax) => run('trimObjects', { tenant, keepMax }),
+    sweepObjects: (nowMs) => run('sweepObjects', { nowMs }),
     list: (query) => run('list', { query }),
     usage: (query) => run('usage', { query }),
     async close() {

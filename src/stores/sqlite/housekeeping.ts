@@ -6,12 +6,15 @@ import { type Database, openDatabase } from './database.ts';
 import { listRequests } from './ledger-history.ts';
 import { pruneBuckets, pruneEvents } from './ledger-prune.ts';
 import { sumUsage } from './ledger-usage.ts';
+import { sweepObjects, trimObjects } from './provider-object-prune.ts';
 
 /** What the worker thread of a database can be asked, and what it answers. */
 export interface Jobs {
   checkpoint: { asked: Record<never, never>; answer: number };
   /** Answers how many events were removed. */
   prune: { asked: { beforeKey: number; nowMs: number }; answer: number };
+  trimObjects: { asked: { tenant: string; keepMax: number }; answer: number };
+  sweepObjects: { asked: { nowMs: number }; answer: number };
   list: { asked: { query: RequestQuery }; answer: { events: UsageEvent[]; next: string | null } };
   usage: { asked: { query: UsageQuery }; answer: UsageRow[] };
   close: { asked: Record<never, never>; answer: number };
@@ -76,6 +79,10 @@ function serve(port: NonNullable<typeof parentPort>, file: string): void {
           await pruneBuckets(database, job.nowMs);
           return removed;
         });
+      case 'trimObjects':
+        return inTurn(() => trimObjects(database, job.tenant, job.keepMax));
+      case 'sweepObjects':
+        return inTurn(() => sweepObjects(database, job.nowMs));
       case 'list':
         return listRequests(reader(), job.query, nextTurn);
       case 'usage':

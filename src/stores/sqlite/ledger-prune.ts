@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { deadBefore, quotaGrainsMs } from '../quota-grains.ts';
-import { type Database, sqliteBusy, sqliteCode } from './database.ts';
-import { undo } from './transaction.ts';
+import type { Database } from './database.ts';
+import { patiently } from './patient-transaction.ts';
 
 /** In one transaction: the writer waits for it. */
 const batchRows = 500;
 const batchScopes = 100;
 /** Between two batches, so that the writer gets in first. */
 const pauseMs = 20;
-const busyRoundsMax = 20;
 
 /** Removes events with keys below; resolves to how many. */
 export async function pruneEvents(database: Database, beforeKey: number): Promise<number> {
@@ -59,20 +58,5 @@ export async function pruneBuckets(database: Database, nowMs: number): Promise<v
     const from: string = done;
     done = await patiently(database, () => pruneSome(from));
     if (done !== null) await pause(pauseMs);
-  }
-}
-
-async function patiently<T>(database: Database, work: () => T): Promise<T> {
-  for (let round = 1; ; round += 1) {
-    try {
-      database.exec('BEGIN IMMEDIATE');
-      const result = work();
-      database.exec('COMMIT');
-      return result;
-    } catch (error) {
-      undo(database);
-      if (sqliteCode(error) !== sqliteBusy || round === busyRoundsMax) throw error;
-      await pause(pauseMs);
-    }
   }
 }

@@ -2,14 +2,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import { createHousekeeper } from './housekeeper.ts';
+import { createLateCheckpoint } from './late-checkpoint.ts';
 import { transaction } from './transaction.ts';
 
 export interface SqliteReplyStore extends ReplyStore {
   close(): Promise<void>;
 }
 
-/** A reply may be a megabyte: the log is moved into the database elsewhere, before it grows far beyond this. */
-const walCheckpointBytes = 16 * 1024 * 1024;
 /** Rows removed in one turn of the loop, of up to a megabyte each. */
 const sweepRows = 10;
 
@@ -25,8 +24,10 @@ export function openSqliteReplyStore(options: {
 }): SqliteReplyStore {
   const { file, bootId, onTrouble } = options;
   const database = openCulvertDatabase(file, 'checkpoint');
-  database.exec('PRAGMA wal_autocheckpoint = 0');
   const housekeeper = createHousekeeper(file);
+  const log = createLateCheckpoint(database, housekeeper, (error) =>
+    onTrouble(`replies: checkpoint failed: ${String(error)}`),
+  );
   const select = database.prepare('SELECT * FROM reply WHERE scope = ? AND key = ?');
   const put = database.prepare('INSERT OR REPLACE INTO reply VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)');
   const keep = database.prepare(
@@ -36,14 +37,6 @@ export function openSqliteReplyStore(options: {
   const sweep = database.prepare(
     'DELETE FROM reply WHERE (scope, key) IN (SELECT scope, key FROM reply WHERE expires_ms <= ? LIMIT ?)',
   );
-  const measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
-  const frameBytes = Number(database.prepare('PRAGMA page_size').get()?.page_size) + 24;
-
-  function checkpointIfLarge(): void {
-    const row = measure.get();
-    if ((Number(row?.log) - Number(row?.checkpointed)) * frameBytes < walCheckpointBytes) return;
-    housekeeper.checkpoint().catch((error: unknown) => onTrouble(`replies: checkpoint failed: ${String(error)}`));
-  }
 
   return {
     take: (row) =>
@@ -65,7 +58,7 @@ export function openSqliteReplyStore(options: {
       }),
     async keep(scope, key, requestId, reply) {
       await transaction(database, () => keep.run(reply.status, reply.sealed, scope, key, requestId));
-      checkpointIfLarge();
+      log.wrote();
     },
     async release(scope, key, requestId) {
       await transaction(database, () => release.run(scope, key, requestId));
@@ -78,7 +71,7 @@ export function openSqliteReplyStore(options: {
         if (batch < sweepRows) break;
         await nextTurn();
       }
-      checkpointIfLarge();
+      log.wrote();
       return removed;
     },
     async close() {

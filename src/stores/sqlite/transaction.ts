@@ -45,10 +45,11 @@ export function undo(database: Database): void {
   } catch {}
 }
 
-function unavailable(error: unknown): FailureError {
+/** What a database that cannot be used just now is to whoever asked. */
+export function unavailable(error: unknown): FailureError {
   const reason = error instanceof Error ? error.message : String(error);
   return new FailureError({
     kind: 'quota-unavailable',
-    message: `The database cannot be written now (${reason}); nothing was changed. Retry it.`,
+    message: `The database cannot be used now (${reason}); nothing was changed. Retry it.`,
   });
 }

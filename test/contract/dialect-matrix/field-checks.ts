@@ -87,9 +87,13 @@ export const fieldChecks = {
     assert.equal(JSON.stringify(exchange.sent).includes('"madeUp":4711'), verdict.kind === 'yes');
   },
 
-  async 'kept-history'({ ask }: Place) {
-    const exchange = await ask({ say: 'And then?', beside: { previous_response_id: 'resp_earlier' } });
+  async 'kept-history'({ ask, verdict }: Place) {
+    // An id that nobody was given is refused where there is somebody to keep one (S25).
+    const first =
+      verdict.kind === 'yes' ? (await ask({ say: 'Hello', beside: { store: true } })).text : '"id":"resp_earlier"';
+    const id = /"id":\s*"(resp_\w+)"/.exec(first)![1]!;
+    const exchange = await ask({ say: 'And then?', beside: { previous_response_id: id } });
     seenIn(exchange);
-    assert.equal(exchange.sent!.previous_response_id, 'resp_earlier');
+    assert.equal(exchange.sent!.previous_response_id, id);
   },
 } satisfies Partial<Record<FeatureId, Check>>;

@@ -7,6 +7,7 @@ import { encodeStream } from './encode-stream.ts';
 import { errorBody, errorFrame } from './error-body.ts';
 import { readError } from './errors.ts';
 import { fold } from './fold.ts';
+import { objectsIn } from './named-objects.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { readForCount, readRequest } from './read-request.ts';
 import { vendor } from './wire.ts';
@@ -16,6 +17,7 @@ export const anthropicMessages: CallerDialect & UpstreamDialect = {
   id: vendor,
   decodeRequest,
   readRequest,
+  objectsIn,
   readForCount,
   encodeRequest,
   encodeStream,

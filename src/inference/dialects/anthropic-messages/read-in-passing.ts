@@ -4,7 +4,9 @@ import { fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import type { GivenId } from '../named-objects.ts';
 import { faultOfError, readError } from './errors.ts';
+import { containerGiven, filesGiven } from './named-objects.ts';
 import { noCounts, takeCounts, usageOf } from './usage.ts';
 
 // What surrounds the text in a delta event of Anthropic's own spelling.
@@ -22,7 +24,8 @@ const content: PassingVerdict = { content: true, fault: null, usageOnly: false }
  */
 export function readInPassing(): PassingReader {
   const counts = noCounts();
-  const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0 };
+  const given: GivenId[] = [];
+  const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;
   let textChars = 0;
 
@@ -46,16 +49,23 @@ export function readInPassing(): PassingReader {
           if (contentSeen) return content;
           return saysSomething(parse(data)?.delta) ? firstContent() : nothing;
         case 'content_block_start':
+          if (data.includes('"file_id"')) given.push(...filesGiven(parse(data)?.content_block));
           if (contentSeen) return content;
           return data.length > smallBlockChars || saysSomething(parse(data)?.content_block) ? firstContent() : nothing;
         case 'message_start': {
           const message = parse(data)?.message;
-          if (isObject(message)) takeUsage(message.usage);
+          if (isObject(message)) {
+            takeUsage(message.usage);
+            given.push(...answerGiven(message));
+          }
           return nothing;
         }
-        case 'message_delta':
-          takeUsage(parse(data)?.usage);
+        case 'message_delta': {
+          const event = parse(data);
+          takeUsage(event?.usage);
+          if (isObject(event?.delta)) given.push(...containerGiven(event.delta));
           return nothing;
+        }
         case 'message_stop':
           seen.terminal = true;
           return nothing;
@@ -70,11 +80,18 @@ export function readInPassing(): PassingReader {
       if (readError(body) !== null) return faultOfError(body);
       if (!Array.isArray(body.content)) return fault('malformed', 'the answer has no content');
       takeUsage(body.usage);
+      given.push(...answerGiven(body), ...filesGiven(body.content));
       seen.terminal = typeof body.stop_reason === 'string';
       seen.outputTokensSeen = counts.output;
       return null;
     },
   };
+}
+
+/** The message itself, for those who ask that it be kept, and the container that it ran in. */
+function answerGiven(message: JsonObject): GivenId[] {
+  const own: GivenId[] = typeof message.id === 'string' ? [{ id: message.id, nameable: 'if-kept' }] : [];
+  return [...own, ...containerGiven(message)];
 }
 
 /** For servers that leave out the `event:` line. */

@@ -7,6 +7,7 @@ import { encodeStream } from './encode-stream.ts';
 import { errorBody, errorFrame } from './error-body.ts';
 import { readError } from './errors.ts';
 import { fold } from './fold.ts';
+import { objectsIn } from './named-objects.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
 
@@ -15,6 +16,7 @@ export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
   decodeRequest,
   readRequest,
+  objectsIn,
   encodeRequest,
   withOperatorFields,
   mediaByUrl: 'fetch',

@@ -5,8 +5,10 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import type { GivenId } from '../named-objects.ts';
 import { type ChunkReader, createChunkReader } from './chunk-reader.ts';
 import { faultInWhole } from './decode-whole.ts';
+import { idsGivenIn } from './named-objects.ts';
 import { neutralUsage } from './token-usage.ts';
 import { doneFrame } from './wire.ts';
 
@@ -31,6 +33,7 @@ export function readInPassing(): PassingReader {
       return nothing;
     }
     if (!isObject(chunk)) return nothing;
+    if (data.includes('"audio"')) seen.give(idsGivenIn(chunk));
     const events: NeutralEvent[] = [];
     seen.readChunk(chunk, events);
     let content = false;
@@ -75,6 +78,7 @@ export function readInPassing(): PassingReader {
       const answer = body as JsonObject;
       seen.usage = neutralUsage(answer.usage) ?? seen.usage;
       seen.ended = true;
+      seen.give(idsGivenIn(answer));
       for (const choice of answer.choices as JsonObject[]) {
         const { content } = choice.message as JsonObject;
         if (typeof content === 'string') seen.characters += content.length;
@@ -91,8 +95,17 @@ class SeenInPassing implements PassingFacts {
   ended = false;
   failed = false;
   characters = 0;
+  given: GivenId[] | undefined = undefined;
   /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
   #reader: ChunkReader | null = null;
+
+  /** Chunks repeat the id of what they continue. */
+  give(ids: readonly GivenId[]): void {
+    for (const one of ids) {
+      this.given ??= [];
+      if (this.given.every(({ id }) => id !== one.id)) this.given.push(one);
+    }
+  }
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
     this.#reader ??= createChunkReader();

@@ -6,6 +6,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeStream } from './encode-stream.ts';
 import { errorBody, errorFrame } from './errors.ts';
 import { fold } from './fold.ts';
+import { objectsIn } from './named-objects.ts';
 import { readError } from './read-error.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
@@ -16,6 +17,7 @@ export const openAiResponses: CallerDialect & UpstreamDialect = {
   id: openAiResponsesId,
   decodeRequest,
   readRequest,
+  objectsIn,
   encodeRequest,
   encodeStream,
   fold,

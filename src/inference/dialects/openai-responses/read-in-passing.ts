@@ -3,6 +3,8 @@ import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark } from '../dialect.ts';
+import type { GivenId } from '../named-objects.ts';
+import { idsGivenBy, idsGivenWith } from './named-objects.ts';
 import { faultInWhole } from './output-reader.ts';
 import { faultInside } from './read-error.ts';
 import { neutralUsage } from './token-usage.ts';
@@ -30,6 +32,7 @@ export function readInPassing(): PassingReader {
       case 'response.completed':
       case 'response.incomplete':
         seen.began(response.id);
+        seen.give(idsGivenBy(response));
         seen.usage = neutralUsage(response.usage) ?? seen.usage;
         seen.terminal = true;
         return nothing;
@@ -40,11 +43,13 @@ export function readInPassing(): PassingReader {
         return fails(faultInside(event));
       case 'response.output_item.added':
       case 'response.output_item.done':
+        if (isObject(event.item) && type === 'response.output_item.done') seen.give(idsGivenWith(event.item));
         return isObject(event.item) && showsSomething(event.item, type) ? contentOnly : nothing;
       case '':
         return isObject(event.error) || typeof event.error === 'string' ? fails(faultInside(event)) : nothing;
       default:
         seen.began(response.id);
+        if (type === 'response.created') seen.give(idsGivenBy(response));
         return nothing;
     }
   }
@@ -64,6 +69,7 @@ export function readInPassing(): PassingReader {
       const answer = body as JsonObject;
       seen.usage = neutralUsage(answer.usage) ?? seen.usage;
       seen.terminal = true;
+      seen.give(idsGivenBy(answer));
       if (seen.usage === null) seen.characters += JSON.stringify(answer.output).length;
       return null;
     },
@@ -78,10 +84,22 @@ class SeenInPassing implements PassingFacts {
   failed = false;
   characters = 0;
   events = 0;
+  readonly given: GivenId[] = [];
   #id: string | null = null;
+  #known: Set<string> | null = null;
 
   began(id: JsonValue | undefined): void {
     if (typeof id === 'string') this.#id ??= id;
+  }
+
+  /** The last event repeats what came before. */
+  give(ids: readonly GivenId[]): void {
+    this.#known ??= new Set();
+    for (const one of ids) {
+      if (this.#known.has(one.id)) continue;
+      this.#known.add(one.id);
+      this.given.push(one);
+    }
   }
 
   get outputTokensSeen(): number {

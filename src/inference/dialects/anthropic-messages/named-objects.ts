@@ -1,0 +1,43 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type BodyObjects, findNamed, type GivenId, type NamingRules } from '../named-objects.ts';
+
+/**
+ * Where a request names files, containers, skills and earlier answers that Anthropic keeps. An `mcp_servers` entry is an
+ * address and a token of the caller's own: it names nothing that is kept.
+ */
+const rules: NamingRules = {
+  members: new Map([
+    ['file_id', 'id'],
+    ['file_ids', 'id'],
+    ['container_id', 'id'],
+    ['skill_id', 'skill'],
+    // Of `thread` and `diagnostics`.
+    ['previous_message_id', 'id'],
+    ['input', 'opaque'],
+    ['input_schema', 'opaque'],
+    ['input_examples', 'opaque'],
+    ['metadata', 'opaque'],
+    ['schema', 'opaque'],
+  ]),
+  top: new Map([['container', 'id-or-holder']]),
+  // Results of tools that Anthropic ran, told back; a caller's own tool may well return a file.
+  echoes: (type) => type.endsWith('_tool_result') && type !== 'tool_result',
+};
+
+export function objectsIn(body: JsonObject): BodyObjects {
+  const kept = isObject(body.thread) || isObject(body.diagnostics);
+  return Object.assign(findNamed(body, rules), { answerGives: kept ? 'all' : 'objects' } as const);
+}
+
+/** The container of an answer, or of the event that ends one. */
+export function containerGiven({ container }: JsonObject): GivenId[] {
+  return isObject(container) && typeof container.id === 'string' ? [{ id: container.id, nameable: 'always' }] : [];
+}
+
+/** Files that tools made, in a block of an answer. */
+export function filesGiven(value: JsonValue | undefined): GivenId[] {
+  if (Array.isArray(value)) return value.flatMap(filesGiven);
+  if (!isObject(value)) return [];
+  const own: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
+  return [...own, ...filesGiven(value.content)];
+}

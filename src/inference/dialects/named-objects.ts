@@ -1,0 +1,165 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+
+/** An id in a caller's body that means something to the provider alone, which keeps what it names. */
+export interface NamedObject {
+  id: string;
+  /** Where it stands, as the caller wrote it: `input[0].file_id`. */
+  field: string;
+  /** `reference`: the provider looks it up. `label`: it stands on what the caller sent whole, such as a message. */
+  use: 'reference' | 'label';
+}
+
+/** Whether an id that an answer gives out can be named later: always, or only if the provider keeps the answer. */
+export interface GivenId {
+  id: string;
+  nameable: 'always' | 'if-kept';
+}
+
+/**
+ * What a member of a body holds. `id`: one id, or a list of them. `holder`: an object with an `id`. `id-or-holder`:
+ * either. `skill`: an id, unless the skill is the vendor's own. `file-uri`: an id, unless it is a public address.
+ * `labels`: what is echoed, so that ids below it are labels. `free-names`: names that callers make up over values that
+ * they do not. `opaque`: what callers and models make up altogether.
+ */
+export type MemberKind = 'id' | 'holder' | 'id-or-holder' | 'skill' | 'file-uri' | 'labels' | 'free-names' | 'opaque';
+
+/** Where a dialect's bodies hold ids. */
+export interface NamingRules {
+  /** By the name of the member, at any depth. */
+  members: ReadonlyMap<string, MemberKind>;
+  /** The same at the top level alone, where it wins. */
+  top?: ReadonlyMap<string, MemberKind>;
+  /** Whether ids in an object of this `type` are labels. */
+  echoes?(type: string): boolean;
+}
+
+/** What a caller's body says of objects that live at providers. */
+export interface BodyObjects extends FoundNames {
+  /**
+   * Which ids of the answer can be named later. `all`: the provider keeps the answer itself. `objects`: only what is
+   * made beside it, such as containers and files. `nothing`: nobody need look.
+   */
+  answerGives: 'nothing' | 'objects' | 'all';
+}
+
+/** What `findNamed` saw. */
+export interface FoundNames {
+  named: NamedObject[];
+  /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
+  members: number;
+}
+
+/** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
+export function findNamed(body: JsonObject, rules: NamingRules): FoundNames {
+  const search = new Search(rules);
+  search.lookInto(body, rules.top ?? rules.members, 'reference');
+  return search;
+}
+
+class Search implements FoundNames {
+  readonly named: NamedObject[] = [];
+  members = 0;
+  readonly #rules: NamingRules;
+  /** Of the value being looked at; made text only where an id is found. */
+  readonly #path: (string | number)[] = [];
+
+  constructor(rules: NamingRules) {
+    this.#rules = rules;
+  }
+
+  lookInto(object: JsonObject, rules: NamingRules['members'], inherited: NamedObject['use']): void {
+    const { echoes, members } = this.#rules;
+    const use = echoes !== undefined && typeof object.type === 'string' && echoes(object.type) ? 'label' : inherited;
+    for (const name in object) {
+      this.members += 1;
+      const value = object[name]!;
+      const kind = rules.get(name) ?? (rules === members ? undefined : members.get(name));
+      if (kind === undefined) {
+        if (typeof value === 'object' && value !== null) this.#within(name, value, use);
+      } else if (kind === 'opaque') this.members += membersIn(value);
+      else this.#take(name, value, kind, object, use);
+    }
+  }
+
+  #take(name: string, value: JsonValue, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
+    if (typeof value === 'string') {
+      const isId =
+        kind === 'id' ||
+        kind === 'id-or-holder' ||
+        (kind === 'skill' && holder.type !== 'anthropic') ||
+        (kind === 'file-uri' && !isPublicAddress(value));
+      if (isId) this.#found(name, kind === 'file-uri' ? fileName(value) : value, use);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) return;
+    if (kind === 'free-names' && isObject(value)) return this.#valuesOf(name, value, use);
+    if (kind === 'id' && Array.isArray(value)) {
+      this.#path.push(name);
+      for (const [at, one] of value.entries()) if (typeof one === 'string') this.#found(at, one, use);
+      this.#path.pop();
+    }
+    if ((kind === 'holder' || kind === 'id-or-holder') && isObject(value) && typeof value.id === 'string') {
+      this.#path.push(name);
+      this.#found('id', value.id, use);
+      this.#path.pop();
+    }
+    this.#within(name, value, kind === 'labels' ? 'label' : use);
+  }
+
+  #valuesOf(name: string, object: JsonObject, use: NamedObject['use']): void {
+    this.#path.push(name);
+    for (const free in object) {
+      this.members += 1;
+      const value = object[free]!;
+      if (typeof value === 'object' && value !== null) this.#within(free, value, use);
+    }
+    this.#path.pop();
+  }
+
+  #within(name: string | number, value: JsonValue, use: NamedObject['use']): void {
+    this.#path.push(name);
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length; at += 1) {
+        const one = value[at]!;
+        if (typeof one === 'object' && one !== null) this.#within(at, one, use);
+      }
+    } else if (isObject(value)) this.lookInto(value, this.#rules.members, use);
+    this.#path.pop();
+  }
+
+  #found(name: string | number, id: string, use: NamedObject['use']): void {
+    if (id === '') return;
+    let field = '';
+    for (const step of [...this.#path, name]) {
+      field += typeof step === 'number' ? `[${step}]` : field === '' ? step : `.${step}`;
+    }
+    this.named.push({ id, field, use });
+  }
+}
+
+function membersIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let members = 0;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) members += membersIn(value[at]!);
+  } else {
+    for (const name in value) members += 1 + membersIn(value[name]!);
+  }
+  return members;
+}
+
+/**
+ * Whether a provider reads this from the open web, as anybody could: http(s) at a host that is none of Google's API's.
+ * Hosts are looked for in the text too, since parsers differ about what is one.
+ */
+function isPublicAddress(uri: string): boolean {
+  if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri)) return false;
+  const { hostname } = new URL(uri);
+  const place = `${uri.split(/[?#]/, 1)[0]} ${hostname}`.toLowerCase().replace(/[\s\p{Cc}]/gu, '');
+  return !place.includes('googleapis') || /^https?:\/\/(?:[\w-]+\.)?storage\.googleapis\.com\//.test(uri);
+}
+
+/** `files/abc` of Google's address of it, which names the same. */
+function fileName(uri: string): string {
+  return /^https:\/\/generativelanguage\.googleapis\.com\/v\w+\/(files\/[\w-]+)$/.exec(uri)?.[1] ?? uri;
+}

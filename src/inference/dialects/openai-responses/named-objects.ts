@@ -1,0 +1,112 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { type BodyObjects, findNamed, type GivenId, type NamedObject, type NamingRules } from '../named-objects.ts';
+import { isOwnId } from './wire.ts';
+
+/**
+ * Where a request names responses, conversations, prompts, files, stores and containers that OpenAI keeps. A tool of
+ * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the operator's.
+ */
+const rules: NamingRules = {
+  members: new Map([
+    ['file_id', 'id'],
+    ['file_ids', 'id'],
+    ['vector_store_ids', 'id'],
+    ['container', 'id-or-holder'],
+    ['container_id', 'id'],
+    ['skill_id', 'skill'],
+    ['tunnel_id', 'id'],
+    ['voice', 'holder'],
+    // What a search found, and where a text quotes from: told back, never looked up.
+    ['annotations', 'labels'],
+    ['results', 'labels'],
+    // Of a prompt.
+    ['variables', 'free-names'],
+    ['metadata', 'opaque'],
+    ['headers', 'opaque'],
+    ['env', 'opaque'],
+    ['arguments', 'opaque'],
+    ['parameters', 'opaque'],
+    ['input_schema', 'opaque'],
+    ['schema', 'opaque'],
+    ['filters', 'opaque'],
+  ]),
+  top: new Map([
+    ['previous_response_id', 'id'],
+    ['conversation', 'id-or-holder'],
+    ['prompt', 'holder'],
+  ]),
+};
+
+/**
+ * Items that a client sends whole, so that their id is no more than a label. All others are looked up by theirs:
+ * references, thoughts without their encrypted text, pictures, searches, and what nobody here knows.
+ */
+const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'local_shell_call_output',
+  'shell_call',
+  'shell_call_output',
+  'apply_patch_call',
+  'apply_patch_call_output',
+  'computer_call',
+  'computer_call_output',
+  'mcp_approval_response',
+]);
+
+export function objectsIn(body: JsonObject): BodyObjects {
+  const found = findNamed(body, rules);
+  if (Array.isArray(body.input)) {
+    for (const [at, item] of body.input.entries()) if (isObject(item)) addItem(item, at, found.named);
+  }
+  const kept = body.store !== false || (body.conversation !== undefined && body.conversation !== null);
+  return Object.assign(found, { answerGives: kept ? 'all' : 'objects' } as const);
+}
+
+function addItem(item: JsonObject, at: number, named: NamedObject[]): void {
+  const { id, approval_request_id: approved } = item;
+  // What was made here no provider knows.
+  if (typeof id === 'string' && id !== '' && !isOwnId(id)) {
+    named.push({ id, field: `input[${at}].id`, use: isWhole(item) ? 'label' : 'reference' });
+  }
+  if (typeof approved === 'string' && approved !== '') {
+    named.push({ id: approved, field: `input[${at}].approval_request_id`, use: 'label' });
+  }
+}
+
+function isWhole({ type, role, encrypted_content: encrypted }: JsonObject): boolean {
+  if (type === undefined || type === null) return role !== undefined;
+  return wholeItems.has(type) || (typeof encrypted === 'string' && encrypted !== '');
+}
+
+/** The ids that a response gives out, whole or as its first event has it. */
+export function idsGivenBy({ id, output }: JsonObject): GivenId[] {
+  const given: GivenId[] = typeof id === 'string' ? [{ id, nameable: 'if-kept' }] : [];
+  for (const item of Array.isArray(output) ? output : []) if (isObject(item)) given.push(...idsGivenWith(item));
+  return given;
+}
+
+/** Those of one item of its output: its own, its container's, and of files that it made. */
+export function idsGivenWith(item: JsonObject): GivenId[] {
+  const given: GivenId[] = [];
+  const { id, container_id: container, environment, content } = item;
+  if (typeof id === 'string') given.push({ id, nameable: isWhole(item) ? 'if-kept' : 'always' });
+  for (const one of [container, isObject(environment) ? environment.container_id : undefined]) {
+    if (typeof one === 'string') given.push({ id: one, nameable: 'always' });
+  }
+  for (const part of Array.isArray(content) ? content : []) {
+    const annotations = isObject(part) ? part.annotations : undefined;
+    for (const note of Array.isArray(annotations) ? annotations : []) if (isObject(note)) given.push(...madeIn(note));
+  }
+  return given;
+}
+
+/** What a tool made. A citation of a file names one that was there before. */
+function madeIn({ type, file_id: file, container_id: container }: JsonObject): GivenId[] {
+  if (type !== 'container_file_citation' && type !== 'file_path') return [];
+  return [file, container].flatMap((id) => (typeof id === 'string' ? [{ id, nameable: 'always' as const }] : []));
+}

@@ -1,0 +1,94 @@
+import type { GivenObject } from '../../auth/provider-object-store.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { NamedObject } from '../dialects/named-objects.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+
+/** One id of a request, with what is known of it. */
+export interface KnownObject {
+  named: NamedObject;
+  /** As the tenant that asks was given it; null when it was not. */
+  own: GivenObject | null;
+  /** As other tenants were. */
+  others: readonly GivenObject[];
+  /** Providers at which the operator shares it with everybody. */
+  sharedAt: ReadonlySet<string>;
+}
+
+/** The candidates that can reach what a request names, and the field that leaves no others; null: any can. */
+export interface Bound {
+  kind: 'bound';
+  candidates: readonly RouteCandidate[];
+  field: string | null;
+}
+
+/**
+ * Leaves of the candidates those targets and credentials under which everything lives that a request names. A 404 for
+ * what the tenant was never given, whether it exists or not; a 400 when nothing that serves the model can reach it all.
+ */
+export function bindCandidates(
+  model: string,
+  objects: readonly KnownObject[],
+  candidates: readonly RouteCandidate[],
+): Bound | Failure {
+  for (const object of objects) if (!mayBeNamed(object)) return notFound(object.named.field);
+  let left = candidates;
+  let field: string | null = null;
+  for (const object of objects) {
+    // What the caller sends whole needs nothing from where it came from.
+    if (object.named.use === 'label') continue;
+    const next = reaching(object, left);
+    if (next.length === 0) return outOfReach(object.named.field, field, model);
+    field ??= object.named.field;
+    left = next;
+  }
+  return { kind: 'bound', candidates: left, field };
+}
+
+function mayBeNamed({ named, own, others, sharedAt }: KnownObject): boolean {
+  if (own !== null || sharedAt.size > 0) return true;
+  return named.use === 'label' && others.length === 0;
+}
+
+function reaching({ own, others, sharedAt }: KnownObject, candidates: readonly RouteCandidate[]): RouteCandidate[] {
+  if (own !== null) {
+    const there = withCredentials(candidates, (credential) => credential === own.credential);
+    // Its own model first: what was kept of its thoughts is of use to no other.
+    return there.map((candidate) => (candidate.target.id === own.target ? candidate : { ...candidate, awkward: true }));
+  }
+  const at = candidates.filter(({ target }) => sharedAt.has(target.provider));
+  const homes = new Set(others.map(({ credential }) => credential));
+  const atHome = withCredentials(at, (credential) => homes.has(credential));
+  return atHome.length > 0 ? atHome : at;
+}
+
+function withCredentials(
+  candidates: readonly RouteCandidate[],
+  fits: (credential: string) => boolean,
+): RouteCandidate[] {
+  const left: RouteCandidate[] = [];
+  for (const candidate of candidates) {
+    const { credentials } = candidate.target;
+    const fitting = credentials.filter(({ id }) => fits(id));
+    if (fitting.length === 0) continue;
+    const all = fitting.length === credentials.length;
+    left.push(all ? candidate : { ...candidate, target: { ...candidate.target, credentials: fitting } });
+  }
+  return left;
+}
+
+/** The same words for what is another's and for what is not there. */
+function notFound(field: string): Failure {
+  return {
+    kind: 'not-found',
+    param: field,
+    message: `What '${field}' names was not found. Ids that a provider gives out serve the key that they were given to; other objects are named here once the operator shares them (providers.*.shared_objects).`,
+  };
+}
+
+function outOfReach(field: string, earlier: string | null, model: string): Failure {
+  const message =
+    earlier === null || earlier === field
+      ? `What '${field}' names lives where the model '${model}' is not served from. Use the model that it came from.`
+      : `What '${field}' names and what '${earlier}' names live under different credentials, so no provider has both.`;
+  return invalid(field, message);
+}

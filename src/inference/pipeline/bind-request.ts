@@ -1,0 +1,43 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import { dialectFor } from '../routing/target.ts';
+import type { Bound } from './bind-candidates.ts';
+import type { ConversationFacts } from './conversation-body.ts';
+import type { Job } from './job.ts';
+import type { ConversationServices, Snapshot } from './services.ts';
+
+interface Asking {
+  principal: Principal;
+  dialect: DialectId;
+}
+
+/** Leaves those that can reach what a request names. Null: nobody can answer it at all, and whoever encodes it says why. */
+export async function bindTo(
+  { objects }: Pick<ConversationServices, 'objects'>,
+  { providers }: Snapshot,
+  { principal, dialect }: Asking,
+  { model, named = [], nativeOnly }: Pick<ConversationFacts, 'model' | 'named' | 'nativeOnly'>,
+  candidates: readonly RouteCandidate[],
+): Promise<Bound | Failure | null> {
+  const speaks = candidates.some(({ target }) => dialectFor(target, dialect) === dialect);
+  if (nativeOnly && !speaks) return null;
+  return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
+}
+
+/** Remembers whom an answer gave ids that can be named later. */
+export function keeperOf(
+  { objects }: Pick<ConversationServices, 'objects'>,
+  { principal, dialect }: Asking,
+  { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
+): NonNullable<Job['given']> {
+  return (attempt, ids) => {
+    // Of another format the caller sees ids of our own.
+    if (dialectFor(attempt.target, dialect) !== dialect) return;
+    const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
+    // What the operator shares does not become the tenant's by being told back.
+    const fresh = given.filter((id) => named.every((one) => one.id !== id));
+    if (fresh.length > 0) objects.give(principal.tenant, attempt, fresh);
+  };
+}

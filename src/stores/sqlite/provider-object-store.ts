@@ -1,0 +1,74 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { GivenObject, ProviderObjectStore } from '../../auth/provider-object-store.ts';
+import { openCulvertDatabase } from './culvert-schema.ts';
+import { isPassing, sqliteCode } from './database.ts';
+import { createHousekeeper } from './housekeeper.ts';
+import { createLateCheckpoint } from './late-checkpoint.ts';
+import { transaction, unavailable } from './transaction.ts';
+
+/** Ids looked for in one turn of the loop. */
+const idsPerTurn = 500;
+
+/**
+ * Objects at providers in `culvert.db`. Written before the answer that gives them goes on, so that a kill loses none; a
+ * power cut may take the last ones, which are then as unknown as those of others, so no turn of the loop waits for the
+ * disk.
+ */
+export function openSqliteProviderObjectStore(options: {
+  file: string;
+  /** Hears of housekeeping that failed. For the log. */
+  onTrouble: (message: string) => void;
+}): ProviderObjectStore {
+  const { file, onTrouble } = options;
+  const database = openCulvertDatabase(file, 'checkpoint');
+  const housekeeper = createHousekeeper(file);
+  const log = createLateCheckpoint(database, housekeeper, (error) =>
+    onTrouble(`objects at providers: checkpoint failed: ${String(error)}`),
+  );
+  const put = database.prepare('INSERT OR REPLACE INTO provider_object VALUES (?, ?, ?, ?, ?)');
+  const select = database.prepare('SELECT * FROM provider_object WHERE id_hash = ? AND expires_ms > ?');
+
+  function rowsOf(idHash: string, nowMs: number): GivenObject[] {
+    try {
+      return select.all(idHash, nowMs).map(givenOf);
+    } catch (error) {
+      throw isPassing(sqliteCode(error)) ? unavailable(error) : error;
+    }
+  }
+
+  return {
+    lookAgainAfterMs: null,
+    async give(objects) {
+      await transaction(database, () => {
+        for (const { idHash, tenant, target, credential, expiresMs } of objects) {
+          put.run(idHash, tenant, target, credential, expiresMs);
+        }
+      });
+      log.wrote();
+    },
+    async find(idHashes, nowMs) {
+      const found: GivenObject[] = [];
+      for (const [at, idHash] of idHashes.entries()) {
+        if (at > 0 && at % idsPerTurn === 0) await nextTurn();
+        found.push(...rowsOf(idHash, nowMs));
+      }
+      return found;
+    },
+    trim: (tenant, keepMax) => housekeeper.trimObjects(tenant, keepMax),
+    sweep: (nowMs) => housekeeper.sweepObjects(nowMs),
+    async close() {
+      await housekeeper.close();
+      database.close();
+    },
+  };
+}
+
+function givenOf(row: Record<string, unknown>): GivenObject {
+  return {
+    idHash: String(row.id_hash),
+    tenant: String(row.tenant),
+    target: String(row.target),
+    credential: String(row.credential),
+    expiresMs: Number(row.expires_ms),
+  };
+}
