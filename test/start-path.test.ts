@@ -28,7 +28,7 @@ const packages = new Set([
   'thread-stream',
 ]);
 
-const ownFilesMax = 380;
+const ownFilesMax = 390;
 
 interface Loaded {
   modules: string[];

@@ -14,7 +14,7 @@ import { createConversationWorkers } from '../inference/pipeline/conversation-wo
 import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
 import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
 import { createIdempotency } from '../inference/pipeline/idempotency.ts';
-import { createProviderObjects } from '../inference/pipeline/provider-objects.ts';
+import type { ProviderObjects } from '../inference/pipeline/provider-objects.ts';
 import type { ConversationServices, Snapshot } from '../inference/pipeline/services.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
@@ -194,6 +194,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const looking = setInterval(aliases.look, aliasLookMs);
   looking.unref();
   opened.push(() => clearInterval(looking));
+  let objects: Promise<ProviderObjects> | null = null;
+  const openObjects = () => {
+    objects ??= import('../inference/pipeline/provider-objects.ts').then(({ createProviderObjects }) =>
+      createProviderObjects({ open: stores.providerObjects, clock, onTrouble }),
+    );
+    return objects;
+  };
   const services: ConversationServices = {
     clock,
     random: systemRandom,
@@ -220,7 +227,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       clock,
       onTrouble,
     }),
-    objects: createProviderObjects({ open: stores.providerObjects, clock, onTrouble }),
+    objects: openObjects,
     conversations: createConversationReader(createConversationWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
@@ -228,7 +235,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
   };
 
-  opened.push(services.objects.close, services.conversations.close, async () => {
+  opened.push(async () => (await objects)?.close());
+  opened.push(services.conversations.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
@@ -240,6 +248,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const refusals = createRefusals(ledger);
   const first: readonly Route[] = [chatRoute(services)];
   let opening: Promise<readonly Route[]> | null = null;
+  /** What was kept before this start goes when somebody names or is given something again. */
+  const sweepObjects = async (nowMs: number) => (await objects)?.sweep(nowMs);
   let closed = false;
   async function openMore(): Promise<readonly Route[]> {
     for (const load of piecesOfMore) {
@@ -311,7 +321,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return [
         ledger.prune(beforeMs),
         stores.replies.sweep(nowMs),
-        services.objects.sweep(nowMs),
+        sweepObjects(nowMs),
         stores.pages.prune(beforeMs),
         files.sweep(),
       ];

@@ -23,21 +23,22 @@ export async function bindTo(
 ): Promise<Bound | Failure | null> {
   const speaks = candidates.some(({ target }) => dialectFor(target, dialect) === dialect);
   if (nativeOnly && !speaks) return null;
-  return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
+  return (await objects()).bind({ tenant: principal.tenant, model, named, candidates, providers });
 }
 
 /** Remembers whom an answer gave ids that can be named later. */
-export function keeperOf(
+export async function keeperOf(
   { objects }: Pick<ConversationServices, 'objects'>,
   { principal, dialect }: Asking,
   { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
-): NonNullable<Job['given']> {
+): Promise<NonNullable<Job['given']>> {
+  const keeper = await objects();
   return (attempt, ids) => {
     // Of another format the caller sees ids of our own.
     if (dialectFor(attempt.target, dialect) !== dialect) return;
     const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
     // What the operator shares does not become the tenant's by being told back.
     const fresh = given.filter((id) => named.every((one) => one.id !== id));
-    if (fresh.length > 0) objects.give(principal.tenant, attempt, fresh);
+    if (fresh.length > 0) keeper.give(principal.tenant, attempt, fresh);
   };
 }

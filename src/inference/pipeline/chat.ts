@@ -5,7 +5,6 @@ import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
-import { bindTo, keeperOf } from './bind-request.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { runChoices } from './choices.ts';
@@ -40,6 +39,9 @@ export async function runChat(services: ConversationServices, call: ChatCall): P
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
 }
 
+/** Loaded when it is needed first: most chat requests neither name nor give what lives at a provider. */
+const bindRequest = () => import('./bind-request.ts');
+
 /** From the model on. */
 async function runRead(services: ConversationServices, call: ChatCall, body: ConversationBody): Promise<void> {
   const snapshot = services.snapshot();
@@ -49,13 +51,14 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
   if ('kind' in alias) return refuse(alias);
   const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
   if ('kind' in able) return refuse(able);
-  const bound = facts.named === undefined ? null : await bindTo(services, snapshot, call, facts, able);
-  if (bound !== null && bound.kind !== 'bound') return refuse(bound);
+  const bound = facts.named && (await (await bindRequest()).bindTo(services, snapshot, call, facts, able));
+  if (bound && bound.kind !== 'bound') return refuse(bound);
   const candidates = bound?.candidates ?? able;
   const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return refuse(incapable);
 
+  const given = facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts));
   const claim = claimOf(call, snapshot, alias, charged, facts);
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(reserved);
@@ -68,7 +71,7 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
     prepare: (media) => prepareWith(body, snapshot.providers, null, call.dialect, media),
     sink,
     bound: bound?.field ?? null,
-    ...(facts.answerGives !== undefined && { given: keeperOf(services, call, facts) }),
+    given,
   });
   try {
     if (facts.stream) call.caller.expectStream(costHeaders(job));

@@ -80,7 +80,12 @@ export function jobOf(
   alias: Alias,
   query: RouteQuery,
   reserved: Reservation,
-  how: { prepare(media: RequestMedia): Job['prepare']; sink: Job['sink']; bound?: string | null; given?: Job['given'] },
+  how: {
+    prepare(media: RequestMedia): Job['prepare'];
+    sink: Job['sink'];
+    bound?: string | null;
+    given?: Job['given'] | undefined;
+  },
 ): Job {
   const routeFor = (asked: RouteQuery) => {
     const { health, retryBudget, random, clock } = services;

@@ -174,7 +174,6 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
       }
     },
     async sweep(nowMs) {
-      // What was kept before this start goes when somebody names or is given something again.
       if (opening === null) return 0;
       const from = await store();
       const tenants = [...written.keys()];

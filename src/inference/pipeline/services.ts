@@ -40,7 +40,8 @@ export interface ConversationServices {
   conversations: ConversationReader;
   media: MediaFetcher;
   idempotency: Idempotency;
-  objects: ProviderObjects;
+  /** Loaded at the first request that names or gives what lives at a provider. */
+  objects(): Promise<ProviderObjects>;
   /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
   snapshot(): Snapshot;
   /** Told of every settled request: log, metrics. */

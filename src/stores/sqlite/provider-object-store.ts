@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { GivenObject, ProviderObjectStore } from '../../auth/provider-object-store.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import { isPassing, sqliteCode } from './database.ts';
-import { createHousekeeper } from './housekeeper.ts';
-import { createLateCheckpoint } from './late-checkpoint.ts';
+import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
 import { transaction, unavailable } from './transaction.ts';
 
 /** Ids looked for in one turn of the loop. */

@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
-import { createHousekeeper } from './housekeeper.ts';
-import { createLateCheckpoint } from './late-checkpoint.ts';
+import { createHousekeeper, createLateCheckpoint } from './housekeeper.ts';
 import { transaction } from './transaction.ts';
 
 export interface SqliteReplyStore extends ReplyStore {
