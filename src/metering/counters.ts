@@ -15,7 +15,7 @@ export type Scope = string;
 
 /** One limit that applies to a request. */
 export interface Limit {
-  /** As a 429 names it: `5h`, `week`, `month`, `minute`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`, `budget:week`… */
+  /** As a 429 names it: `5h`, `week`, `month`, `minute`, `free`, `tier:<name>:5h`, `tier:<name>:rpm`, `tokens:month`, `budget:week`… */
   id: string;
   scope: Scope;
   measure: Measure;

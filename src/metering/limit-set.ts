@@ -2,14 +2,8 @@ import type { Principal } from '../auth/principal.ts';
 import type { Limit, Measure, Scope } from './counters.ts';
 import type { KeyLimits, Plan } from './plan.ts';
 import type { LimitSet } from './plan-book.ts';
-import { accountScope, keyScope, scopesOf } from './scope.ts';
+import { accountScope, freeScope, keyScope, scopesOf } from './scope.ts';
 import { type SpanName, type WindowName, windowNames } from './window.ts';
-
-/**
- * Free calls count like others, but may fill a limit on calls this many times over: who has spent it can still look at
- * models and usage, and no flood of free calls is endless.
- */
-const freeCallsFactor = 2;
 
 /** Every limit that a request of this caller on a model of this tier must pass: its plan's, then its key's own. */
 export function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Principal, tier: string | null): LimitSet {
@@ -34,7 +28,7 @@ export function limitSetOf(plan: Plan, own: KeyLimits | null, principal: Princip
   const tightestCalls = tightest(calls);
   return {
     calls: tightestCalls,
-    freeCalls: tightestCalls.map((each) => ({ ...each, allowed: each.allowed * freeCallsFactor })),
+    freeCalls: tightestCalls.map((each) => ({ ...each, id: 'free', scope: freeScope(each.scope) })),
     places: tightest(places),
     windows: tightest(windows),
     scopes: scopesOf({ account, tenant, tier }),

@@ -33,15 +33,15 @@ const noStates: readonly LimitState[] = [];
 
 const noPlaces: LimitSet['places'] = [];
 
-/** A free call while the counters are away: it takes nothing and gives nothing back. One for all of a form. */
-const uncounted = (form: LimitHeaderForm): Admitted => ({
+/** A free call that is let in: it has no place to give back. One for all of a form. */
+const letPass = (form: LimitHeaderForm): Admitted => ({
   kind: 'admitted',
   headers: [],
   calls: noStates,
   form,
   release() {},
 });
-const uncountedOf = { openai: uncounted('openai'), anthropic: uncounted('anthropic') };
+const passing = { openai: letPass('openai'), anthropic: letPass('anthropic') };
 
 /**
  * Enforces the plans. Fails closed: where the counters cannot be asked, or the ledger cannot commit the reservation,
@@ -53,11 +53,11 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, { form }: Arrival): Admitted | Failure {
     switch (answer.kind) {
       case 'entered':
-        return new LimitedEntry(answer, set, clock, form);
+        return weight === 'free' ? passing[form] : new LimitedEntry(answer, set, clock, form);
       case 'full':
         return refusal(answer, set, milliPerCall[weight], noStates, form);
       case 'unavailable':
-        return weight === 'free' ? uncountedOf[form] : unavailable(answer);
+        return weight === 'free' ? passing[form] : unavailable(answer);
     }
   }
 
@@ -69,7 +69,9 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
     form: LimitHeaderForm,
   ): Failure {
     const nowMs = clock.wallMs();
-    const reached = [...set.calls, ...set.windows].find(({ id, scope }) => id === full.limit && scope === full.scope);
+    const reached = [...set.calls, ...set.freeCalls, ...set.windows].find(
+      ({ id, scope }) => id === full.limit && scope === full.scope,
+    );
     return quotaExceeded(
       full,
       reached ?? null,
@@ -124,7 +126,7 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
   return {
     admit(principal: Principal, weight, arrival) {
       const set = plans().limits(principal, null);
-      if (weight === 'free' && set.freeCalls.length === 0) return uncountedOf[arrival.form];
+      if (weight === 'free' && set.freeCalls.length === 0) return passing[arrival.form];
       const answer = counters.enter({
         requestId: arrival.requestId,
         account: principal.account,

@@ -16,7 +16,7 @@ export interface PlanBook {
 export interface LimitSet {
   /** Of measure `calls`, before the body. */
   calls: readonly Limit[];
-  /** The same, each as far as free calls may fill it. */
+  /** The same for free calls, which are counted apart. */
   freeCalls: readonly Limit[];
   /** Requests at one time. */
   places: readonly { id: string; scope: string; allowed: number }[];

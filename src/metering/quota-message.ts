@@ -60,6 +60,7 @@ function whenFree(full: Full, reached: Limit | null, needs: number, freeAtMs: nu
 /** `5-hour window`, `tier premium, requests per minute`, `monthly token window`, `weekly budget`. */
 function labelOf(id: string): string {
   if (id === 'minute') return 'requests per minute';
+  if (id === 'free') return 'free requests per minute, 20 of which count as one';
   if (id === 'concurrency') return 'concurrency';
   const parts = id.split(':');
   const last = parts.at(-1)!;

@@ -15,6 +15,11 @@ export function keyScope(tenant: string, tier: string | null): Scope {
   return tier === null ? `k:${tenant}` : `k:${tenant}#${tier}`;
 }
 
+/** Where free calls count: beside all others, which they must not hold up. No tier has a `/` in its name. */
+export function freeScope(whole: Scope): Scope {
+  return `${whole}#/free`;
+}
+
 /** Every scope a request counts in: its account and its key, each whole and by tier. */
 export function scopesOf({ account, tenant, tier }: Counted): readonly Scope[] {
   const whole = [accountScope(account, null), keyScope(tenant, null)];

@@ -192,11 +192,12 @@ test('CORS: another origin gets no permission, and none is given "unless `server
   }
 });
 
-test('a refused request leaves no charge: its id is in no book', async () => {
+test('a refused request leaves no charge, and its record says so', async () => {
   upstream.clear();
   const refused = await gateway.fetch(chatPath, { json: { ...hello, n: 0 } });
   assert.equal(refused.status, 400);
   const record = await gateway.fetch(`/v1/requests/${refused.headers.get('x-culvert-request-id')}`);
-  assert.equal(record.status, 404);
+  const { units, usage } = (await record.json()) as { units: number; usage: { source: string } };
+  assert.deepEqual([units, usage.source], [0, 'refused']);
   assert.deepEqual(asked(upstream), []);
 });

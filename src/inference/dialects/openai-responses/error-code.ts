@@ -10,7 +10,8 @@ const tooLong =
 export function errorCode(failure: Failure, facts: FailureFacts): string {
   switch (failure.kind) {
     case 'quota-exceeded':
-      if (failure.limit === 'minute' || failure.limit === 'concurrency') return 'rate_limit_exceeded';
+      if (failure.limit === 'minute' || failure.limit === 'free' || failure.limit === 'concurrency')
+        return 'rate_limit_exceeded';
       return facts.retryAfterMs !== null && facts.retryAfterMs <= shortWaitMs
         ? 'rate_limit_exceeded'
         : 'insufficient_quota';
