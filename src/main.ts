@@ -47,10 +47,11 @@ function lazyStores(version: string): Omit<CliParts, 'version' | 'start' | 'mock
     adminApi: async (config, configFile) => (await stores()).adminApi(config, configFile),
     stored: async (config) => (await stores()).stored(config),
     storeFacts: async (config) => (await stores()).storeFacts(config),
+    damages: async (config) => (await stores()).damages(config),
     migrations: async (config) => (await stores()).migrations(config),
     migrate: async (config) => (await stores()).migrate(config),
-    async *readBackup(config) {
-      yield* (await stores()).readBackup(config);
+    async *readBackup(config, scratch) {
+      yield* (await stores()).readBackup(config, scratch);
     },
     writeBackup: async (config, rows) => (await stores()).writeBackup(config, rows),
   };

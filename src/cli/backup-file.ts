@@ -1,74 +1,109 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { BackupRow } from '../stores/backup-row.ts';
+import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import { CommandFailed } from './command-failed.ts';
 import { writeWholeFile } from './whole-file.ts';
 
 /**
- * A backup is gzip of JSON lines: a head, a `{table, row}` for every row, and `{end, rows}`, without which it is not
- * whole.
+ * A backup is gzip of JSON lines: a head, a `{table, row}` for every row, a `{file, at, base64}` for every piece of a
+ * file of the data folder, and `{end, rows, pieces}`, without which it is not whole.
  */
 export interface BackupHead {
   /** Version of Culvert that wrote it. */
   culvert: string;
-  format: 1;
+  /** 1: rows alone, as older versions wrote them. */
+  format: 1 | 2;
   /** RFC 3339. */
   at: string;
   database: 'sqlite' | 'postgres';
 }
 
-const format = 1;
+const formats: readonly unknown[] = [1, 2];
 /** One row is at most a request's explanation. */
 const lineCharsMax = 64 * 1024 * 1024;
 const writtenAtOnceChars = 64 * 1024;
 
-/** Writes the whole file or none of it, for its owner's eyes; resolves to the number of rows, durable. */
+/** What is in a backup: rows of databases, and bytes of files that are kept as they are. */
+export interface BackupSize {
+  rows: number;
+  fileBytes: number;
+}
+
+export function sizeInWords({ rows, fileBytes }: BackupSize): string {
+  return `${rows.toLocaleString('en')} rows and ${fileBytes.toLocaleString('en')} bytes of files`;
+}
+
+/** Writes the whole file or none of it, for its owner's eyes; resolves to what is in it, durable. */
 export async function writeBackupFile(
   file: string,
   head: BackupHead,
-  rows: AsyncIterable<BackupRow>,
-  counted: (rows: number) => void,
-): Promise<number> {
-  let count = 0;
+  items: AsyncIterable<BackupItem>,
+  counted: (items: number) => void,
+): Promise<BackupSize> {
+  const size = { rows: 0, fileBytes: 0 };
+  let pieces = 0;
   async function* text(): AsyncGenerator<string> {
     let waiting = `${JSON.stringify(head)}\n`;
-    for await (const { table, row } of rows) {
-      waiting += `${JSON.stringify({ table, row })}\n`;
-      counted(++count);
+    for await (const item of items) {
+      waiting += `${lineOf(item)}\n`;
+      if ('file' in item) {
+        size.fileBytes += item.bytes.length;
+        pieces++;
+      } else size.rows++;
+      counted(size.rows + pieces);
       if (waiting.length < writtenAtOnceChars) continue;
       yield waiting;
       waiting = '';
     }
-    yield `${waiting}${JSON.stringify({ end: true, rows: count })}\n`;
+    yield `${waiting}${JSON.stringify({ end: true, rows: size.rows, pieces })}\n`;
   }
   await writeWholeFile(file, text(), 'gzip');
-  return count;
+  return size;
+}
+
+function lineOf(item: BackupItem): string {
+  if (!('file' in item)) return JSON.stringify({ table: item.table, row: item.row });
+  const { file, at, bytes } = item;
+  const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+  return JSON.stringify({ file, at, base64 });
 }
 
 /** Reads the whole file once; throws a sentence when it is no backup, from a newer version, cut short or damaged. */
-export async function verifyBackupFile(file: string): Promise<{ head: BackupHead; rows: number }> {
+export async function verifyBackupFile(file: string): Promise<{ head: BackupHead } & BackupSize> {
   const reading = readBackupFile(file);
-  let rows = 0;
+  const size = { rows: 0, fileBytes: 0 };
   for (;;) {
-    const step = await reading.next();
-    if (step.done) return { head: step.value, rows };
-    rows++;
+    const { done, value } = await reading.next();
+    if (done) return { head: value, ...size };
+    if ('file' in value) size.fileBytes += value.bytes.length;
+    else size.rows++;
   }
 }
 
-/** Its rows; returns its head at the end. Throws as `verifyBackupFile` does, so at the end at the latest. */
-export async function* readBackupFile(file: string): AsyncGenerator<BackupRow, BackupHead, undefined> {
+/** What is in it; returns its head at the end. Throws as `verifyBackupFile` does, so at the end at the latest. */
+export async function* readBackupFile(file: string): AsyncGenerator<BackupItem, BackupHead, undefined> {
   let head: BackupHead | null = null;
   let rows = 0;
+  let pieces = 0;
+  /** Where the next piece of a file begins. */
+  let next = { file: '', at: 0 };
   let ended = false;
   for await (const line of linesOf(file)) {
     if (ended) throw damaged(file);
     const value = parsed(line, file);
     if (head === null) head = headIn(value, file);
     else if ('end' in value) {
-      if (value.rows !== rows) throw damaged(file);
+      if (value.rows !== rows || (value.pieces ?? 0) !== pieces) throw damaged(file);
       ended = true;
+    } else if ('file' in value) {
+      const { file: name, at, base64 } = value;
+      if (typeof name !== 'string' || typeof base64 !== 'string') throw damaged(file);
+      if (at !== (name === next.file ? next.at : 0)) throw damaged(file);
+      const bytes = Buffer.from(base64, 'base64');
+      next = { file: name, at: at + bytes.length };
+      pieces++;
+      yield { file: name, at, bytes };
     } else {
       const { table, row } = value;
       if (typeof table !== 'string' || typeof row !== 'object' || row === null) throw damaged(file);
@@ -112,7 +147,7 @@ function parsed(line: string, file: string): Record<string, unknown> {
 
 function headIn(value: Record<string, unknown>, file: string): BackupHead {
   if (typeof value.culvert !== 'string') throw noBackup(file);
-  if (value.format === format) return value as unknown as BackupHead;
+  if (formats.includes(value.format)) return value as unknown as BackupHead;
   throw new CommandFailed(
     `${file} was written by Culvert ${value.culvert}, in a form that this version does not read.`,
   );

@@ -2,8 +2,9 @@ import type { AdminApi } from '../admin/admin-api.ts';
 import type { Stored } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/pipeline/services.ts';
-import type { BackupRow } from '../stores/backup-row.ts';
+import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import type { SchemaState } from '../stores/migration.ts';
+import type { Damage } from '../stores/sqlite/integrity.ts';
 
 /** What commands need of rooms that only the composition root knows. */
 export interface CliParts {
@@ -24,12 +25,17 @@ export interface CliParts {
   stored(config: Config): Promise<Stored>;
   /** What the stores answer right now, for `doctor`. Never rejects for a store that cannot be reached. */
   storeFacts(config: Config): Promise<StoreFacts>;
+  /** Databases of the data folder whose contents are not what was written. Reads all of them, and changes nothing. */
+  damages(config: Config): Promise<readonly Damage[]>;
   /** How far each database's schema is. Nothing is made or changed; a database that does not exist yet has all pending. */
   migrations(config: Config): Promise<readonly SchemaState[]>;
   /** Brings every schema to this version's, under the driver's lock. */
   migrate(config: Config): Promise<void>;
-  /** Every row that a restore needs, as of one instant, while servers run. */
-  readBackup(config: Config): AsyncIterable<BackupRow>;
+  /**
+   * Everything that a restore needs, while servers run: rows first, then the files of the data folder, each database as
+   * of one instant. The file `scratch` holds a copy of one of them meanwhile.
+   */
+  readBackup(config: Config, scratch: string): AsyncIterable<BackupItem>;
   /**
    * Makes empty databases and writes these rows into them; rejects when one holds rows already. The rows may come from
    * another driver. With SQLite the files are complete and closed once it resolves.

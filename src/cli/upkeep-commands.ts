@@ -29,7 +29,9 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('backup')
-    .description('write accounts, keys, plans, audit trail and ledger to a file, while servers run')
+    .description(
+      'write everything that is kept (accounts, ledger, vectors, pages, crawls) to a file, while servers run',
+    )
     .argument('<file>', 'file to write; an older backup is replaced once the new one is whole')
     .option(...configOption)
     .option(...jsonOption)
@@ -38,9 +40,9 @@ export function addUpkeepCommands(program: Command, run: Run, parts: CliParts): 
 
   program
     .command('restore')
-    .description('put a backup into an empty database, of either kind; no server may run')
+    .description('put a backup into an empty data folder or database, of either kind; no server may run')
     .argument('<file>', 'a file that culvert backup wrote')
-    .option('--yes', "replace the data folder's databases; they are kept as *.before-restore-<time>")
+    .option('--yes', 'replace what the data folder holds; it is kept as *.before-restore-<time>')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert restore culvert-backup.gz'))

@@ -20,17 +20,20 @@ import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { readBackup, writeBackup } from '../stores/sqlite/backup.ts';
 import { dataFolderAt, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { sqliteFacts } from '../stores/sqlite/facts.ts';
+import { readFolderFiles } from '../stores/sqlite/folder-files.ts';
+import { type Damage, damageOf, databasesIn } from '../stores/sqlite/integrity.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { migrateDataFolder, pendingMigrations } from '../stores/sqlite/schema-state.ts';
 import { whyUnusable } from '../stores/sqlite/unusable.ts';
 import { createEngineOperator, type EngineOperator } from '../tools/search/engine-operator.ts';
 import { configuredEngines, providersInForce } from '../tools/search/engine-targets.ts';
+import { damageOfShard } from '../vectors/embedded/check-shard.ts';
 import { ownVectors } from './cli-vectors.ts';
 import { previewSnapshot } from './preview.ts';
 
 type StoreParts = Pick<
   CliParts,
-  'adminApi' | 'stored' | 'storeFacts' | 'migrations' | 'migrate' | 'readBackup' | 'writeBackup'
+  'adminApi' | 'stored' | 'storeFacts' | 'damages' | 'migrations' | 'migrate' | 'readBackup' | 'writeBackup'
 >;
 
 /** What the CLI does in its own process, over the stores that a configuration names. */
@@ -39,6 +42,12 @@ export function cliStores(version: string): StoreParts {
     adminApi: (config, configFile) => adminApi(config, configFile, version),
     stored,
     storeFacts: async (config) => ({ database: await databaseFacts(config), state: await stateFacts(config) }),
+    async damages(config) {
+      const files = databasesIn(dataFolderAt(config.storage.data_dir));
+      const damaged = files.map((file) => damageOf(file, 'whole')).filter((damage) => damage !== null);
+      const rest = files.filter((file) => !damaged.some((damage) => damage.file === file));
+      return [...damaged, ...rest.flatMap(damagesOfRows)];
+    },
     async migrations(config) {
       if (isEmbedded(config)) return pendingMigrations(dataFolderAt(config.storage.data_dir));
       return overPostgres(config, async (database) => {
@@ -50,8 +59,13 @@ export function cliStores(version: string): StoreParts {
       if (isEmbedded(config)) migrateDataFolder(openDataFolder(config.storage.data_dir));
       else await overPostgres(config, migratePostgres);
     },
-    async *readBackup(config) {
-      if (isEmbedded(config)) return yield* readBackup(dataFolderAt(config.storage.data_dir));
+    async *readBackup(config, scratch) {
+      const folder = dataFolderAt(config.storage.data_dir);
+      if (isEmbedded(config)) {
+        yield* readBackup(folder);
+        yield* readFolderFiles(folder, ['secret', 'files', 'crawls', 'pages', 'vectors'], scratch);
+        return;
+      }
       const { readPostgresBackup } = await import('../stores/postgres/backup.ts');
       const database = await connectPostgres(config);
       try {
@@ -59,6 +73,7 @@ export function cliStores(version: string): StoreParts {
       } finally {
         await database.close();
       }
+      yield* readFolderFiles(folder, ['secret', 'files', 'vectors'], scratch);
     },
     async writeBackup(config, rows) {
       if (isEmbedded(config)) return writeBackup(openDataFolder(config.storage.data_dir), rows);
@@ -69,6 +84,13 @@ export function cliStores(version: string): StoreParts {
       });
     },
   };
+}
+
+/** Rows of vectors carry checksums, so that bits show which SQLite takes for good ones. */
+function damagesOfRows(file: string): Damage[] {
+  const number = /shard-(\d+)\.db$/.exec(file)?.[1];
+  if (number === undefined) return [];
+  return damageOfShard(file, Number(number)).map((what) => ({ file, what }));
 }
 
 /** Charges nothing and takes no lock (but for embedded vectors): a server may run on the same stores. */

@@ -37,6 +37,7 @@ import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
+import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
 import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
 import { closableAccounts, closableAdmission } from './closed-books.ts';
@@ -133,13 +134,15 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opened.push(openedStores.close);
   const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
   opened.push(folderWatch.stop);
+  const damage = lookForDamage({ folder, tell: onTrouble });
+  opened.push(damage.stop);
   // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
   const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
-  const folderTrouble = () => (isTruthInFolder ? folderWatch.trouble() : null);
+  const folderTrouble = () => (isTruthInFolder ? (folderWatch.trouble() ?? damage.trouble()) : null);
   const stores: Stores = {
     ...openedStores,
     accounts: closableAccounts(openedStores.accounts, folderTrouble),
-    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble() }),
+    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble() ?? damage.trouble() }),
   };
   const { ledger, counters } = stores;
   const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));
@@ -147,7 +150,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log }).catch(orGiveUp);
   opened.push(callers.stop);
   const { ring, plans } = callers;
-  const recovered = await ledger.recover();
+  const recovered = await ledger.recover().catch(orGiveUp);
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
   const metrics = createMetrics();

@@ -16,6 +16,7 @@ import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from '../metering/sco
 import { latePageStore } from '../stores/late-page-store.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
 import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
@@ -71,18 +72,22 @@ export function openStores(options: StoreOptions): Promise<Stores> {
 
 async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
   const bootId = randomUUID();
-  const accounts = openSqliteAccountStore(folder.culvertDb);
-  const ledger = openSqliteLedger({
-    file: folder.ledgerDb,
-    bootId,
-    clock,
-    chargeCrashed: crashedEvent,
-    bucketsOf,
-    onTrouble,
-  });
-  const counters = createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() });
-  const replies = openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble });
-  const notices = openSqliteNoticeStore(folder.culvertDb);
+  // What is damaged is met by a statement that does not know of which file it is.
+  const accounts = naming(folder.culvertDb, () => openSqliteAccountStore(folder.culvertDb));
+  const ledger = naming(folder.ledgerDb, () =>
+    openSqliteLedger({
+      file: folder.ledgerDb,
+      bootId,
+      clock,
+      chargeCrashed: crashedEvent,
+      bucketsOf,
+      onTrouble,
+    }),
+  );
+  const startMs = await namingLate(folder.ledgerDb, ledger.newestBucketMs());
+  const counters = createMemoryCounters({ clock, books: ledger, startMs });
+  const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
+  const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
   let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
   const pages = latePageStore(() =>
     import('../stores/sqlite/page-thread.ts').then(({ createSqlitePageThread }) =>
@@ -92,7 +97,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const crawlDb = join(folder.path, 'crawl.db');
   let crawls: Promise<CrawlStore> | null = null;
   return {
-    accounts,
+    accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
     async crawls() {
       crawls ??= import('../stores/sqlite/crawl-store.ts').then(({ openSqliteCrawlStore }) =>
@@ -112,7 +117,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       );
       return registry;
     },
-    ledger,
+    ledger: { ...ledger, recover: () => namingLate(folder.ledgerDb, ledger.recover()) },
     counters,
     replies,
     notices,
@@ -129,6 +134,14 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await accounts.close();
     },
   };
+}
+
+function namingLate<T>(file: string, result: Promise<T>): Promise<T> {
+  return result.catch((error: unknown) =>
+    naming(file, () => {
+      throw error;
+    }),
+  );
 }
 
 /** A database that is only just coming up is waited for so long: whoever starts everything at once need not order it. */

@@ -4,13 +4,14 @@ export interface KeptTable {
   order: string;
 }
 
-/** What a restore needs, each table before those that refer to it; here and below. Replies, notices and boots pass. */
+/** What a restore needs, each table before those that refer to it; here and below. Notices on their way and boots pass. */
 export const keptOfAccounts: readonly KeptTable[] = [
   { name: 'account', order: 'id' },
   { name: 'api_key', order: 'id' },
   { name: 'api_key_secret', order: 'hash' },
   { name: 'plan', order: 'name' },
   { name: 'audit', order: 'id' },
+  { name: 'reply', order: 'scope, key' },
   { name: 'crossing', order: 'scope, limit_id, share' },
   { name: 'vector_collection', order: 'generation' },
   { name: 'vector_alias', order: 'tenant, alias' },

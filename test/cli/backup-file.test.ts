@@ -15,7 +15,7 @@ import { test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type BackupHead, readBackupFile, verifyBackupFile, writeBackupFile } from '../../src/cli/backup-file.ts';
-import type { BackupRow } from '../../src/stores/backup-row.ts';
+import type { BackupItem, BackupRow } from '../../src/stores/backup-row.ts';
 import { temporaryFolder } from '../start-process.ts';
 
 const head: BackupHead = { culvert: '0.2.0', format: 1, at: '2026-11-20T10:00:00.000Z', database: 'sqlite' };
@@ -28,16 +28,16 @@ async function* each(given: readonly BackupRow[]) {
   yield* given;
 }
 
-async function read(file: string): Promise<BackupRow[]> {
-  const found: BackupRow[] = [];
+async function read(file: string): Promise<BackupItem[]> {
+  const found: BackupItem[] = [];
   for await (const row of readBackupFile(file)) found.push(row);
   return found;
 }
 
 test('a backup gives back every row as it was, and only its owner can read the file', async (t) => {
   const file = join(temporaryFolder(t), 'b.gz');
-  assert.equal(await writeBackupFile(file, head, each(rows), () => undefined), 2);
-  assert.deepEqual(await verifyBackupFile(file), { head, rows: 2 });
+  assert.deepEqual(await writeBackupFile(file, head, each(rows), () => undefined), { rows: 2, fileBytes: 0 });
+  assert.deepEqual(await verifyBackupFile(file), { head, rows: 2, fileBytes: 0 });
   assert.deepEqual(await read(file), rows);
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
@@ -125,7 +125,7 @@ test('what is no backup, or of a newer form, is said so', async (t) => {
   await assert.rejects(verifyBackupFile(file), /no backup of Culvert/);
   writeFileSync(file, gzipSync('{"some":"json"}\n'));
   await assert.rejects(verifyBackupFile(file), /no backup of Culvert/);
-  writeFileSync(file, gzipSync(`${JSON.stringify({ ...head, culvert: '9.9.9', format: 2 })}\n`));
+  writeFileSync(file, gzipSync(`${JSON.stringify({ ...head, culvert: '9.9.9', format: 3 })}\n`));
   await assert.rejects(verifyBackupFile(file), /written by Culvert 9\.9\.9/);
   assert.ok(existsSync(file));
 });
@@ -145,7 +145,7 @@ test('what is no file is never replaced by one: a pipe (as a device) and a folde
   const file = join(folder, 'b.gz');
   await write(file);
   symlinkSync(file, join(folder, 'latest.gz'));
-  assert.equal(await write(join(folder, 'latest.gz')), 2);
+  assert.equal((await write(join(folder, 'latest.gz'))).rows, 2);
   assert.ok(lstatSync(join(folder, 'latest.gz')).isSymbolicLink());
   assert.deepEqual(await read(file), rows);
   assert.deepEqual(

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs';
-import { writeBackupFile } from '../backup-file.ts';
+import { type BackupSize, sizeInWords, writeBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
@@ -11,23 +11,24 @@ export interface BackupFlags {
   json?: boolean;
 }
 
-/** `culvert backup`: accounts, keys, plans, audit trail and ledger as of one instant, while servers run. */
+/** `culvert backup`: everything that the stores and the data folder hold, while servers run. */
 export async function backup(file: string, flags: BackupFlags, parts: CliParts): Promise<number> {
   const config = readConfig(flags.config);
   if (existsSync(file) && !isGzip(file))
     throw new CommandFailed(`${file} exists and is no backup; it is left as it is. Name another file.`);
   const database = config.storage.database === 'sqlite' ? 'sqlite' : 'postgres';
-  const head = { culvert: parts.version, format: 1, at: new Date().toISOString(), database } as const;
-  const progress = createProgress('rows');
-  let rows: number;
+  const head = { culvert: parts.version, format: 2, at: new Date().toISOString(), database } as const;
+  const progress = createProgress('rows and pieces of files');
+  let size: BackupSize;
   try {
-    rows = await writeBackupFile(file, head, parts.readBackup(config), progress.count);
+    // Beside the backup: the disk of the data folder may have no room for a copy.
+    size = await writeBackupFile(file, head, parts.readBackup(config, `${file}.copy`), progress.count);
   } finally {
     progress.end();
   }
   const bytes = statSync(file).size;
-  if (flags.json) printJson({ file, rows, bytes, database });
-  else note(`Wrote ${file}: ${rows.toLocaleString('en')} rows, ${bytes.toLocaleString('en')} bytes.`);
+  if (flags.json) printJson({ file, ...size, bytes, database });
+  else note(`Wrote ${file}: ${sizeInWords(size)}, ${bytes.toLocaleString('en')} bytes.`);
   return 0;
 }
 

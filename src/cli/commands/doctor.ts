@@ -13,7 +13,7 @@ import { diskFinding, folderFinding, newestFileMs, secretFileFinding } from '../
 import { clockFinding, nodeFinding } from '../doctor/machine.ts';
 import { liveFindings, localFindings, providerFindings } from '../doctor/providers.ts';
 import { portFinding, serverFinding } from '../doctor/serving.ts';
-import { schemaFinding, storeFindings } from '../doctor/stores.ts';
+import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { loadHere } from '../read-config.ts';
@@ -86,7 +86,7 @@ function secretFindings({ admin, storage }: Config, folder: DataFolder): Finding
 
 async function storesFindings(config: Config, server: 'runs' | 'none', parts: CliParts): Promise<Finding[]> {
   const facts = await parts.storeFacts(config);
-  const findings = storeFindings(facts);
+  const findings = [...storeFindings(facts), ...damageFindings(await parts.damages(config))];
   if (facts.database.trouble !== null) return findings;
   try {
     findings.push(schemaFinding(await parts.migrations(config), server));

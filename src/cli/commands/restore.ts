@@ -2,13 +2,14 @@ import { urlOf } from '../../http/listening.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
 import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
-import { readBackupFile, verifyBackupFile } from '../backup-file.ts';
+import { partOf, writeFolderFiles } from '../../stores/sqlite/folder-files.ts';
+import { readBackupFile, sizeInWords, verifyBackupFile } from '../backup-file.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { createProgress } from '../progress.ts';
 import { readConfig } from '../read-config.ts';
-import { databasesIn, putDatabases } from '../replace-databases.ts';
+import { databaseNames, dataIn, localNames, pageNames, replaceData } from '../replace-data.ts';
 
 export interface RestoreFlags {
   config?: string;
@@ -19,50 +20,69 @@ export interface RestoreFlags {
 type RestoreParts = Pick<CliParts, 'writeBackup' | 'storeFacts'>;
 
 /**
- * `culvert restore`: into an empty database, or with `--yes` in place of SQLite's, which are kept under another name.
- * Whatever goes wrong, what was there before is there after.
+ * `culvert restore`: into an empty data folder or database, or with `--yes` in place of what the folder holds, which is
+ * kept under another name. Whatever goes wrong, what was there before is there after.
  */
 export async function restore(file: string, flags: RestoreFlags, parts: RestoreParts): Promise<number> {
   const config = readConfig(flags.config);
-  const { head, rows } = await verifyBackupFile(file);
+  const { head, ...size } = await verifyBackupFile(file);
   const folder = openDataFolder(config.storage.data_dir);
   // Held to the end: no server starts on half of it.
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
   if (lock.kind === 'held') throw new CommandFailed(lock.message);
-  const progress = createProgress(`of ${rows.toLocaleString('en')} rows`);
-  const given = () => countedRows(file, progress.count);
+  const progress = createProgress(`of ${size.rows.toLocaleString('en')} rows`);
+  const isEmbedded = config.storage.database === 'sqlite';
+  // PostgreSQL keeps pages and crawls itself; what a backup of rows alone does not hold, it does not replace either.
+  const names = [
+    ...(isEmbedded ? databaseNames : []),
+    ...(isEmbedded && head.format === 2 ? pageNames : []),
+    ...(head.format === 2 ? localNames : []),
+  ];
   let kept: readonly string[] = [];
   try {
-    if (config.storage.database === 'sqlite') {
-      if (databasesIn(folder).length > 0 && !flags.yes) {
-        throw new CommandFailed(
-          `${folder.path} holds databases already. culvert restore ${file} --yes moves them aside, as *.before-restore-<time>.`,
-        );
-      }
-      kept = await putDatabases(folder, new Date(), (side) =>
-        parts.writeBackup({ ...config, storage: { ...config.storage, data_dir: side } }, given()),
+    if (dataIn(folder, names).length > 0 && !flags.yes) {
+      throw new CommandFailed(
+        `${folder.path} holds databases already. culvert restore ${file} --yes moves them aside, as *.before-restore-<time>.`,
       );
-    } else {
-      await refuseUnlessEmpty(config, parts);
-      await parts.writeBackup(config, given());
     }
+    if (!isEmbedded) await refuseUnlessEmpty(config, parts);
+    kept = await replaceData(folder, names, new Date(), (side) => {
+      const target = isEmbedded ? { ...config, storage: { ...config.storage, data_dir: side } } : config;
+      return parts.writeBackup(target, rowsOf(file, side, isEmbedded, progress.count));
+    });
   } finally {
     progress.end();
     lock.release();
   }
-  if (flags.json) printJson({ file, rows, from: head, kept });
+  if (flags.json) printJson({ file, ...size, from: head, kept });
   else {
-    note(`Restored ${rows.toLocaleString('en')} rows of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
+    note(`Restored ${sizeInWords(size)} of ${head.at} (Culvert ${head.culvert}, ${head.database}).`);
     if (kept.length > 0) note(`What was there before: ${kept.join(', ')}`);
   }
   return 0;
 }
 
-async function* countedRows(file: string, counted: (rows: number) => void): AsyncGenerator<BackupRow> {
+/** Its rows; what it holds as files is written below `side` on the way. */
+async function* rowsOf(
+  file: string,
+  side: string,
+  isEmbedded: boolean,
+  counted: (rows: number) => void,
+): AsyncGenerator<BackupRow> {
+  const files = writeFolderFiles(side);
   let count = 0;
-  for await (const row of readBackupFile(file)) {
-    yield row;
-    counted(++count);
+  try {
+    for await (const item of readBackupFile(file)) {
+      if ('table' in item) {
+        yield item;
+        counted(++count);
+        continue;
+      }
+      const part = partOf(item.file);
+      if (isEmbedded || (part !== 'pages' && part !== 'crawls')) await files.write(item);
+    }
+  } finally {
+    await files.end();
   }
 }
 

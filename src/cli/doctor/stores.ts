@@ -1,4 +1,5 @@
 import type { SchemaState } from '../../stores/migration.ts';
+import type { Damage } from '../../stores/sqlite/integrity.ts';
 import type { StoreFacts } from '../parts.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';
 import { skewFinding } from './machine.ts';
@@ -42,4 +43,10 @@ export function schemaFinding(states: readonly SchemaState[], server: 'runs' | '
   return server === 'runs'
     ? warning('schema', `${message}, while an older version runs`, 'Restart it with this version.')
     : warning('schema', message, 'The next start runs them; culvert migrate does it now. Make a backup first.');
+}
+
+export function damageFindings(damages: readonly Damage[]): Finding[] {
+  if (damages.length === 0) return [ok('files', 'every database of the data folder is sound')];
+  const fix = 'Stop Culvert and restore a backup (culvert restore FILE --yes); it keeps the damaged files.';
+  return damages.map(({ file, what }) => problem('files', `${file} is damaged: ${what}`, fix));
 }

@@ -1,4 +1,4 @@
-import { type BackupRow, RestoreRefused } from '../backup-row.ts';
+import { type BackupRow, bytesAsText, RestoreRefused } from '../backup-row.ts';
 import type { Database, Run, Transaction } from './database.ts';
 import { holdsRows, keptTables } from './kept-tables.ts';
 
@@ -14,7 +14,7 @@ export async function* readPostgresBackup({
       await transaction.run(`DECLARE kept CURSOR FOR SELECT * FROM culvert.${table} ORDER BY ${order}`);
       for (;;) {
         const { rows } = await transaction.run(`FETCH ${batchRows} FROM kept`);
-        for (const row of rows) yield { table, row };
+        for (const row of rows) yield { table, row: portable(row) };
         if (rows.length < batchRows) break;
       }
       await transaction.run('CLOSE kept');
@@ -22,6 +22,12 @@ export async function* readPostgresBackup({
   } finally {
     await transaction.end('rollback').catch(() => {});
   }
+}
+
+function portable(found: BackupRow['row']): BackupRow['row'] {
+  const row: Record<string, unknown> = { ...found };
+  for (const [column, value] of Object.entries(row)) if (value instanceof Uint8Array) row[column] = bytesAsText(value);
+  return row;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
-import { type BackupRow, RestoreRefused } from '../backup-row.ts';
+import { type BackupRow, bytesAsText, RestoreRefused, textAsBytes } from '../backup-row.ts';
 import type { KeptTable } from '../kept-tables.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -23,17 +23,28 @@ export async function* readBackup(folder: DataFolder): AsyncGenerator<BackupRow,
     const database = openFile(folder, file);
     try {
       database.exec('BEGIN');
-      for (const { name, order } of keptTables[file]) {
+      for (const table of keptTables[file]) {
+        const { name, order } = table;
         for (const found of database.prepare(`SELECT * FROM ${name} ORDER BY ${order}`).iterate()) {
-          // The rowid is made of the request id, here alone.
-          const { key: _, ...row } = found;
-          yield { table: name, row };
+          yield { table: name, row: portable(table, found) };
         }
       }
+    } catch (error) {
+      naming(folder[file], () => {
+        throw error;
+      });
     } finally {
       database.close();
     }
   }
+}
+
+function portable({ order }: KeptTable, found: Readonly<Record<string, unknown>>): BackupRow['row'] {
+  const row: Record<string, unknown> = { ...found };
+  // The rowid is made of the request id, here alone.
+  if (order === 'key') delete row.key;
+  for (const [column, value] of Object.entries(row)) if (value instanceof Uint8Array) row[column] = bytesAsText(value);
+  return row;
 }
 
 /**
@@ -92,11 +103,11 @@ function tablesOf(databases: ReadonlyMap<FileName, Database>): Map<string, Inser
 
 /** A column that a row lacks gets its default; what a row may not lack, SQLite refuses. */
 function insertInto(database: Database, { name, order }: KeptTable): Insert {
-  const known = new Set(
+  const known = new Map(
     database
       .prepare(`PRAGMA table_info(${name})`)
       .all()
-      .map((column) => String(column.name)),
+      .map((column) => [String(column.name), String(column.type)]),
   );
   const hasKey = order === 'key';
   const statements = new Map<string, ReturnType<Database['prepare']>>();
@@ -116,7 +127,7 @@ function insertInto(database: Database, { name, order }: KeptTable): Insert {
 
   return (row) => {
     const columns = Object.keys(row).filter((column) => known.has(column) && !(hasKey && column === 'key'));
-    const values = columns.map((column) => sqlValue(name, column, row[column]));
+    const values = columns.map((column) => sqlValue(name, column, row[column], known.get(column)));
     naming(database.file, () => {
       if (!hasKey) {
         statementFor(columns).run(...values);
@@ -133,7 +144,8 @@ function insertInto(database: Database, { name, order }: KeptTable): Insert {
   };
 }
 
-function sqlValue(table: string, column: string, value: unknown): SqlValue {
+function sqlValue(table: string, column: string, value: unknown, type: string | undefined): SqlValue {
+  if (type === 'BLOB' && typeof value === 'string') return textAsBytes(value);
   if (value === null || typeof value === 'string' || typeof value === 'number') return value;
   throw new RestoreRefused(`The backup holds a value that cannot be in ${table}.${column}.`);
 }

@@ -1,8 +1,8 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * `crawl.db`: what crawls have read. A file of its own: it may grow to many GB that nobody wants in a backup, and its
- * writes would hold up those of accounts.
+ * `crawl.db`: what crawls have read. A file of its own: it may grow to many GB, and its writes would hold up those
+ * of accounts.
  */
 export const crawlMigrations: readonly Migration[] = [
   {

@@ -1,8 +1,9 @@
-import { readdir, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import type { DataFolder } from './data-folder.ts';
+import { shardNames } from './integrity.ts';
 
 /** Whatever is acknowledged between the loss of the folder and this look is in files that only this process can see. */
 const lookIntervalMs = 1_000;
@@ -64,7 +65,7 @@ export function watchDataFolder(options: {
   }
 
   async function lostFile(): Promise<string | null> {
-    for (const file of ['', ...watchedNames, ...(await shardNames(path))].map((name) => join(path, name))) {
+    for (const file of ['', ...watchedNames, ...shardNames(path)].map((name) => join(path, name))) {
       const found = await identityOf(file);
       const before = known.get(file);
       if (before === undefined) {
@@ -81,11 +82,6 @@ export function watchDataFolder(options: {
     trouble: () => (lost === null ? null : 'its data folder was removed or replaced while it runs'),
     stop: () => clearInterval(timer),
   };
-}
-
-async function shardNames(path: string): Promise<string[]> {
-  const names = await readdir(join(path, 'vectors')).catch(() => []);
-  return names.filter((name) => /^shard-\d+\.db$/.test(name)).map((name) => join('vectors', name));
 }
 
 /** Tells one file from another of the same name; null when there is none. */

@@ -54,7 +54,8 @@ export function naming<T>(file: string, open: () => T): T {
   try {
     return open();
   } catch (error) {
-    if (sqliteCode(error) !== null) (error as Error).message = `${file}: ${(error as Error).message}`;
+    if (sqliteCode(error) !== null && !(error as Error).message.startsWith(`${file}: `))
+      (error as Error).message = `${file}: ${(error as Error).message}`;
     throw error;
   }
 }
@@ -72,6 +73,8 @@ export function sqliteExtendedCode(error: unknown): number | null {
 
 export const sqliteBusy = 5;
 export const sqliteLocked = 6;
+export const sqliteCorrupt = 11;
+export const sqliteNotADatabase = 26;
 
 /** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */
 const passingCodes: readonly number[] = [sqliteBusy, sqliteLocked, 7, 8, 10, 13, 14, 15];

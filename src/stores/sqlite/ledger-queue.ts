@@ -8,7 +8,7 @@ import {
   openTimeoutMs,
   queuedOpensMax,
 } from '../ledger-waits.ts';
-import { isPassing, sqliteBusy, sqliteCode, sqliteLocked } from './database.ts';
+import { isPassing, sqliteBusy, sqliteCode, sqliteCorrupt, sqliteLocked, sqliteNotADatabase } from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 /** Beyond these, opens are refused and closes given up: memory stays bounded while the disk is away. */
@@ -225,7 +225,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
         write([open], []);
       } catch (error) {
         if (isPassing(sqliteCode(error))) opens.push(open);
-        else open.reject(error instanceof Error ? error : new Error(String(error)));
+        else open.reject(refusalOf(error));
       }
     }
     for (const close of all.closes) {
@@ -236,6 +236,16 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
         else drop(close, String(error));
       }
     }
+  }
+
+  /** A damaged file is no fault of the request's: nothing more is written into it. */
+  function refusalOf(error: unknown): Error {
+    const code = sqliteCode(error);
+    if (code !== sqliteCorrupt && code !== sqliteNotADatabase)
+      return error instanceof Error ? error : new Error(String(error));
+    refusal = `ledger.db is damaged on the disk: ${String(error)}; stop Culvert and restore a backup`;
+    refusedForGood = true;
+    return notRecorded('the ledger is damaged on the disk');
   }
 
   function expire(reason: string): void {

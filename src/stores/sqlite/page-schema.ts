@@ -1,8 +1,7 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * `pages.db`: pages that were read. A file of its own: what stands there can be read again, so that no backup needs
- * it, and its writes would hold up those of accounts.
+ * `pages.db`: pages that were read. A file of its own: its writes would hold up those of accounts.
  */
 export const pageMigrations: readonly Migration[] = [
   {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { putDatabases } from '../../src/cli/replace-databases.ts';
+import { replaceData } from '../../src/cli/replace-data.ts';
 import { dataFolderAt } from '../../src/stores/sqlite/data-folder.ts';
 import { temporaryFolder } from '../start-process.ts';
 
@@ -20,7 +20,7 @@ function contents(path: string): Record<string, string> {
 test('restored databases take the place of the old ones, which are kept with their logs', async (t) => {
   const path = temporaryFolder(t);
   folderWith(path, { 'culvert.db': 'old', 'culvert.db-wal': 'old log', 'culvert.db-shm': 'x', 'admin.key': 'k' });
-  const kept = await putDatabases(dataFolderAt(path), now, async (side) =>
+  const kept = await replaceData(dataFolderAt(path), ['culvert.db', 'ledger.db'], now, async (side) =>
     folderWith(side, { 'culvert.db': 'new', 'ledger.db': 'new books', 'ledger.db-wal': 'new log' }),
   );
   assert.deepEqual(kept, [join(path, `culvert.db.before-restore-${stamp}`)]);
@@ -39,7 +39,7 @@ test('a restore that fails while it writes, or while it moves, leaves the folder
   const files = { 'culvert.db': 'old', 'culvert.db-wal': 'log', 'ledger.db': 'books' };
   folderWith(path, files);
   await assert.rejects(
-    putDatabases(dataFolderAt(path), now, async (side) => {
+    replaceData(dataFolderAt(path), ['culvert.db', 'ledger.db'], now, async (side) => {
       folderWith(side, { 'culvert.db': 'half' });
       throw new Error('disk full');
     }),
@@ -49,7 +49,7 @@ test('a restore that fails while it writes, or while it moves, leaves the folder
 
   // A folder in the way of the second file that is put in place.
   await assert.rejects(
-    putDatabases(dataFolderAt(path), now, async (side) => {
+    replaceData(dataFolderAt(path), ['culvert.db', 'ledger.db'], now, async (side) => {
       folderWith(side, { 'culvert.db': 'new', 'ledger.db': 'new' });
       const { mkdirSync } = await import('node:fs');
       mkdirSync(join(path, `ledger.db.before-restore-${stamp}`));

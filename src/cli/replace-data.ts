@@ -1,0 +1,59 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DataFolder, dataFolderAt } from '../stores/sqlite/data-folder.ts';
+
+/** What of a data folder a restore replaces, each whole: databases, folders, and the file that holds the secret. */
+export const databaseNames: readonly string[] = ['culvert.db', 'ledger.db'];
+export const pageNames: readonly string[] = ['pages.db', 'crawl.db'];
+export const localNames: readonly string[] = ['vectors', 'files', 'secret'];
+
+/** Those of them that hold something which is not made anew by itself. */
+export function dataIn(folder: DataFolder, names: readonly string[]): string[] {
+  const paths = names.filter((name) => name !== 'files' && name !== 'secret').map((name) => join(folder.path, name));
+  return paths.filter((path) => existsSync(path) && (!path.endsWith('vectors') || readdirSync(path).length > 0));
+}
+
+/**
+ * Has these made in a folder beside, and only when they are whole puts them in place; those that were there are
+ * kept as `*.before-restore-<time>`, whose paths it resolves to. A failure leaves everything as it was. Whoever calls
+ * holds the folder's lock.
+ */
+export async function replaceData(
+  folder: DataFolder,
+  names: readonly string[],
+  now: Date,
+  make: (side: string) => Promise<void>,
+): Promise<readonly string[]> {
+  const stamp = now.toISOString().replace(/[:.]/g, '-');
+  // Inside, since a rename does not cross file systems.
+  const side = dataFolderAt(join(folder.path, `restore-${stamp}`));
+  const moved: [from: string, to: string][] = [];
+  const move = (from: string, to: string) => {
+    // What is committed may stand in the log alone; it goes by its database's name.
+    for (const suffix of ['', '-wal']) {
+      if (!existsSync(from + suffix)) continue;
+      renameSync(from + suffix, to + suffix);
+      moved.push([from + suffix, to + suffix]);
+    }
+    rmSync(`${from}-shm`, { force: true });
+  };
+  try {
+    mkdirSync(side.path, { mode: 0o700 });
+    await make(side.path);
+    const made = names.filter((name) => existsSync(join(side.path, name)));
+    // A backup of a server whose secret is configured holds none: then the one that is here may be needed.
+    const replaced = names.filter((name) => name !== 'secret' || made.includes(name));
+    const kept = replaced
+      .map((name) => join(folder.path, name))
+      .filter((path) => existsSync(path))
+      .map((path) => [path, `${path}.before-restore-${stamp}`] as const);
+    for (const [path, aside] of kept) move(path, aside);
+    for (const name of made) move(join(side.path, name), join(folder.path, name));
+    return kept.map(([, aside]) => aside);
+  } catch (error) {
+    for (const [from, to] of moved.reverse()) renameSync(to, from);
+    throw error;
+  } finally {
+    rmSync(side.path, { recursive: true, force: true });
+  }
+}

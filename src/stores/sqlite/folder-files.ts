@@ -1,0 +1,137 @@
+import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { type FileHandle, open as openFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isFileName } from '../../kernel/file-store.ts';
+import { type FilePiece, RestoreRefused } from '../backup-row.ts';
+import type { DataFolder } from './data-folder.ts';
+import { naming } from './database.ts';
+
+/** Bytes of one piece, and the most of any file that is in memory at a time. */
+const pieceBytes = 256 * 1024;
+
+/** What of a data folder a backup holds file by file; `pages` and `crawls` stand elsewhere with PostgreSQL. */
+export type FolderPart = 'secret' | 'files' | 'crawls' | 'pages' | 'vectors';
+
+/** Files of a part, as paths within the folder. */
+function namesOf(folder: DataFolder, part: FolderPart): string[] {
+  switch (part) {
+    case 'secret':
+      return ['secret'];
+    case 'crawls':
+      return ['crawl.db'];
+    case 'pages':
+      return ['pages.db'];
+    case 'vectors':
+      return namesIn(folder, 'vectors').filter((name) => partOf(name) === 'vectors');
+    case 'files':
+      return namesIn(folder, 'files').filter((name) => partOf(name) === 'files');
+  }
+}
+
+/** The part that a path within the folder belongs to; null for what no backup holds, such as a path that leads out. */
+export function partOf(name: string): FolderPart | null {
+  if (name === 'secret') return 'secret';
+  if (name === 'crawl.db') return 'crawls';
+  if (name === 'pages.db') return 'pages';
+  if (/^vectors\/shard-\d{1,3}\.db$/.test(name)) return 'vectors';
+  return name.startsWith('files/') && isFileName(name.slice('files/'.length)) ? 'files' : null;
+}
+
+function namesIn(folder: DataFolder, name: string): string[] {
+  const path = join(folder.path, name);
+  return existsSync(path) ? readdirSync(path).map((file) => `${name}/${file}`) : [];
+}
+
+/**
+ * These parts of the folder in pieces, while a server writes on. Each database is copied to the file `scratch` first,
+ * as of one instant, so that its log is held up no longer than that takes; `scratch` is gone when all is read or left.
+ */
+export async function* readFolderFiles(
+  folder: DataFolder,
+  parts: readonly FolderPart[],
+  scratch: string,
+): AsyncGenerator<FilePiece, void, undefined> {
+  for (const file of parts.flatMap((part) => namesOf(folder, part))) {
+    const path = join(folder.path, file);
+    if (!existsSync(path)) continue;
+    if (!file.endsWith('.db')) {
+      yield* piecesOf(file, path);
+      continue;
+    }
+    try {
+      copyDatabase(path, scratch);
+      yield* piecesOf(file, scratch);
+    } finally {
+      rmSync(scratch, { force: true });
+    }
+  }
+}
+
+/** Throws what `whyUnusable` puts into words for a damaged file: half a copy would be found out at the restore. */
+function copyDatabase(path: string, scratch: string): void {
+  rmSync(scratch, { force: true });
+  const database = naming(path, () => new DatabaseSync(path, { readOnly: true, timeout: 2_000 }));
+  try {
+    naming(path, () => database.prepare('VACUUM INTO ?').run(scratch));
+  } finally {
+    database.close();
+  }
+}
+
+async function* piecesOf(file: string, path: string): AsyncGenerator<FilePiece> {
+  let at = 0;
+  try {
+    for await (const bytes of createReadStream(path, { highWaterMark: pieceBytes }) as AsyncIterable<Buffer>) {
+      yield { file, at, bytes };
+      at += bytes.length;
+    }
+  } catch (error) {
+    // A picture whose hour is over.
+    if (at === 0 && error instanceof Error && 'code' in error && error.code === 'ENOENT') return;
+    throw error;
+  }
+  if (at === 0) yield { file, at, bytes: new Uint8Array(0) };
+}
+
+export interface FolderWriter {
+  /** Throws `RestoreRefused` for a file that is none of ours. */
+  write(piece: FilePiece): Promise<void>;
+  /** After the last piece, and after a failure: what was written is durable then. */
+  end(): Promise<void>;
+}
+
+/** Makes files of their pieces, below `path` and for its owner's eyes. */
+export function writeFolderFiles(path: string): FolderWriter {
+  let name = '';
+  let open: FileHandle | null = null;
+
+  async function end(): Promise<void> {
+    const ended = open;
+    open = null;
+    if (ended === null) return;
+    try {
+      await ended.sync();
+    } finally {
+      await ended.close();
+    }
+  }
+
+  return {
+    async write({ file, bytes }) {
+      if (partOf(file) === null) {
+        const message = `The backup holds a file that this version does not know: ${JSON.stringify(file)}.`;
+        throw new RestoreRefused(message);
+      }
+      if (open === null || name !== file) {
+        await end();
+        const target = join(path, file);
+        mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+        open = await openFile(target, 'wx', 0o600);
+        name = file;
+      }
+      await open.writeFile(bytes);
+    },
+    end,
+  };
+}

@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs';
+import { createWorkThread } from '../../kernel/work-thread.ts';
+import type { DataFolder } from './data-folder.ts';
+import { type Damage, databasesIn } from './integrity.ts';
+
+/** A start has its first requests before. */
+const beginMs = 2_000;
+/** Reading holds the log of a database up; larger ones are left to `culvert doctor`. */
+const fileBytesMax = 2 * 1024 ** 3;
+
+export interface IntegrityLook {
+  /** Why the books cannot be trusted, in words without a path; null while nothing of it is known. */
+  trouble(): string | null;
+  stop(): Promise<void>;
+}
+
+/**
+ * Looks through every database of the folder once, soon after a start and in a thread of its own, and tells the log of
+ * those that are damaged. What is written on into damaged books is lost with them.
+ */
+export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {
+  const thread = createWorkThread(new URL('./integrity-worker.mjs', import.meta.url), 'thread of database checks');
+  let stopped = false;
+  let trouble: string | null = null;
+
+  async function look(): Promise<void> {
+    for (const file of databasesIn(folder)) {
+      if (stopped) return;
+      if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > fileBytesMax) continue;
+      const damage = await thread.ask<Damage | null>((id) => ({ message: { id, file }, transfer: [] }));
+      if (damage !== null) report(damage);
+    }
+    thread.letGo();
+  }
+
+  function report({ file, what }: Damage): void {
+    const books = file === folder.culvertDb || file === folder.ledgerDb;
+    if (books) trouble = 'its books are damaged on the disk';
+    const meanwhile = books ? 'Requests are refused' : 'What cannot be read of it is refused';
+    tell(
+      `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: culvert restore FILE --yes`,
+    );
+  }
+
+  const timer = setTimeout(() => void look().catch((error: unknown) => tellUnlessStopped(error)), beginMs);
+  timer.unref();
+  const tellUnlessStopped = (error: unknown) => {
+    if (!stopped) tell(`the databases could not be checked: ${String(error)}`);
+  };
+
+  return {
+    trouble: () => trouble,
+    async stop() {
+      stopped = true;
+      clearTimeout(timer);
+      await thread.close();
+    },
+  };
+}
