@@ -214,7 +214,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       socket.destroy();
       return;
     }
-    refuseRaw(clientFailure(error.code), socket);
+    // Who closed in the middle of a request was not refused; a half-closed one still reads the answer.
+    if (error.code === 'HPE_INVALID_EOF_STATE') endRaw(clientFailure(error.code), newRequestId(clock.wallMs()), socket);
+    else refuseRaw(clientFailure(error.code), socket);
   }
 
   function onUpgrade(_request: IncomingMessage, socket: Duplex): void {
@@ -225,9 +227,13 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const nowMs = clock.wallMs();
     const requestId = newRequestId(nowMs);
     parts.onRefused(rawRefusal(requestId, failure, nowMs));
+    endRaw(failure, requestId, socket);
+  }
+
+  function endRaw(failure: Failure, requestId: string, socket: Duplex): void {
     // Who sent bytes that are no request may reset the connection just as well.
     socket.on('error', () => undefined);
-    socket.end(rawFailure(failure, defaultDialect, requestId, nowMs));
+    socket.end(rawFailure(failure, defaultDialect, requestId, clock.wallMs()));
   }
 
   /** Resolves when no request runs, `ms` at the latest. */

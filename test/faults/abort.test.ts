@@ -141,7 +141,9 @@ async function settled(gateway: TestGateway): Promise<void> {
 function settledRows(gateway: TestGateway): Map<string, number> {
   const database = new DatabaseSync(join(gateway.dataDir, 'ledger.db'), { readOnly: true });
   const rows = database
-    .prepare('SELECT client_request_id AS id, count(*) AS n FROM usage_event GROUP BY client_request_id')
+    .prepare(
+      "SELECT client_request_id AS id, count(*) AS n FROM usage_event WHERE usage_source <> 'refused' GROUP BY client_request_id",
+    )
     .all();
   database.close();
   return new Map(rows.map((row) => [String(row.id), Number(row.n)]));

@@ -7,7 +7,7 @@ import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
-import { runChoices } from './choices.ts';
+import { callsOf, runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { foldSink, streamSink } from './converted.ts';
 import { callerDialectOf } from './dialect-table.ts';
@@ -59,7 +59,8 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
   if (incapable !== null) return refuse(incapable);
 
   const given = facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts));
-  const claim = claimOf(call, snapshot, alias, charged, facts);
+  const calls = callsOf(facts.n, candidates);
+  const claim = claimOf(call, snapshot, alias, charged, facts, calls);
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
@@ -78,7 +79,8 @@ async function runRead(services: ConversationServices, call: ChatCall, body: Con
     if (facts.n === 1) await runAttempts(services, job);
     else await runChoices(services, job, body, { dialect, head });
   } finally {
-    settleCall(services, call, claim, reserved, job);
+    const doneMilli = (reserved.costMilli / calls) * job.progress.calls;
+    settleCall(services, call, claim, reserved, calls === 1 ? job : { ...job, doneMilli });
   }
 }
 

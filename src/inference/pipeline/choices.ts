@@ -1,8 +1,15 @@
 import type { AnswerHead, CallerDialect } from '../dialects/dialect.ts';
+import type { RouteCandidate } from '../routing/route.ts';
 import type { ConversationBody } from './conversation-body.ts';
-import { runFanOut } from './fan-out.ts';
+import { fanOutMax, runFanOut } from './fan-out.ts';
 import type { AttemptParts, Job } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
+
+/** How many calls `n` choices may take over these targets, each of which costs: one where all of them give n at once. */
+export function callsOf(n: number, candidates: readonly RouteCandidate[]): number {
+  if (n === 1 || candidates.every(({ target }) => target.capabilities.nativeN)) return 1;
+  return Math.min(n, fanOutMax);
+}
 
 /**
  * `n` > 1: targets that give several choices in one call first; when none of them answers, or there is none, the
@@ -28,6 +35,8 @@ export async function runChoices(
   await runAttempts(parts, {
     ...job,
     candidates: native,
+    // All in one call.
+    costMilli: job.costMilli / callsOf(body.facts.n, job.candidates),
     // Once each: to repeat one is worse than to go on with the others.
     newRoute: () => job.routeOver(native, body.facts.n, native.length),
     lastResort: fanOut,

@@ -7,6 +7,7 @@ import { explainRoute } from '../routing/explain.ts';
 import type { Health } from '../routing/health.ts';
 import type { Target } from '../routing/target.ts';
 import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './chat.ts';
+import { callsOf } from './choices.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { loadDialects } from './dialect-table.ts';
 import { prepareWith } from './prepare.ts';
@@ -90,7 +91,7 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
     alias: alias.id,
     endpoint,
     stream: facts.stream,
-    cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost) / 1_000,
+    cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost, fansOut ? callsOf(facts.n, candidates) : 1) / 1_000,
     attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? facts.n : 1,

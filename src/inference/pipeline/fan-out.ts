@@ -12,7 +12,7 @@ import { prepareWith } from './prepare.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** More children than this would let one request fill a provider. */
-const fanOutMax = 8;
+export const fanOutMax = 8;
 
 /**
  * `n` > 1 over targets that give one choice a call: n children under one deadline, each with attempts of its own and
@@ -59,6 +59,7 @@ export async function runFanOut(
   joinProgress(
     job.progress,
     children.map((child) => child.progress),
+    job.caller.committed,
   );
 }
 
@@ -193,8 +194,11 @@ function sumUsage(usages: readonly Usage[]): Usage {
   };
 }
 
-/** One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. */
-function joinProgress(into: JobProgress, children: readonly JobProgress[]): void {
+/**
+ * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
+ * answer that one child failed was not `committed`: then the others' answers reached nobody.
+ */
+function joinProgress(into: JobProgress, children: readonly JobProgress[], committed: boolean): void {
   const failed = children.find((child) => child.class !== 'ok' && child.class !== 'aborted');
   const first = children[0]!;
   // A route over targets with native n may have been tried before.
@@ -211,7 +215,9 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[]): void
   into.usage = used.length === 0 ? null : sumUsage(used);
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
   const whole = children.every(({ delivered }) => delivered === 'whole');
-  into.delivered = whole ? 'whole' : children.some(({ delivered }) => delivered !== 'nothing') ? 'partial' : 'nothing';
+  const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;
+  into.delivered = !committed || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
+  into.calls = Math.max(1, reached);
   into.status = failed?.status ?? first.status;
   into.class = failed?.class ?? first.class;
 }

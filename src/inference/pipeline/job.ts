@@ -87,6 +87,8 @@ export interface JobProgress {
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: 'nothing' | 'partial' | 'whole';
+  /** Of several choices that are a call each, how many calls reached the caller; 1 otherwise. */
+  calls: number;
   /** Where the caller's stream stands, when its dialect needs to know that of a cut one. */
   mark: StreamMark | undefined;
   firstTokenMs: number | null;
@@ -107,6 +109,7 @@ export function newProgress(): JobProgress {
     passThrough: false,
     answeredBy: null,
     delivered: 'nothing',
+    calls: 1,
     mark: undefined,
     firstTokenMs: null,
     usage: null,

@@ -51,12 +51,14 @@ export async function runKeyed<C extends ModelCall>(
   }
 }
 
+/** `calls`: how many the request may take, each of which costs; an image call's pictures count likewise. */
 export function claimOf(
   call: ModelCall,
   { config }: Snapshot,
   alias: Alias,
   charged: ChargedAs,
   { needs, image }: ConversationFacts,
+  calls = 1,
 ): Claim {
   return {
     requestId: call.requestId,
@@ -65,7 +67,7 @@ export function claimOf(
     endpoint: call.endpoint,
     alias: alias.id,
     tier: charged.tier,
-    costMilli: costMilliOf(config.costs, call.endpoint, charged.cost, image?.n ?? 1),
+    costMilli: costMilliOf(config.costs, call.endpoint, charged.cost, image?.n ?? calls),
     inputTokensEstimate: needs.inputTokensEstimate,
     atMs: call.atMs,
   };
