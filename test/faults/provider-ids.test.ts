@@ -152,6 +152,20 @@ const places: readonly [field: string, path: string, body: (id: string) => Json]
       ],
     }),
   ],
+  [
+    'data_sources[0]',
+    chats,
+    (id) =>
+      chat('Hi', {
+        data_sources: [
+          {
+            type: 'azure_search',
+            parameters: { index_name: id, authentication: { type: 'system_assigned_managed_identity' } },
+          },
+        ],
+      }),
+  ],
+  ['images[0].file_id', '/v1/images/generations', (id) => ({ model: 'gpt', prompt: 'x', images: [{ file_id: id }] })],
   // The same over providers of other formats, which would be asked in their own words.
   [
     'messages[0].content[0].file.file_id',
@@ -446,6 +460,14 @@ test('S25 no spelling of a body hides an id: repeated members, escapes, depth, o
       responses,
       `{"model":"gpt","input":"Hi","tools":[{"type":"file_search","vector_store_ids":["${file}"],"vector_store_ids":[]}]}`,
       400,
+    ],
+    // Servers written in Go read a member in any case.
+    [responses, `{"model":"gpt","input":"Hi","Previous_Response_ID":"${id}"}`, 404],
+    [responses, `{"model":"gpt","input":"Hi","previouſ_response_id":"${id}"}`, 404],
+    [
+      chats,
+      `{"model":"gpt","messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"${own}","FILE_ID":"${file}"}}]}]}`,
+      404,
     ],
     // An item that is one thing here and another there is looked up wherever its id stands.
     [responses, `{"model":"gpt","input":[{"type":"reasoning","role":"user","summary":[],"id":"${id}"}]}`, 404],

@@ -1,3 +1,4 @@
+import type { Failure } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 
 /** An id in a caller's body that means something to the provider alone, which keeps what it names. */
@@ -23,12 +24,20 @@ export interface GivenId {
  */
 export type MemberKind = 'id' | 'holder' | 'id-or-holder' | 'skill' | 'file-uri' | 'labels' | 'free-names' | 'opaque';
 
+/** By the name of a member. */
+export type MemberKinds = Readonly<Record<string, MemberKind>>;
+
+/** What the members of one dialect hold; null: nothing that is known. */
+export interface MemberTable {
+  kindOf(name: string): MemberKind | null;
+}
+
 /** Where a dialect's bodies hold ids. */
 export interface NamingRules {
-  /** By the name of the member, at any depth. */
-  members: ReadonlyMap<string, MemberKind>;
-  /** The same at the top level alone, where it wins. */
-  top?: ReadonlyMap<string, MemberKind>;
+  /** At any depth. */
+  members: MemberTable;
+  /** At the top level alone, beside `members`. */
+  top?: MemberTable;
   /** Whether ids in an object of this `type` are labels. */
   echoes?(type: string): boolean;
 }
@@ -47,6 +56,30 @@ export interface FoundNames {
   named: NamedObject[];
   /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
   members: number;
+}
+
+/** A table for `NamingRules`, of names as the vendor spells them; in other cases of letters they are found too. */
+export function memberKinds(kinds: MemberKinds): MemberTable {
+  const byFolded = new Map(Object.entries(kinds).map(([name, kind]) => [folded(name), kind]));
+  /** What names came to, up to `rememberedMax`: folding each of a long conversation's would be half the search. */
+  const remembered = new Map<string, MemberKind | null>();
+  return {
+    kindOf(name) {
+      let kind = remembered.get(name);
+      if (kind === undefined) {
+        kind = byFolded.get(folded(name)) ?? null;
+        if (remembered.size < rememberedMax) remembered.set(name, kind);
+      }
+      return kind;
+    },
+  };
+}
+
+const rememberedMax = 1_024;
+
+/** Servers written in Go take members in any case, and more than ASCII's as equal (`ſ` and `s`). */
+function folded(name: string): string {
+  return name.toUpperCase().toLowerCase();
 }
 
 /** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
@@ -73,8 +106,8 @@ class Search implements FoundNames {
     for (const name in object) {
       this.members += 1;
       const value = object[name]!;
-      const kind = rules.get(name) ?? (rules === members ? undefined : members.get(name));
-      if (kind === undefined) {
+      const kind = rules.kindOf(name) ?? (rules === members ? null : members.kindOf(name));
+      if (kind === null) {
         if (typeof value === 'object' && value !== null) this.#within(name, value, use);
       } else if (kind === 'opaque') this.members += membersIn(value);
       else this.#take(name, value, kind, object, use);
@@ -146,6 +179,15 @@ function membersIn(value: JsonValue): number {
     for (const name in value) members += 1 + membersIn(value[name]!);
   }
   return members;
+}
+
+/** The same words for what is another's and for what is not there. */
+export function objectNotFound(field: string): Failure {
+  return {
+    kind: 'not-found',
+    param: field,
+    message: `What '${field}' names was not found. Ids that a provider gives out serve the key that they were given to; other objects are named here once the operator shares them (providers.*.shared_objects).`,
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { GivenObject } from '../../auth/provider-object-store.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { NamedObject } from '../dialects/named-objects.ts';
+import { type NamedObject, objectNotFound } from '../dialects/named-objects.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 
 /** One id of a request, with what is known of it. */
@@ -30,7 +30,7 @@ export function bindCandidates(
   objects: readonly KnownObject[],
   candidates: readonly RouteCandidate[],
 ): Bound | Failure {
-  for (const object of objects) if (!mayBeNamed(object)) return notFound(object.named.field);
+  for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
   let left = candidates;
   let field: string | null = null;
   for (const object of objects) {
@@ -74,15 +74,6 @@ function withCredentials(
     left.push(all ? candidate : { ...candidate, target: { ...candidate.target, credentials: fitting } });
   }
   return left;
-}
-
-/** The same words for what is another's and for what is not there. */
-function notFound(field: string): Failure {
-  return {
-    kind: 'not-found',
-    param: field,
-    message: `What '${field}' names was not found. Ids that a provider gives out serve the key that they were given to; other objects are named here once the operator shares them (providers.*.shared_objects).`,
-  };
 }
 
 function outOfReach(field: string, earlier: string | null, model: string): Failure {

@@ -9,7 +9,7 @@ import { readEmbeddingRequest } from '../dialects/embeddings/read-request.ts';
 import type { ForwardedEndpointId, ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { readImageRequest } from '../dialects/images/read-request.ts';
-import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
+import { type BodyObjects, type NamedObject, objectNotFound } from '../dialects/named-objects.ts';
 import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import { type CallersToolNames, fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { ImageRequest } from '../neutral/image.ts';
@@ -112,6 +112,9 @@ export function readConversation(raw: Buffer, kind: BodyKind): Result<Conversati
     return read.ok ? { ok: true, value: speechBody(read.value) } : read;
   }
   if (kind === 'images') {
+    // What nobody here knows of goes on to the provider, files that it keeps do not.
+    const [named] = callerDialectOf('openai-chat').objectsIn(body).named;
+    if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
     const read = readImageRequest(body);
     return read.ok ? { ok: true, value: imageBody(read.value) } : read;
   }

@@ -1,25 +1,25 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type BodyObjects, findNamed, type GivenId, type NamingRules } from '../named-objects.ts';
+import { type BodyObjects, findNamed, type GivenId, memberKinds, type NamingRules } from '../named-objects.ts';
 
 /**
  * Where a request names files, containers, skills and earlier answers that Anthropic keeps. An `mcp_servers` entry is an
  * address and a token of the caller's own: it names nothing that is kept.
  */
 const rules: NamingRules = {
-  members: new Map([
-    ['file_id', 'id'],
-    ['file_ids', 'id'],
-    ['container_id', 'id'],
-    ['skill_id', 'skill'],
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    container_id: 'id',
+    skill_id: 'skill',
     // Of `thread` and `diagnostics`.
-    ['previous_message_id', 'id'],
-    ['input', 'opaque'],
-    ['input_schema', 'opaque'],
-    ['input_examples', 'opaque'],
-    ['metadata', 'opaque'],
-    ['schema', 'opaque'],
-  ]),
-  top: new Map([['container', 'id-or-holder']]),
+    previous_message_id: 'id',
+    input: 'opaque',
+    input_schema: 'opaque',
+    input_examples: 'opaque',
+    metadata: 'opaque',
+    schema: 'opaque',
+  }),
+  top: memberKinds({ container: 'id-or-holder' }),
   // Results of tools that Anthropic ran, told back; a caller's own tool may well return a file.
   echoes: (type) => type.endsWith('_tool_result') && type !== 'tool_result',
 };

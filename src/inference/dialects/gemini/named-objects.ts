@@ -1,29 +1,32 @@
 import type { JsonObject } from '../../../kernel/json.ts';
-import { type BodyObjects, findNamed, type MemberKind, type NamingRules } from '../named-objects.ts';
+import { type BodyObjects, findNamed, type MemberKinds, memberKinds, type NamingRules } from '../named-objects.ts';
 
 /** As Google's reference spells them; its servers take `cached_content` as well. */
-const named: readonly [string, MemberKind][] = [
-  ['cachedContent', 'id'],
-  ['fileUri', 'file-uri'],
-  ['fileSearchStoreNames', 'id'],
-  ['datastore', 'id'],
-  ['dataStore', 'id'],
-  ['engine', 'id'],
-  ['ragCorpus', 'id'],
-  ['ragCorpora', 'id'],
-  ['ragFileIds', 'id'],
-  ['args', 'opaque'],
-  ['response', 'opaque'],
-  ['parameters', 'opaque'],
-  ['parametersJsonSchema', 'opaque'],
-  ['responseSchema', 'opaque'],
-  ['responseJsonSchema', 'opaque'],
-  ['labels', 'opaque'],
-];
+const named: MemberKinds = {
+  cachedContent: 'id',
+  fileUri: 'file-uri',
+  fileSearchStoreNames: 'id',
+  datastore: 'id',
+  dataStore: 'id',
+  engine: 'id',
+  ragCorpus: 'id',
+  ragCorpora: 'id',
+  ragFileIds: 'id',
+  args: 'opaque',
+  response: 'opaque',
+  parameters: 'opaque',
+  parametersJsonSchema: 'opaque',
+  responseSchema: 'opaque',
+  responseJsonSchema: 'opaque',
+  labels: 'opaque',
+};
 
 /** Where a request names caches, files and stores that Google keeps. */
 const rules: NamingRules = {
-  members: new Map([...named, ...named.map(([name, kind]): [string, MemberKind] => [inSnakeCase(name), kind])]),
+  members: memberKinds({
+    ...named,
+    ...Object.fromEntries(Object.entries(named).map(([name, kind]) => [inSnakeCase(name), kind])),
+  }),
 };
 
 /** `body` as it was written, in either spelling. Its answers give out nothing that can be named. */

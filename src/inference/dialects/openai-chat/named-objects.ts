@@ -1,26 +1,52 @@
-import type { JsonObject } from '../../../kernel/json.ts';
-import { type BodyObjects, findNamed, type GivenId, type NamingRules } from '../named-objects.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import {
+  type BodyObjects,
+  findNamed,
+  type GivenId,
+  memberKinds,
+  type NamedObject,
+  type NamingRules,
+} from '../named-objects.ts';
 
-/** Where a request names files, earlier spoken answers (`messages[].audio.id`) and voices that OpenAI keeps. */
+/**
+ * Where a request names files, stores and earlier spoken answers (`messages[].audio.id`) that a provider keeps. A voice
+ * is none: `GET /v1/audio/voices` lists them for everybody.
+ */
 const rules: NamingRules = {
-  members: new Map([
-    ['file_id', 'id'],
-    ['file_ids', 'id'],
-    ['vector_store_ids', 'id'],
-    ['container_id', 'id'],
-    ['audio', 'holder'],
-    ['voice', 'holder'],
-    ['metadata', 'opaque'],
-    ['parameters', 'opaque'],
-    ['schema', 'opaque'],
-    ['logit_bias', 'opaque'],
-  ]),
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    vector_store_ids: 'id',
+    // Of xAI, of Mistral.
+    collection_ids: 'id',
+    library_ids: 'id',
+    container_id: 'id',
+    audio: 'holder',
+    metadata: 'opaque',
+    parameters: 'opaque',
+    schema: 'opaque',
+    logit_bias: 'opaque',
+  }),
 };
 
 export function objectsIn(body: JsonObject): BodyObjects {
   const { modalities } = body;
   const speaks = Array.isArray(modalities) && modalities.includes('audio');
-  return Object.assign(findNamed(body, rules), { answerGives: speaks ? 'objects' : 'nothing' } as const);
+  const found = findNamed(body, rules);
+  found.named.push(...azureSources(body.data_sources));
+  return Object.assign(found, { answerGives: speaks ? 'objects' : 'nothing' } as const);
+}
+
+/** Of Azure: what is read by the resource's own identity is the operator's, whoever names it. */
+function azureSources(sources: JsonValue | undefined): NamedObject[] {
+  return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
+    const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};
+    const { authentication, index_name: index, database_name: database } = parameters;
+    const by = isObject(authentication) ? authentication.type : undefined;
+    if (typeof by === 'string' && !by.endsWith('managed_identity')) return [];
+    const id = [index, database].find((name) => typeof name === 'string') ?? 'data_sources';
+    return [{ id: String(id), field: `data_sources[${at}]`, use: 'reference' }];
+  });
 }
 
 /** Spoken answers of a whole answer or a chunk. */

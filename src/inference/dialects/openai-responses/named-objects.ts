@@ -1,5 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { type BodyObjects, findNamed, type GivenId, type NamedObject, type NamingRules } from '../named-objects.ts';
+import {
+  type BodyObjects,
+  findNamed,
+  type GivenId,
+  memberKinds,
+  type NamedObject,
+  type NamingRules,
+} from '../named-objects.ts';
 import { isOwnId } from './wire.ts';
 
 /**
@@ -7,34 +14,35 @@ import { isOwnId } from './wire.ts';
  * type `mcp` is an address or the name of a service, with a token of the caller's own; only its tunnel is the operator's.
  */
 const rules: NamingRules = {
-  members: new Map([
-    ['file_id', 'id'],
-    ['file_ids', 'id'],
-    ['vector_store_ids', 'id'],
-    ['container', 'id-or-holder'],
-    ['container_id', 'id'],
-    ['skill_id', 'skill'],
-    ['tunnel_id', 'id'],
-    ['voice', 'holder'],
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    vector_store_ids: 'id',
+    // Of xAI.
+    collection_ids: 'id',
+    container: 'id-or-holder',
+    container_id: 'id',
+    skill_id: 'skill',
+    tunnel_id: 'id',
     // What a search found, and where a text quotes from: told back, never looked up.
-    ['annotations', 'labels'],
-    ['results', 'labels'],
+    annotations: 'labels',
+    results: 'labels',
     // Of a prompt.
-    ['variables', 'free-names'],
-    ['metadata', 'opaque'],
-    ['headers', 'opaque'],
-    ['env', 'opaque'],
-    ['arguments', 'opaque'],
-    ['parameters', 'opaque'],
-    ['input_schema', 'opaque'],
-    ['schema', 'opaque'],
-    ['filters', 'opaque'],
-  ]),
-  top: new Map([
-    ['previous_response_id', 'id'],
-    ['conversation', 'id-or-holder'],
-    ['prompt', 'holder'],
-  ]),
+    variables: 'free-names',
+    metadata: 'opaque',
+    headers: 'opaque',
+    env: 'opaque',
+    arguments: 'opaque',
+    parameters: 'opaque',
+    input_schema: 'opaque',
+    schema: 'opaque',
+    filters: 'opaque',
+  }),
+  top: memberKinds({
+    previous_response_id: 'id',
+    conversation: 'id-or-holder',
+    prompt: 'holder',
+  }),
 };
 
 /**
