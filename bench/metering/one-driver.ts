@@ -62,7 +62,7 @@ const { counters, ledger, bootId } = stores;
 const plans = () => book;
 const observe = () => undefined;
 const admission: Admission = createLimitedAdmission({ counters, ledger, plans, bootId, clock: systemClock, observe });
-const settlement: Settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }));
+const settlement: Settlement = createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans);
 
 process.on('message', async (load: Load | 'end') => {
   if (load !== 'end') {

@@ -94,6 +94,12 @@ export const planSchema = z.strictObject({
     .optional()
     .describe('USD in rolling windows.'),
   scope: z.enum(['account', 'key']).default('account').describe('Whether all keys of an account share these limits.'),
+  abandoned: z
+    .enum(['free', 'tokens', 'full'])
+    .optional()
+    .describe(
+      'What a caller pays who leaves before the first content of an answer that a provider was asked for: nothing; the input tokens; units and tokens as for an answer. Omitted: tokens.',
+    ),
   notify: z
     .strictObject({
       at: z

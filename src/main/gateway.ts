@@ -222,7 +222,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       }),
       folderTrouble,
     ),
-    settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe: notices.observe })),
+    settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe: notices.observe }), plans),
     idempotency: createIdempotency({
       store: stores.replies,
       sealer: createSealer(secret, 'idempotent replies'),

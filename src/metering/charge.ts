@@ -1,10 +1,12 @@
+import type { Plan } from './plan.ts';
+
 /** How far a request came: decides what it costs. One of these, by the pipeline, at its very end. */
 export type Delivery =
   /** The answer went out whole. */
   | 'whole'
   /** Content went out, then the caller left or the upstream failed. */
   | 'part'
-  /** The caller left before any content, while or after an attempt was dispatched. */
+  /** The caller left before any content, while or after an attempt was dispatched. The plan says what that costs. */
   | 'abandoned'
   /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */
   | 'nothing';
@@ -38,21 +40,24 @@ const nothingUsed: MeteredUsage = { inputTokens: 0, outputTokens: 0 };
 const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
 
 /**
- * Design §11's rules. `reservedMilli` is kept once content went out and given back before; a caller who leaves early
- * pays the input tokens that were sent on their behalf, from the upstream's figure or else from the estimate.
+ * Design §11's rules. `reservedMilli` is kept once content went out and given back before. A caller who leaves early pays
+ * what `plan.abandoned` says: the input tokens that were sent on their behalf, from the upstream's figure or else from the
+ * estimate; or all as if it had been answered; or nothing.
  */
 export function chargeOf(
   delivery: Delivery,
   reservedMilli: number,
   used: { usage: MeteredUsage | null; source: UsageOrigin; inputTokensEstimate: number },
+  plan: Pick<Plan, 'abandoned'>,
 ): Charge {
-  switch (delivery) {
+  switch (delivery === 'abandoned' && plan.abandoned === 'full' ? 'part' : delivery) {
     case 'whole':
     case 'part':
       return used.usage === null
         ? { costMilli: reservedMilli, usage: inputOnly(used.inputTokensEstimate), usageSource: 'estimated' }
         : { costMilli: reservedMilli, usage: used.usage, usageSource: used.source };
     case 'abandoned':
+      if (plan.abandoned === 'free') return free;
       return used.usage === null
         ? { costMilli: 0, usage: inputOnly(used.inputTokensEstimate), usageSource: 'estimated' }
         : { costMilli: 0, usage: { ...used.usage, outputTokens: 0, reasoningTokens: 0 }, usageSource: used.source };

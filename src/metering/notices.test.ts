@@ -13,6 +13,7 @@ const none = { '5h': null, week: null, month: null };
 const pro: Plan = {
   name: 'pro',
   scope: 'account',
+  abandoned: 'tokens',
   models: null,
   rpm: null,
   tpm: null,

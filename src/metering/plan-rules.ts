@@ -18,6 +18,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     models: written.models === undefined || written.models === 'off' ? null : written.models,
     ...keyLimitsOf(written),
     tiers: tiersOf(written, tiers),
+    abandoned: written.abandoned ?? 'tokens',
     notify:
       written.notify === undefined
         ? null

@@ -19,6 +19,8 @@ export interface Plan {
   tokens: Readonly<Record<WindowName, number | null>>;
   /** Nano-USD, post-paid. */
   usdNano: Readonly<Record<WindowName, number | null>>;
+  /** What a caller pays who leaves before the first content: nothing, the input tokens, or all of it. */
+  abandoned: 'free' | 'tokens' | 'full';
   /** Every tier that has a limit under this plan. */
   tiers: ReadonlyMap<string, TierLimits>;
   notify: { shares: readonly number[]; webhook: string; secret: string } | null;

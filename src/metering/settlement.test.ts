@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { configSchema } from '../config/schema.ts';
 import type { Claim, Reservation } from './admission.ts';
 import type { Delivery } from './charge.ts';
 import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
+import type { Plan } from './plan.ts';
+import { planOf } from './plan-rules.ts';
 import { usdOf } from './price.ts';
 import { createSettlement, type RequestFacts } from './settlement.ts';
 
@@ -60,12 +63,49 @@ function reservation(): Reservation {
 /** The counters' own clock says when units were held. */
 const heldMs = claim.atMs + 40;
 
-function books() {
+function books(abandoned: Plan['abandoned'] = 'tokens') {
   const events: UsageEvent[] = [];
   const spent: Spent[] = [];
-  const settlement = createSettlement({ close: (event) => void events.push(event) }, (_, each) => spent.push(each));
+  const settlement = createSettlement(
+    { close: (event) => void events.push(event) },
+    (_, each) => spent.push(each),
+    () => ({ plan: () => ({ ...plan, abandoned }) }),
+  );
   return { events, spent, settlement };
 }
+
+const plan = planOf('pro', configSchema.parse({ plans: { pro: {} } }).plans.pro!, {});
+
+test('a plan says what is paid by callers who leave before the first content', () => {
+  const paid = (abandoned: Plan['abandoned'], facts: Partial<RequestFacts>) => {
+    const { settlement, events } = books(abandoned);
+    settlement.settle(reservation(), { ...finished, ...facts, delivery: 'abandoned' });
+    const { costMilli, inputTokens, outputTokens, usageSource } = events[0]!;
+    return [costMilli, inputTokens, outputTokens, usageSource];
+  };
+  const unknown = { usage: null, usageSource: 'none' } as const;
+  assert.deepEqual(
+    [paid('free', {}), paid('free', unknown)],
+    [
+      [0, 0, 0, 'none'],
+      [0, 0, 0, 'none'],
+    ],
+  );
+  assert.deepEqual(
+    [paid('tokens', {}), paid('tokens', unknown)],
+    [
+      [0, 100, 0, 'upstream'],
+      [0, 70, 0, 'estimated'],
+    ],
+  );
+  assert.deepEqual(
+    [paid('full', {}), paid('full', unknown)],
+    [
+      [2_000, 100, 50, 'upstream'],
+      [2_000, 70, 0, 'estimated'],
+    ],
+  );
+});
 
 const rules: [Delivery, Partial<RequestFacts>, Partial<UsageEvent>][] = [
   ['whole', {}, { costMilli: 2_000, inputTokens: 100, outputTokens: 50, usageSource: 'upstream' }],

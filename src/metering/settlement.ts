@@ -2,6 +2,7 @@ import type { Claim, Reservation } from './admission.ts';
 import { type Charge, chargeOf, type Delivery, type MeteredUsage, type UsageOrigin } from './charge.ts';
 import type { Spent } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
+import type { PlanBook } from './plan-book.ts';
 import { type TokenPrice, usdOf } from './price.ts';
 import { nanoUsd } from './scope.ts';
 
@@ -33,8 +34,12 @@ export interface Settlement {
   settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
 }
 
-/** `settled` hears of each before the books are closed. */
-export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled): Settlement {
+/** `settled` hears of each before the books are closed; `plans` are those in force. */
+export function createSettlement(
+  ledger: Pick<Ledger, 'close'>,
+  settled: Settled,
+  plans: () => Pick<PlanBook, 'plan'>,
+): Settlement {
   return {
     settle(reservation, facts) {
       // Noted on the reservation itself: a WeakSet of them would be work for every garbage collection.
@@ -48,6 +53,7 @@ export function createSettlement(ledger: Pick<Ledger, 'close'>, settled: Settled
           source: facts.usageSource,
           inputTokensEstimate: facts.claim.inputTokensEstimate,
         },
+        plans().plan(facts.claim.principal.plan),
       );
       const event = usageEventOf(facts, charge, reservation.held.quotaMs);
       settled(reservation, spentOf(event), facts.claim);

@@ -15,6 +15,7 @@ const planWith = (tiers: Record<string, TierLimits>): Plan => ({
   tokens: off,
   usdNano: off,
   tiers: new Map(Object.entries(tiers)),
+  abandoned: 'tokens',
   notify: null,
 });
 const plan = planWith({

@@ -217,7 +217,8 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[], commi
   const whole = children.every(({ delivered }) => delivered === 'whole');
   const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;
   into.delivered = !committed || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
-  into.calls = Math.max(1, reached);
+  const sent = children.filter(({ attempts }) => attempts.length > 0).length;
+  into.calls = Math.max(1, reached === 0 ? sent : reached);
   into.status = failed?.status ?? first.status;
   into.class = failed?.class ?? first.class;
 }

@@ -87,7 +87,7 @@ export interface JobProgress {
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: 'nothing' | 'partial' | 'whole';
-  /** Of several choices that are a call each, how many calls reached the caller; 1 otherwise. */
+  /** Of several choices that are a call each, how many reached the caller, or were sent where none did; 1 otherwise. */
   calls: number;
   /** Where the caller's stream stands, when its dialect needs to know that of a cut one. */
   mark: StreamMark | undefined;
