@@ -33,6 +33,7 @@ export async function keeperOf(
   { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
 ): Promise<NonNullable<Job['given']>> {
   const keeper = await objects();
+  await keeper.ready();
   return (attempt, ids) => {
     // Of another format the caller sees ids of our own.
     if (dialectFor(attempt.target, dialect) !== dialect) return;

@@ -10,6 +10,8 @@ import type { ConfiguredProvider } from './connections.ts';
 
 /** Whose are the objects that live at providers: what an answer gives out serves the tenant that it was given to. */
 export interface ProviderObjects {
+  /** Opens the database, so that what is given is written at once. Never rejects. */
+  ready(): Promise<unknown>;
   /** Remembers ids that an attempt's answer gave to a tenant. Never throws: what cannot be written is tried again. */
   give(tenant: string, attempt: Pick<RouteAttempt, 'target' | 'credential'>, ids: readonly string[]): void;
   /** Who may answer a request that names these; 404 for what the tenant was never given, 503 when nobody can tell. */
@@ -54,6 +56,7 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
   const { clock, onTrouble } = parts;
   const pause = parts.pause ?? ((ms) => new Promise((resolve) => setTimeout(resolve, ms).unref()));
   let opening: Promise<ProviderObjectStore> | null = null;
+  let opened: ProviderObjectStore | null = null;
   /** By id and tenant, the oldest first. */
   const waiting = new Map<string, GivenObject>();
   let writing: Promise<void> | null = null;
@@ -64,16 +67,16 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
   /** Ids written since a tenant was last looked at. */
   const written = new Map<string, number>();
 
-  function store(): Promise<ProviderObjectStore> {
+  async function store(): Promise<ProviderObjectStore> {
     opening ??= parts.open().catch((error: unknown) => {
       opening = null;
       throw error;
     });
-    return opening;
+    opened = await opening;
+    return opened;
   }
 
-  async function writeAll(): Promise<void> {
-    const to = await store();
+  async function writeAll(to: ProviderObjectStore): Promise<void> {
     while (waiting.size > 0) {
       const batch = [...waiting.values()].slice(0, writtenAtOnce);
       await to.give(batch);
@@ -84,7 +87,8 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
 
   /** One writer at a time; resolves when there is nothing left to write, or it failed. */
   function write(): Promise<void> {
-    writing ??= writeAll()
+    // An embedded database has the rows before this returns, and so before the caller has the answer.
+    writing ??= (opened === null ? store().then(writeAll) : writeAll(opened))
       .then(
         () => {
           troubled = false;
@@ -156,6 +160,7 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
   }
 
   return {
+    ready: () => (opened === null ? store().catch(() => undefined) : Promise.resolve()),
     give(tenant, { target, credential }, ids) {
       const expiresMs = clock.wallMs() + objectKeptForMs;
       for (const id of ids) {
