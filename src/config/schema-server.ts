@@ -44,6 +44,11 @@ export const serverSchema = z
       .optional()
       .describe("How callers reach this server, for links in answers. Default: the request's Host."),
     body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body; above it 413.'),
+    body_memory: size({ max: '64gb' })
+      .prefault('512mb')
+      .describe(
+        'Bytes of JSON bodies, and of answers of the vector store, in memory at once; half of it for one account. Beyond: 503. Never less than twice `body_limit`.',
+      ),
     upload_limit: size({ max: '4gb' })
       .prefault('100mb')
       .describe('Largest multipart upload (audio, images); above it 413.'),

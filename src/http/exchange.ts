@@ -3,6 +3,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
+import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import type { ToolName } from '../tools/tool-call.ts';
@@ -28,6 +29,10 @@ export interface Exchange {
   /** Set before `handle` on every route with `auth: 'key'`. */
   principal: Principal | null;
   admitted: Admitted | null;
+  /** What of its body counts in the room for bodies, from `handle` to its end; null on routes without a key. */
+  held: RoomHold | null;
+  /** Its body is read to its end, and dropped: the answer does not wait for it. */
+  dropsBody: boolean;
   /** Told of the failure that the caller gets, where no ledger row tells of this request. */
   readonly onRefused: (refusal: Refusal) => void;
 }

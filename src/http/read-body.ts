@@ -1,105 +1,111 @@
 import type { Failure } from '../kernel/failure.ts';
-import { bodyStallTimeoutMs } from '../kernel/limits.ts';
+import type { RoomHold } from '../kernel/sharing/room.ts';
+import { BodyPace } from './body-pace.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Where a body goes, for those who count what is on its way or use memory again. */
-export interface BodyRoom {
-  /** Before bytes are read; a Failure refuses the body. */
-  take(bytes: number): Failure | null;
+/** Where a body goes that lives longer than its request's handler, or in other memory. */
+export interface BodyPlace {
+  /** Instead of the exchange's own, which is given back when its handler has ended. */
+  held: RoomHold;
   /** For a large body of a declared length. What stands in it does not matter. */
   memory(bytes: number): Buffer;
 }
-
-/** Memory of its own, which the system gives only as it is written: a length that is only claimed takes none. */
-const anyRoom: BodyRoom = { take: () => null, memory: (bytes) => Buffer.allocUnsafeSlow(bytes) };
 
 /** As `readBody`, for JSON: a Failure for another content type too (415). */
 export function readJsonBody(
   exchange: Exchange,
   limitBytes: number,
-  room: BodyRoom = anyRoom,
+  place?: BodyPlace,
 ): Promise<Buffer | Failure | null> {
   const { headers } = exchange.request;
   const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
-  return refused === null ? readBody(exchange, limitBytes, room) : Promise.resolve(refused);
+  return refused === null ? readBody(exchange, limitBytes, place) : Promise.resolve(refused);
 }
 
 /**
- * The whole request body, of any content type. A Failure for a compressed one (415), more than `limitBytes` (413) or
- * 60 s without progress (408), or that `room` has no place for; null when the caller left while sending.
+ * The whole request body, of any content type, counted in the room for bodies as its bytes come. A Failure for a
+ * compressed one (415), more than `limitBytes` (413), one that comes too slowly (408, http/body-pace) or that there is no
+ * room for (503: the rest is read and dropped, so that the caller gets the answer); null when the caller left while
+ * sending.
  */
-export function readBody(
-  exchange: Exchange,
-  limitBytes: number,
-  room: BodyRoom = anyRoom,
-): Promise<Buffer | Failure | null> {
+export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
   const { request, response } = exchange;
   const refused = wrongEncoding(request.headers['content-encoding']);
   if (refused !== null) return Promise.resolve(refused);
   const declared = request.headers['content-length'];
   const declaredBytes = declared === undefined ? null : Number(declared);
-  if (declaredBytes !== null) {
-    if (declaredBytes > limitBytes) return Promise.resolve({ kind: 'body-too-large', limitBytes });
-    const noRoom = room.take(declaredBytes);
-    if (noRoom !== null) return Promise.resolve(noRoom);
+  if (declaredBytes !== null && declaredBytes > limitBytes) {
+    return Promise.resolve({ kind: 'body-too-large', limitBytes });
   }
   if (request.headers.expect !== undefined) response.writeContinue();
+  const held = place?.held ?? exchange.held;
+  const memory = place?.memory ?? ownMemory;
 
   return new Promise((resolve) => {
-    const parts =
-      declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(room.memory(declaredBytes)) : inChunks();
+    let parts: Parts | null =
+      declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(declaredBytes, memory) : inChunks();
     let receivedBytes = 0;
     let turnBytes = 0;
-    let settled = false;
-    const timedOut = () => {
-      settle({
-        kind: 'request-timeout',
-        message: `No byte of the request body came for ${bodyStallTimeoutMs / 1_000} s.`,
-      });
-    };
-    const stall = setTimeout(timedOut, bodyStallTimeoutMs);
+    let state: 'reading' | 'dropping' | 'done' = 'reading';
     const settle = (result: Buffer | Failure | null) => {
-      if (settled) return;
-      settled = true;
-      clearTimeout(stall);
-      resolve(result);
+      if (state === 'reading') resolve(result);
+      else if (state === 'dropping') request.socket.off('close', left);
+      state = 'done';
+      parts = null;
+      pace.end();
     };
+    const left = () => settle(null);
+    const drop = (noRoom: Failure) => {
+      resolve(noRoom);
+      state = 'dropping';
+      exchange.dropsBody = true;
+      parts = null;
+      // Once its answer is out, Node tells the request no more of its connection.
+      request.socket.once('close', left);
+    };
+    const pace = new BodyPace(limitBytes, (failure) => {
+      if (state === 'dropping') request.destroy();
+      else settle(failure);
+    });
     const nextTurn = () => {
       turnBytes = 0;
-      if (!settled) request.resume();
+      if (state !== 'done') request.resume();
     };
     request.on('data', (chunk: Buffer) => {
       // The memory may be another's by now.
-      if (settled) return;
+      if (state === 'done') return;
       receivedBytes += chunk.length;
-      const refusal: Failure | null =
-        receivedBytes > limitBytes
-          ? { kind: 'body-too-large', limitBytes }
-          : declaredBytes === null
-            ? room.take(chunk.length)
-            : null;
-      if (refusal !== null) {
+      pace.came(chunk.length);
+      if (receivedBytes > limitBytes) {
         request.pause();
-        settle(refusal);
+        if (state === 'dropping') request.destroy();
+        settle({ kind: 'body-too-large', limitBytes });
         return;
       }
-      parts.add(chunk);
-      stall.refresh();
+      if (parts !== null) {
+        const noRoom = held === null ? null : held.take(chunk.length);
+        if (noRoom === null) parts.add(chunk);
+        else drop(noRoom);
+      }
       turnBytes += chunk.length;
       if (turnBytes < turnBytesMax) return;
       request.pause();
       setImmediate(nextTurn);
     });
-    request.on('end', () => settle(parts.whole()));
-    request.on('close', () => settle(null));
-    request.on('error', () => settle(null));
+    request.on('end', () => settle(parts === null ? null : parts.whole()));
+    request.on('close', left);
+    request.on('error', left);
   });
 }
 
 /** From here on a body is put together as it comes: all at once its copy would hold up the loop for milliseconds. */
 const inPlaceBytes = 1024 * 1024;
+/** Memory for a declared length is taken when this part of it has come: who only declares one has none. */
+const partBeforeMemory = 1 / 8;
 /** Of one body in a turn of the loop: Node would read 2 MB of it before it looks at anybody else. */
 const turnBytesMax = 128 * 1024;
+
+const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes);
 
 interface Parts {
   add(chunk: Buffer): void;
@@ -114,17 +120,39 @@ function inChunks(): Parts {
   };
 }
 
-/** Chunks are given back as they come: left to V8, they make it collect the whole heap in the middle of the body. */
-function inPlace(body: Buffer): Parts {
+/** Chunks are given back as they are copied: left to V8, they make it collect the whole heap in the middle of the body. */
+function inPlace(declaredBytes: number, memory: BodyPlace['memory']): Parts {
+  const bytesBefore = Math.max(inPlaceBytes, declaredBytes * partBeforeMemory);
+  let waiting: Buffer[] = [];
+  let body: Buffer | null = null;
   let at = 0;
+
+  function place(chunk: Buffer, into: Buffer): void {
+    at += chunk.copy(into, at);
+    const { buffer } = chunk;
+    if (buffer.byteLength === chunk.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+  }
+
+  function begin(): Buffer {
+    const into = memory(declaredBytes);
+    at = 0;
+    for (const chunk of waiting) place(chunk, into);
+    waiting = [];
+    return into;
+  }
+
   return {
     add(chunk) {
-      at += chunk.copy(body, at);
-      const { buffer } = chunk;
-      if (buffer.byteLength === chunk.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+      if (body !== null) return place(chunk, body);
+      waiting.push(chunk);
+      at += chunk.length;
+      if (at >= bytesBefore) body = begin();
     },
-    // Node ends a request before its declared length only where the caller has gone.
-    whole: () => (at === body.length ? body : body.subarray(0, at)),
+    whole() {
+      body ??= begin();
+      // Node ends a request before its declared length only where the caller has gone.
+      return at === body.length ? body : body.subarray(0, at);
+    },
   };
 }
 

@@ -54,11 +54,11 @@ test('files stand in the order of the form, whichever the disk has room for firs
   let placed = 0;
   const lateFirst: Spool = {
     ...spool,
-    async place() {
+    async place(account) {
       placed += 1;
       if (placed === 1) await second.promise;
       else second.resolve();
-      return spool.place();
+      return spool.place(account);
     },
   };
   const world = await receiver(t, { bodyBytes: oneMb, files: 2 }, lateFirst, folder);
@@ -189,10 +189,12 @@ async function receiver(
   const spool = given ?? (await openSpool(join(folder)));
   const waiting: ((result: Multipart | Failure | null) => void)[] = [];
   const server = createServer((request, response) => {
-    void readMultipart({ request, response } as Exchange, spool, bounds).then((result) => {
-      response.end();
-      waiting.shift()!(result);
-    });
+    void readMultipart({ request, response, principal: null, held: null } as unknown as Exchange, spool, bounds).then(
+      (result) => {
+        response.end();
+        waiting.shift()!(result);
+      },
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

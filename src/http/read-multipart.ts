@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { BusboyInstance } from '@fastify/busboy';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
-import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
+import { BodyPace } from './body-pace.ts';
 import type { Exchange } from './exchange.ts';
 import { wrongEncoding } from './read-body.ts';
 
@@ -45,8 +45,8 @@ const fileBufferBytes = 64 * 1024;
 
 /**
  * The parts of a `multipart/form-data` body, files on disk, whatever order they come in. A Failure for another content
- * type (415), more than `bounds.bodyBytes` (413), 60 s without progress (408), a form that is cut, garbled or has too
- * many or too large parts (400); null when the caller left while sending. Nothing is left on disk then.
+ * type (415), more than `bounds.bodyBytes` (413), one that comes too slowly (408, http/body-pace) or that there is no room
+ * for (503), a form that is cut, garbled or has too many or too large parts (400); null when the caller left while sending. Nothing is left on disk then.
  */
 export async function readMultipart(
   exchange: Exchange,
@@ -65,7 +65,7 @@ export async function readMultipart(
   if (exchange.response.destroyed) return null;
   if (headers.expect !== undefined) exchange.response.writeContinue();
 
-  const upload = new Upload(spool);
+  const upload = new Upload(spool, exchange.principal?.account ?? '');
   const ended = await receive(exchange, parser, upload, bounds);
   if (ended !== 'complete') {
     parser.destroy();
@@ -97,7 +97,7 @@ async function createParser(contentType: string, bounds: MultipartBounds): Promi
 
 /** Feeds the body to the parser until both are at their end, or something is wrong. */
 function receive(
-  { request }: Exchange,
+  { request, held }: Exchange,
   parser: BusboyInstance,
   upload: Upload,
   bounds: MultipartBounds,
@@ -109,20 +109,20 @@ function receive(
     const settle = (result: 'complete' | Failure | null) => {
       if (settled) return;
       settled = true;
-      clearTimeout(stall);
+      pace.end();
       request.pause();
       resolve(result);
     };
     const refuse = (param: string | null, message: string) => settle(invalid(param, message));
-    const stall = setTimeout(() => {
-      const message = `No byte of the request body came for ${bodyStallTimeoutMs / 1_000} s.`;
-      settle({ kind: 'request-timeout', message });
-    }, bodyStallTimeoutMs);
+    const pace = new BodyPace(bounds.bodyBytes, settle);
 
     parser.on('field', (name: string | undefined, value, nameCut, valueCut) => {
       if (name === undefined || nameCut) return refuse(null, 'A part of the form has no name.');
       if (valueCut) return refuse(shown(name), `'${shown(name)}' is longer than ${fieldBytesMax} bytes.`);
-      fieldsBytes += Buffer.byteLength(value);
+      const valueBytes = Buffer.byteLength(value);
+      const noRoom = held === null ? null : held.take(valueBytes);
+      if (noRoom !== null) return settle(noRoom);
+      fieldsBytes += valueBytes;
       if (fieldsBytes > fieldsBytesMax) refuse(null, `The form's fields hold more than ${fieldsBytesMax} bytes.`);
       else upload.fields.push({ name, value });
     });
@@ -155,7 +155,7 @@ function receive(
       if (settled) return;
       receivedBytes += chunk.length;
       if (receivedBytes > bounds.bodyBytes) return settle({ kind: 'body-too-large', limitBytes: bounds.bodyBytes });
-      stall.refresh();
+      pace.came(chunk.length);
       if (!parser.write(chunk)) request.pause();
     });
     let arrived = false;
@@ -175,12 +175,14 @@ class Upload implements Multipart {
   readonly fields: FormField[] = [];
   readonly files: FormFile[] = [];
   readonly #spool: Spool;
+  readonly #account: string;
   readonly #writing: Promise<void>[] = [];
   readonly #sources: Readable[] = [];
   #state: 'open' | 'released' = 'open';
 
-  constructor(spool: Spool) {
+  constructor(spool: Spool, account: string) {
     this.#spool = spool;
+    this.#account = account;
   }
 
   take(name: string, fileName: string, source: Readable): Promise<void> {
@@ -194,7 +196,7 @@ class Upload implements Multipart {
   }
 
   async #write(at: number, name: string, fileName: string, source: Readable): Promise<void> {
-    const file = await this.#spool.place();
+    const file = await this.#spool.place(this.#account);
     this.files[at] = { name, fileName, file };
     if (this.#state === 'released') return file.remove();
     await file.fill(source);

@@ -9,6 +9,7 @@ import { type Failure, invalid } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
+import type { Room } from '../kernel/sharing/room.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress } from './client-address.ts';
@@ -22,6 +23,8 @@ import { rawFailure, writeFailure } from './write-failure.ts';
 export interface ServerParts {
   clock: Clock;
   admission: Admission;
+  /** For bodies in memory. */
+  bodies: Room;
   /** Served from the first moment on; their paths are plain, without parameters. */
   routes: readonly Route[];
   /** All others. Asked for once, with the first call that names none of `routes`, which waits for them. */
@@ -119,6 +122,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       startedMs: clock.monotonicMs(),
       principal: null,
       admitted: null,
+      held: null,
+      dropsBody: false,
       onRefused: parts.onRefused,
     };
     const dialect = route?.dialect ?? table?.above(path)?.dialect ?? defaultDialect;
@@ -163,11 +168,13 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       }
     }
     running += 1;
+    if (route.auth !== 'none') exchange.held = parts.bodies.hold(exchange.principal?.account ?? '');
     try {
       const done = route.handle(exchange);
       if (done !== undefined) await done;
     } finally {
       exchange.admitted?.release();
+      exchange.held?.giveBack();
       running -= 1;
       if (running === 0 && onIdle !== null) onIdle();
     }

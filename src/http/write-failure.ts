@@ -73,7 +73,9 @@ function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: Fai
   return status < 500 ? ['x-should-retry', 'false'] : [];
 }
 
-function hasLargeUnreadBody({ request }: Exchange): boolean {
+function hasLargeUnreadBody({ request, dropsBody }: Exchange): boolean {
+  // A caller who is still sending would see the reset and not the answer.
+  if (dropsBody) return false;
   if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
   const length = request.headers['content-length'];
   return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;

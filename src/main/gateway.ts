@@ -24,6 +24,7 @@ import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { systemRandom } from '../kernel/random.ts';
 import { createSealer } from '../kernel/seal.ts';
+import { createRoom } from '../kernel/sharing/room.ts';
 import { createLimitedAdmission } from '../metering/limited-admission.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
@@ -249,6 +250,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const refusals = createRefusals(ledger);
+  const bodies = createRoom('request bodies', () => {
+    const { body_memory, body_limit } = snapshot().config.server;
+    const bytesMax = Math.max(body_memory, 2 * body_limit);
+    return { bytesMax, accountBytesMax: bytesMax / 2 };
+  });
   const first: readonly Route[] = [chatRoute(services)];
   let opening: Promise<readonly Route[]> | null = null;
   /** What was kept before this start goes when somebody names or is given something again. */
@@ -275,6 +281,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       secret,
       resolve: addressesOf,
       draining: () => server.draining,
+      bodies,
       first,
       onTrouble,
       onUnexpected,
@@ -284,6 +291,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createGatewayServer({
     clock,
     admission: services.admission,
+    bodies,
     onRefused: tellRefused(log, metrics, refusals),
     routes: first,
     moreRoutes() {

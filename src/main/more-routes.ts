@@ -31,6 +31,7 @@ import type { ConversationServices, Services } from '../inference/pipeline/servi
 import { createTokenCounter } from '../inference/pipeline/token-counter.ts';
 import { createVoiceLists } from '../inference/pipeline/voice-lists.ts';
 import { createSealer } from '../kernel/seal.ts';
+import type { Room } from '../kernel/sharing/room.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -57,6 +58,7 @@ export interface MoreRoutesParts {
   callers: Callers;
   metrics: Metrics;
   refusals: Pick<Refusals, 'find'>;
+  bodies: Room;
   /** Signs and seals what this server gives out and takes back. */
   secret: string;
   resolve: ResolveAddresses;
@@ -146,7 +148,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     signedFilesRoute({ files: services.files, clock }),
     ...geminiRoutes(services),
     ...modelRoutes(services),
-    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock }),
+    ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock, bodies: parts.bodies }),
     ...tools.routes,
     ...crawls.routes,
     mcpRoute({ routes: () => all, admission, clock, version, onUnexpected }),

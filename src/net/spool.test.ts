@@ -13,7 +13,7 @@ test('a file on its way to the disk and back leaves no more than some MB of spen
   const folder = await mkdtemp(join(tmpdir(), 'culvert-test-spool-'));
   t.after(() => rm(folder, { recursive: true, force: true }));
   const spool = await openSpool(join(folder, 'spool'));
-  const file = await spool.place();
+  const file = await spool.place('dev');
   const before = process.memoryUsage().arrayBuffers;
   let most = 0;
   const look = () => {

@@ -1,5 +1,5 @@
 import type { Failure } from '../kernel/failure.ts';
-import type { CallMemory } from './calls-in-flight.ts';
+import type { BodyMemory } from './body-memory.ts';
 import type { Owner } from './store.ts';
 import type { VectorVerb } from './verbs.ts';
 
@@ -9,8 +9,8 @@ import type { VectorVerb } from './verbs.ts';
  * rejects.
  */
 export interface VectorEngine {
-  /** The memory that a tenant's call may have, before its body is read; `prepare` needs none. */
-  begin(tenant: string): CallMemory;
+  /** For large bodies that are given to `prepare`. */
+  readonly bodyMemory: BodyMemory;
   /** Reads and checks a call, and what of it must be embedded first. Every `Prepared` must be run or dropped. */
   prepare(call: VectorCall): Promise<Prepared | Failure>;
   /** Why it cannot serve, for /readyz; null when it can or has not been asked for yet. */

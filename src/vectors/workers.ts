@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
-import { createCallsInFlight, type FlightBounds } from './calls-in-flight.ts';
+import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
 import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
@@ -26,7 +26,6 @@ export interface VectorWorkersOptions {
   /** For the operator's log. */
   onTrouble(message: string): void;
   clock?: Clock;
-  flight?: FlightBounds;
 }
 
 export interface VectorWorkers extends VectorEngine {
@@ -166,7 +165,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   }
 
   return {
-    begin: createCallsInFlight(options.flight).begin,
+    bodyMemory: createBodyMemory(),
     prepare,
     trouble() {
       look();

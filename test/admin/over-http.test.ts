@@ -4,6 +4,7 @@ import type { Route } from '../../src/http/exchange.ts';
 import { adminRoutes } from '../../src/http/routes/admin.ts';
 import { openApiRoute } from '../../src/http/routes/openapi.ts';
 import { createGatewayServer } from '../../src/http/server.ts';
+import { createRoom } from '../../src/kernel/sharing/room.ts';
 import { type Answer, openAdmin } from './open-admin.ts';
 
 const adminKey = 'sk-cv-admin-of-tests';
@@ -24,6 +25,7 @@ async function serve(t: { after(fn: () => unknown): void }) {
       admit: () => assert.fail('nothing here is metered'),
       reserve: () => assert.fail('nothing here is metered'),
     },
+    bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),
     routes,
     authenticate: (headers, addressOf) => admin.ring.authenticate(headers, addressOf),
     authenticateAdmin(headers) {

@@ -3,6 +3,7 @@ import { createGatewayServer } from '../../src/http/server.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { type Clock, systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
+import { createRoom, type Room } from '../../src/kernel/sharing/room.ts';
 
 /** What stands behind the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
 export interface BareParts {
@@ -12,6 +13,8 @@ export interface BareParts {
   /** Refuses before the body. */
   admit?: () => Failure;
   clock?: Clock;
+  /** For bodies; as much as they like by default. */
+  bodies?: Room;
 }
 
 /** What its admission gives with everybody who is let in. */
@@ -28,6 +31,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         parts.admit?.() ?? { kind: 'admitted', headers: limitHeaders, calls: [], form: 'openai', release() {} },
       reserve: () => Promise.reject(new Error('no reservations here')),
     },
+    bodies: parts.bodies ?? createRoom('bodies', () => ({ bytesMax: 2 ** 40, accountBytesMax: 2 ** 40 })),
     routes: parts.routes ?? [
       {
         method: 'POST',

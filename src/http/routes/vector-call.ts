@@ -1,7 +1,7 @@
 import type { Caller } from '../../inference/pipeline/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
-import type { CallMemory } from '../../vectors/calls-in-flight.ts';
+import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
 import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
@@ -14,6 +14,8 @@ export interface VectorParts {
   engine: VectorEngine;
   meter: VectorMeter<MeteredCall>;
   clock: Clock;
+  /** For bodies, and for answers until they are sent. */
+  bodies: Room;
 }
 
 type End = Parameters<VectorHold['settle']>[0];
@@ -24,33 +26,46 @@ export const vectorBodyBytesMax = 32 * 1024 * 1024;
 /** The way of a vector call: body → checked → held → texts embedded → done → answered → settled. */
 export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange): Promise<void> {
   const { response } = exchange;
-  const memory = parts.engine.begin(exchange.principal!.tenant);
+  const bytes = parts.bodies.hold(exchange.principal!.account);
   try {
-    await runCall(parts, verb, exchange, memory);
+    await runCall(parts, verb, exchange, bytes);
   } finally {
     // Until then the answer stands in the socket's buffer.
-    if (response.closed) memory.end();
-    else response.once('close', memory.end);
+    if (response.closed) bytes.giveBack();
+    else response.once('close', () => bytes.giveBack());
   }
 }
 
-async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, memory: CallMemory): Promise<void> {
+async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, bytes: RoomHold): Promise<void> {
   const caller = new ResponseCaller(exchange, parts.clock);
   const call = meteredCallOf(exchange, caller);
-  const { principal, admitted } = call;
-  const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, memory) : Buffer.alloc(0);
-  if (body === null) return;
-  if (!Buffer.isBuffer(body)) return caller.refuse(body, admitted.headers);
-  const prepared = await parts.engine.prepare({
-    owner: { tenant: principal.tenant, account: principal.account },
-    verb,
-    params: exchange.params,
-    search: exchange.search,
-    body,
-  });
-  memory.bodyRead();
-  if (prepared.kind !== 'prepared') return caller.refuse(prepared, admitted.headers);
-  await runPrepared(parts, call, prepared, memory);
+  const prepared = await readCall(parts.engine, verb, exchange, bytes);
+  if (prepared === null) return;
+  if (prepared.kind !== 'prepared') return caller.refuse(prepared, call.admitted.headers);
+  await runPrepared(parts, call, prepared, bytes);
+}
+
+/** The body, checked by the engine; null when the caller left while sending it. */
+async function readCall(
+  { bodyMemory, prepare }: VectorEngine,
+  verb: VectorVerb,
+  exchange: Exchange,
+  held: RoomHold,
+): Promise<Prepared | Failure | null> {
+  const taken: SharedArrayBuffer[] = [];
+  const memory = (bytes: number) => {
+    const large = bodyMemory.take(bytes);
+    taken.push(large);
+    return Buffer.from(large, 0, bytes);
+  };
+  try {
+    const body = takesBody(verb) ? await readJsonBody(exchange, vectorBodyBytesMax, { held, memory }) : Buffer.alloc(0);
+    if (!Buffer.isBuffer(body)) return body;
+    const { tenant, account } = exchange.principal!;
+    return await prepare({ owner: { tenant, account }, verb, params: exchange.params, search: exchange.search, body });
+  } finally {
+    for (const large of taken) bodyMemory.give(large);
+  }
 }
 
 /** From the checked body on: `prepared` is run or dropped, and what is held is settled, whatever happens. */
@@ -58,7 +73,7 @@ async function runPrepared(
   { meter }: VectorParts,
   call: MeteredCall,
   prepared: Prepared,
-  memory: CallMemory,
+  bytes: RoomHold,
 ): Promise<void> {
   const { caller, admitted } = call;
   let waiting: Prepared | null = prepared;
@@ -80,7 +95,7 @@ async function runPrepared(
       waiting = null;
       answer = await prepared.run(embedded);
     }
-    if (answer.kind === 'answer') memory.answered(answer.body.byteLength);
+    if (answer.kind === 'answer') bytes.add(answer.body.byteLength);
     end = answerWith(caller, answer, hold);
   } finally {
     waiting?.drop();

@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { createCallsInFlight, type FlightBounds } from '../../vectors/calls-in-flight.ts';
+import { createRoom, type RoomBounds } from '../../kernel/sharing/room.ts';
+import { createBodyMemory } from '../../vectors/body-memory.ts';
 import type { Embedded, Prepared, TextsToEmbed, VectorAnswer, VectorCall, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
@@ -19,6 +20,8 @@ const qdrantApi = JSON.parse(readFileSync('test/spec/qdrant-openapi.json', 'utf8
   paths: Record<string, Record<string, unknown>>;
 };
 
+const mb = 1024 * 1024;
+
 type Context = { after(fn: () => unknown): void };
 type End = Parameters<VectorHold['settle']>[0];
 
@@ -29,7 +32,7 @@ interface Script {
   embed?: (call: MeteredCall) => Promise<Embedded | Failure>;
   run?: (embedded: Embedded | null, call: MeteredCall) => Promise<VectorAnswer | Failure>;
   settled?: () => void;
-  flight?: FlightBounds;
+  room?: RoomBounds;
 }
 
 const answered: VectorAnswer = {
@@ -45,7 +48,7 @@ async function serve(t: Context, script: Script = {}) {
   const told: string[] = [];
   let metered: MeteredCall | null = null;
   const engine: VectorEngine = {
-    begin: createCallsInFlight(script.flight).begin,
+    bodyMemory: createBodyMemory(),
     async prepare(call) {
       calls.push(call);
       const refused = await script.prepare?.(call);
@@ -81,7 +84,8 @@ async function serve(t: Context, script: Script = {}) {
       };
     },
   };
-  const server = await startBareServer(t, { routes: vectorRoutes({ engine, meter, clock: systemClock }) });
+  const bodies = createRoom('bodies', () => script.room ?? { bytesMax: 512 * mb, accountBytesMax: 256 * mb });
+  const server = await startBareServer(t, { routes: vectorRoutes({ engine, meter, clock: systemClock, bodies }) });
   const send = (path: string, init: RequestInit = {}) =>
     fetch(server.url + path, {
       ...init,
@@ -337,8 +341,6 @@ test("every path of Qdrant's API is served or refused in words", async (t) => {
   }
 });
 
-const mb = 1024 * 1024;
-
 test('large bodies come whole, each its own, however the memory of others is used again', async (t) => {
   const seen: string[] = [];
   const { send } = await serve(t, {
@@ -363,7 +365,7 @@ test('calls beyond the bytes that may be on their way get 503 with Retry-After, 
   const started = Promise.withResolvers<void>();
   let runs = 0;
   const { send } = await serve(t, {
-    flight: { bytesMax: 3 * mb, tenantBytesMax: 3 * mb },
+    room: { bytesMax: 3 * mb, accountBytesMax: 4 * mb },
     run: async () => {
       started.resolve();
       if (runs++ === 0) await running.promise;
@@ -377,7 +379,7 @@ test('calls beyond the bytes that may be on their way get 503 with Retry-After, 
   const refused = await write();
   assert.equal(refused.status, 503);
   assert.equal(refused.headers.get('retry-after'), '1');
-  assert.match(await refused.text(), /bytes on their way/);
+  assert.match(await refused.text(), /as many bytes of bodies as it takes at once/);
   // One whose length nobody said counts as it comes.
   const body = new Blob(['x'.repeat(2 * mb)]).stream();
   const unsaid = await send('/v1/vectors/collections/c/points', { method: 'PUT', body, duplex: 'half' } as RequestInit);

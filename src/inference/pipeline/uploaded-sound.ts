@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream';
-import type { Spool, SpooledFile } from '../../net/spool.ts';
+import type { SpooledFile } from '../../net/spool.ts';
 import type { Conversion } from '../audio/ffmpeg-arguments.ts';
 import type { Sniffed } from '../audio/sniff.ts';
 import type { Transcoder } from '../audio/transcode.ts';
@@ -34,17 +34,17 @@ export interface SoundToSend extends SendableFile {
   mime: string;
 }
 
-type SoundParts = { spool: Pick<Spool, 'place'>; transcoder: Transcoder };
+type SoundParts = { transcoder: Transcoder };
 
 export function createUploadedSound(parts: SoundParts, file: SpooledFile, sniffed: Sniffed): UploadedSound {
-  const { spool, transcoder } = parts;
+  const { transcoder } = parts;
   const made = new Map<SentAs, Promise<SoundToSend>>();
   const files: SpooledFile[] = [];
   const ending = new AbortController();
   let duration: Promise<number | null> | null = null;
 
   async function make(format: SentAs): Promise<SoundToSend> {
-    const converted = await spool.place();
+    const converted = await file.beside();
     files.push(converted);
     const source = conversionStream(transcoder, { path: file.path, sniffed }, format, ending.signal);
     await converted.fill(source);

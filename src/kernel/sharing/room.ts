@@ -1,0 +1,109 @@
+import type { Failure } from '../failure.ts';
+
+/** Bytes of all holders together, and of those of one account. What would pass either gets 503. */
+export interface RoomBounds {
+  bytesMax: number;
+  accountBytesMax: number;
+}
+
+/** Room for bytes that all callers share: taken as they come, never as they are announced. */
+export interface Room {
+  hold(account: string): RoomHold;
+  /** Of all holders. */
+  readonly bytes: number;
+}
+
+/** What one request, or one upload, has of a room. */
+export interface RoomHold {
+  /** Takes room for bytes that came; a Failure (503), and nothing taken, where there is none. */
+  take(bytes: number): Failure | null;
+  /** Counts bytes that are there already and cannot be refused: they keep others out. */
+  add(bytes: number): void;
+  /** Gives everything back. What is taken later counts nowhere. */
+  giveBack(): void;
+}
+
+/** `what` names the bytes in refusals, such as `request bodies`; `bounds` may change while it is used. */
+export function createRoom(what: string, bounds: () => RoomBounds): Room {
+  return new SharedRoom(what, bounds);
+}
+
+interface AccountBytes {
+  name: string;
+  bytes: number;
+  holds: number;
+}
+
+class SharedRoom implements Room {
+  bytes = 0;
+  readonly what: string;
+  readonly bounds: () => RoomBounds;
+  /** Those that hold any. */
+  readonly #accounts = new Map<string, AccountBytes>();
+
+  constructor(what: string, bounds: () => RoomBounds) {
+    this.what = what;
+    this.bounds = bounds;
+  }
+
+  hold(name: string): RoomHold {
+    let account = this.#accounts.get(name);
+    if (account === undefined) {
+      account = { name, bytes: 0, holds: 0 };
+      this.#accounts.set(name, account);
+    }
+    account.holds += 1;
+    return new Hold(this, account);
+  }
+
+  left(account: AccountBytes): void {
+    account.holds -= 1;
+    if (account.holds === 0) this.#accounts.delete(account.name);
+  }
+}
+
+class Hold implements RoomHold {
+  readonly #room: SharedRoom;
+  readonly #account: AccountBytes;
+  #mine = 0;
+  #state: 'held' | 'given-back' = 'held';
+
+  constructor(room: SharedRoom, account: AccountBytes) {
+    this.#room = room;
+    this.#account = account;
+  }
+
+  take(bytes: number): Failure | null {
+    const { what, bounds } = this.#room;
+    const { bytesMax, accountBytesMax } = bounds();
+    // Told first: the account's callers can do something about it, whoever else fills the room.
+    if (this.#account.bytes + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
+    if (this.#room.bytes + bytes > bytesMax) return full(what, bytesMax);
+    this.add(bytes);
+    return null;
+  }
+
+  add(bytes: number): void {
+    if (this.#state === 'given-back') return;
+    this.#mine += bytes;
+    this.#account.bytes += bytes;
+    this.#room.bytes += bytes;
+  }
+
+  giveBack(): void {
+    if (this.#state === 'given-back') return;
+    this.add(-this.#mine);
+    this.#state = 'given-back';
+    this.#room.left(this.#account);
+  }
+}
+
+function full(what: string, bytesMax: number): Failure {
+  const message = `This server has as many bytes of ${what} as it takes at once (${bytesMax}). Retry shortly.`;
+  return { kind: 'overloaded', message };
+}
+
+function shareUsed(what: string, bytesMax: number): Failure {
+  const message = `Your account has as many bytes of ${what} as one account may have at once (${bytesMax}). Retry when others of its requests have ended, or send fewer at once.`;
+  return { kind: 'overloaded', message };
+}

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+const chatPath = '/v1/chat/completions';
+const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
+const kb = 1024;
+const mb = 1024 * kb;
+
+test('S27 a declared length takes no room and no memory: 40 idle bodies of one key shut nothing for anybody', async (t) => {
+  // Room for eight of them.
+  const gateway = await start(t, { body_memory: '256mb', body_limit: '32mb' });
+  const before = heldBytes();
+  const bodies: Body[] = [];
+  for (const path of [chatPath, '/v1/vectors/collections/c/points']) {
+    for (let i = 0; i < 40; i++) bodies.push(await begin(t, gateway, { path, declaredBytes: 32 * mb, bytes: 1 }));
+  }
+  assert.ok(heldBytes() - before < 64 * mb, `${Math.round((heldBytes() - before) / mb)} MB`);
+  assert.ok(bodies.every(({ received }) => received() === ''));
+  for (const key of [testKey, otherKey]) {
+    assert.equal((await send(gateway, chatPath, key, hello)).status, 200);
+    assert.equal((await send(gateway, '/v1/vectors/collections', key, { name: 'c', vector_size: 4 })).status, 200);
+  }
+});
+
+test('S27 bytes that came hold room: an account at its share gets 503 that says so, others are served, and leaving gives it back', async (t) => {
+  const gateway = await start(t, { body_memory: '4mb', body_limit: '2mb' });
+  const stalled: Body[] = [];
+  for (let i = 0; i < 5; i++) stalled.push(await begin(t, gateway, { declaredBytes: 600 * kb, bytes: 500 * kb }));
+  // 4 × 500 KB are within the 2 MB of one account.
+  const refused = await answered(stalled);
+  assert.equal(refused.length, 1);
+  assert.match(refused[0]!, /^HTTP\/1\.1 503 [\s\S]*retry-after: 1\r\n[\s\S]*Your account has as many bytes/i);
+  assert.match(refused[0]!, /"type":"overloaded_error"/);
+  const large = { ...hello, padding: 'x'.repeat(200 * kb) };
+  assert.equal((await send(gateway, chatPath, testKey, large)).status, 503);
+  assert.equal((await send(gateway, chatPath, otherKey, large)).status, 200);
+  for (const { socket } of stalled) socket.destroy();
+  await until(async () => (await send(gateway, chatPath, testKey, large)).status === 200);
+});
+
+test('S27 when all accounts together have filled the room, the refusal says that it is the server', async (t) => {
+  const gateway = await start(t, { body_memory: '1mb', body_limit: '512kb' });
+  for (const key of [testKey, otherKey]) await begin(t, gateway, { key, declaredBytes: 505 * kb, bytes: 500 * kb });
+  const third = 'sk-cv-test-key-0003';
+  await until(async () => {
+    const response = await send(gateway, chatPath, third, { ...hello, padding: 'x'.repeat(60 * kb) });
+    if (response.status === 200) return false;
+    assert.equal(response.status, 503);
+    assert.equal(response.headers.get('retry-after'), '1');
+    assert.match(await response.text(), /This server has as many bytes/);
+    return true;
+  });
+  assert.equal((await send(gateway, chatPath, third, hello)).status, 200);
+});
+
+test('S27 a body that there is no room for is read to its end: its caller gets the 503, and the connection serves on', async (t) => {
+  const gateway = await start(t, { body_memory: '8mb', body_limit: '4mb' });
+  await begin(t, gateway, { declaredBytes: 4 * mb, bytes: 3 * mb });
+  const { socket, received } = await begin(t, gateway, { declaredBytes: 4 * mb, bytes: 2 * mb });
+  await until(async () => received().startsWith('HTTP/1.1 503 '));
+  socket.write(' '.repeat(2 * mb));
+  socket.write(`GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n\r\n`);
+  await until(async () => received().includes('HTTP/1.1 200 '));
+});
+
+test('S27 a fast beginning buys no time: less than 64 KB in a minute is 408 and a close, and gives the room back', async (t) => {
+  const gateway = await start(t, { body_memory: '4mb', body_limit: '2mb' });
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const body = await begin(t, gateway, { declaredBytes: 2 * mb, bytes: 1.9 * mb });
+  for (let second = 0; second < 59; second++) {
+    t.mock.timers.tick(1_000);
+    body.socket.write('x');
+    await turns();
+  }
+  assert.equal(body.received(), '');
+  t.mock.timers.tick(1_000);
+  await turns();
+  t.mock.timers.reset();
+  if (!body.socket.closed) await once(body.socket, 'close');
+  assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*less than 64 KB in 60 s/i);
+  assert.equal((await send(gateway, chatPath, testKey, { ...hello, padding: 'x'.repeat(mb) })).status, 200);
+});
+
+test('S27 a body that keeps the pace for ever is 408 after ten minutes', async (t) => {
+  const gateway = await start(t, {});
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const body = await begin(t, gateway, { declaredBytes: 31 * mb, bytes: 64 * kb });
+  const piece = 'x'.repeat(64 * kb);
+  for (let minute = 0; minute < 10; minute++) {
+    assert.equal(body.received(), '', `minute ${minute}`);
+    t.mock.timers.tick(59_999);
+    body.socket.write(piece);
+    await turns();
+  }
+  t.mock.timers.tick(10_000);
+  await turns();
+  t.mock.timers.reset();
+  if (!body.socket.closed) await once(body.socket, 'close');
+  assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*longer than 10 min/i);
+});
+
+test('S27 an upload is held to the same pace', async (t) => {
+  const gateway = await start(t, {});
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const body = await begin(t, gateway, {
+    path: '/v1/audio/transcriptions',
+    type: 'multipart/form-data; boundary=b',
+    declaredBytes: 10 * mb,
+    bytes: '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF',
+  });
+  for (let second = 0; second < 60; second++) {
+    body.socket.write('x');
+    await turns();
+    t.mock.timers.tick(1_000);
+  }
+  await turns();
+  t.mock.timers.reset();
+  if (!body.socket.closed) await once(body.socket, 'close');
+  assert.match(body.received(), /^HTTP\/1\.1 408 /);
+});
+
+async function start(t: TestContext, server: Record<string, unknown>): Promise<TestGateway> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const keys = [testKey, otherKey, 'sk-cv-test-key-0003'].map((key, i) => ({ key, account: `a${i}`, name: 'test' }));
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server, keys });
+  await gateway.modelsKnown;
+  // All routes are loaded with the first call of one that is not a chat.
+  await (await gateway.fetch('/v1/models')).arrayBuffer();
+  return gateway;
+}
+
+interface Body {
+  socket: Socket;
+  received(): string;
+}
+
+/** A request whose body stops after `bytes`; resolves when the gateway has had time to read them. */
+async function begin(
+  t: TestContext,
+  gateway: TestGateway,
+  wanted: { declaredBytes: number; bytes: number | string; key?: string; path?: string; type?: string },
+): Promise<Body> {
+  const { declaredBytes, bytes, key = testKey, path = chatPath, type = 'application/json' } = wanted;
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => undefined);
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+  });
+  const method = path.startsWith('/v1/vectors') ? 'PUT' : 'POST';
+  const sent = `${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\ncontent-length: ${declaredBytes}\r\n\r\n${
+    typeof bytes === 'string' ? bytes : '{'.padEnd(bytes, ' ')
+  }`;
+  let flushed = false;
+  socket.write(sent, 'latin1', () => {
+    flushed = true;
+  });
+  while (!flushed) await turns();
+  await turns();
+  return { socket, received: () => text };
+}
+
+/** What those got that were answered, once one was. */
+async function answered(bodies: readonly Body[]): Promise<string[]> {
+  const texts = () => bodies.map(({ received }) => received()).filter((text) => text !== '');
+  await until(async () => texts().length > 0);
+  await turns();
+  return texts();
+}
+
+async function send(gateway: TestGateway, path: string, key: string, json: unknown): Promise<Response> {
+  const response = await gateway.fetch(path, { json, headers: { authorization: `Bearer ${key}` } });
+  const text = await response.text();
+  return new Response(text, { status: response.status, headers: response.headers });
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  assert.fail('it never came');
+}
+
+function heldBytes(): number {
+  const { external, arrayBuffers } = process.memoryUsage();
+  return Math.max(external, arrayBuffers);
+}
+
+/** Some turns of the loop, for sockets to be read. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}
