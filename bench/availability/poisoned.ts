@@ -5,6 +5,8 @@ import type { MockProcess } from './processes.ts';
 import { adminKey, answeredRow, callsOf, detailRows, load, type Scenario, type Stage } from './scenario.ts';
 
 const everyMs = 1_500;
+/** So few that successes of others between two failures of the culprit hide nothing. */
+const othersPerSecond = 2;
 const lookMs = 250;
 
 /** S26: one tenant's prompt makes the provider answer 500, every 1.5 s; the others ask beside it. */
@@ -30,11 +32,15 @@ function poisoned(id: string, what: string, targets: Scenario['targets']): Scena
         keys: [culprit],
         content: 'This is poison.',
       });
-      const [seen, poisonous] = await Promise.all([load({ ...stage, keys: others }), openLoop(bad, 1_000 / everyMs)]);
-      const { looks, closed } = await watch.stop();
+      const [seen, poisonous] = await Promise.all([
+        load({ ...stage, perSecond: othersPerSecond, keys: others }),
+        openLoop(bad, 1_000 / everyMs),
+      ]);
+      const { looks, down, closed } = await watch.stop();
       return [
         answeredRow(`${what}: the others`, seen, 99.5),
-        judged('… shown as down by /admin/v1/models', [(closed / looks) * 100], { atMost: 0, unit: ' %', digits: 1 }),
+        judged('… the model shown as down', [(down / looks) * 100], { atMost: 0, unit: ' %', digits: 1 }),
+        told('… one of its targets closed out', `${((closed / looks) * 100).toFixed(1)} %`),
         told(
           '… poisoned ones that were answered',
           String(poisonous.filter((one) => one.outcome === 'answered').length),
@@ -45,19 +51,24 @@ function poisoned(id: string, what: string, targets: Scenario['targets']): Scena
   };
 }
 
-/** How often the alias is looked at, and how often one of its targets is down. */
-function watchStatus({ url, scenario }: Stage): { stop(): Promise<{ looks: number; closed: number }> } {
+/** How often the alias is looked at, and how often it is down, or one of its targets. */
+function watchStatus({ url, scenario }: Stage): {
+  stop(): Promise<{ looks: number; down: number; closed: number }>;
+} {
   let over = false;
-  const counts = { looks: 0, closed: 0 };
+  const counts = { looks: 0, down: 0, closed: 0 };
   const watching = (async () => {
     while (!over) {
       const response = await fetch(`${url}/admin/v1/models?limit=100`, {
         headers: { authorization: `Bearer ${adminKey}` },
       });
-      const { data } = (await response.json()) as { data: { id: string; targets: { status: string }[] }[] };
+      const { data } = (await response.json()) as {
+        data: { id: string; status: string; targets: { status: string }[] }[];
+      };
       const alias = data.find(({ id }) => id === scenario.id);
       if (alias === undefined) throw new Error(`no model ${scenario.id}: ${response.status}`);
       counts.looks += 1;
+      if (alias.status === 'down') counts.down += 1;
       if (alias.targets.some(({ status }) => status === 'down')) counts.closed += 1;
       await pause(lookMs);
     }

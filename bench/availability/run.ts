@@ -1,4 +1,4 @@
-// node bench/run.mjs availability [scenario…] [--seconds=40] [--per-second=10]
+// node bench/run.mjs availability [scenario…] [--seconds=120] [--per-second=10]
 
 import { scratchFolder, startCulvert } from '../gateway/processes.ts';
 import { writeSection } from '../results.ts';
@@ -11,7 +11,7 @@ import { silentScenarios } from './silent.ts';
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('--'));
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
-const seconds = numberOf('seconds', 40);
+const seconds = numberOf('seconds', 120);
 const perSecond = numberOf('per-second', 10);
 /** Nobody listens on the discard port. */
 const closedPort = 9;

@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
+import { isObject } from '../kernel/json.ts';
 import type { Random } from '../kernel/random.ts';
 import { seededRandom } from '../kernel/random.ts';
 import type { ArrivedBody } from './compose-reply.ts';
@@ -51,7 +52,7 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: 
 
   /** Of several conditions each must pick the request. */
   function strikes({ flap, every, alternate, prompt, seed = 1 }: FaultSpec, body: ArrivedBody): boolean {
-    if (prompt !== undefined && !JSON.stringify(body ?? '').includes(prompt)) return false;
+    if (prompt !== undefined && !says(body, prompt)) return false;
     if (alternate !== undefined) {
       const odd = Math.floor(clock.wallMs() / alternate.windowMs) % 2 === 1;
       if (odd !== (alternate.first === 'up')) return false;
@@ -92,6 +93,11 @@ export function createFaultChoice(script: Script, serverSpec: FaultSpec, clock: 
 
 function isConditional({ flap, every, alternate, prompt }: FaultSpec): boolean {
   return flap !== undefined || every !== undefined || alternate !== undefined || prompt !== undefined;
+}
+
+/** The model's name may carry the spec itself, and with it the words. */
+function says(body: ArrivedBody, words: string): boolean {
+  return isObject(body) && JSON.stringify({ ...body, model: '' }).includes(words);
 }
 
 const healthyChoice: ParsedFaultSpec = { ok: true, spec: healthy };

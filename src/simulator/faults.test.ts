@@ -343,13 +343,12 @@ test('two that alternate are never up or down together', async (t) => {
 });
 
 test('prompt=… fails what contains these words', async () => {
-  const spec = 'prompt=a%20bitter%20pill;status=500';
+  const model = 'mock/prompt=poison;status=500';
   const statusOf = async (content: string) => {
-    const json = JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] });
-    const init = { method: 'POST', headers: { 'x-mock': spec }, body: json };
-    const response = await fetch(`${upstream.url}/v1/chat/completions`, init);
+    const json = JSON.stringify({ model, messages: [{ role: 'user', content }] });
+    const response = await fetch(`${upstream.url}/v1/chat/completions`, { method: 'POST', body: json });
     await response.text();
     return response.status;
   };
-  assert.deepEqual([await statusOf('a sweet one'), await statusOf('this is a bitter pill')], [200, 500]);
+  assert.deepEqual([await statusOf('a sweet one'), await statusOf('this is poison')], [200, 500]);
 });

@@ -16,6 +16,7 @@ export interface Sides {
 /** One line of `GET /admin/v1/requests.jsonl`, as far as it is looked at. */
 export interface RecordSeen {
   id: string;
+  created_at: string;
   status: number;
   units: number;
   route: { attempts: { provider: string; class: string; ms: number }[] };
