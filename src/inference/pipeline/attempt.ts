@@ -2,7 +2,6 @@ import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { encodeUpstream } from '../providers/encode.ts';
-import { scrub } from '../providers/scrub.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
 import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
@@ -13,7 +12,7 @@ import { expiredFault } from './expired-fault.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { readerFor } from './reader-for.ts';
 import { recordAttempt } from './record-attempt.ts';
-import { statusFault } from './status-fault.ts';
+import { faultInAnswer, statusFault } from './status-fault.ts';
 
 /** What may gather before the first content event: role chunks, message_start. */
 const heldBytesMax = 1024 * 1024;
@@ -273,7 +272,7 @@ export class Attempt implements UpstreamObserver {
 
   /** A fault found inside a 200: its words come from the upstream too. */
   #answerFault(found: Fault): Fault {
-    return { ...found, message: scrub(found.message, this.#provider.connection) };
+    return faultInAnswer(found, this.#provider.connection);
   }
 
   /** For what runs once an attempt; `data` has the same written out, since it runs for every chunk. */

@@ -83,7 +83,9 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     );
     if (fault === null) return;
     if (fault.class === 'cancelled') return left(job);
-    if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') return end(job, failed(job));
+    if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') {
+      return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
+    }
     if (fault.class === 'caller_fault') callerFault ??= fault;
   }
 }

@@ -1,14 +1,12 @@
 import type { UpstreamDialect } from '../dialects/dialect.ts';
+import { codeForCallers } from '../dialects/fault-inside.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import { classifyError } from '../providers/classify.ts';
+import { classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
 import { coolingMs } from '../routing/cooldown.ts';
 import { retryAfterMs } from '../routing/retry-after.ts';
 import type { UpstreamHeaders } from '../transport/upstream-call.ts';
-
-/** What goes on to callers of an upstream's error code. */
-const plainCode = /^[a-z][\w.-]{1,63}$/i;
 
 /** What an answer without success means: by its status, and whatever its body says. `nowMs`: wall-clock time. */
 export function statusFault(
@@ -27,10 +25,17 @@ export function statusFault(
         ? `answered ${status}`
         : `answered ${status}: ${scrub(error.message, connection)}`,
     param: error?.param ?? null,
-    ...(error !== null && plainCode.test(error.code) && { code: error.code }),
+    ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
     // The headers' word, else the body's.
     retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
   };
+}
+
+/** A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. */
+export function faultInAnswer(found: Fault, connection: ProviderConnection): Fault {
+  const { code = '', status, message } = found;
+  const ruled = status === null ? null : ruledClass(connection.provider, status, { code, message });
+  return { ...found, class: ruled ?? found.class, message: scrub(message, connection) };
 }
 
 function readJson(body: Buffer): unknown {

@@ -10,9 +10,18 @@ import type { Classify, ErrorRule, Provider } from './provider.ts';
  * Called off the hot path only.
  */
 export const classifyError: Classify = (provider, status, error): FaultClass => {
-  for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
-  return classOfDialect[provider.dialect](status, error);
+  return ruledClass(provider, status, error) ?? classOfDialect[provider.dialect](status, error);
 };
+
+/** What the provider's own rules say; null: nothing. They hold for an error inside an answer too, by its own status. */
+export function ruledClass(
+  provider: Provider,
+  status: number,
+  error: Pick<UpstreamError, 'code' | 'message'> | null,
+): FaultClass | null {
+  for (const rule of provider.errors) if (matches(rule, status, error)) return rule.class;
+  return null;
+}
 
 const classOfDialect = {
   'openai-chat': classOfError,
@@ -23,7 +32,7 @@ const classOfDialect = {
 // Patterns run over words of the upstream's choosing: a bounded piece of them says it all.
 const matchedCharsMax = 2_000;
 
-function matches(rule: ErrorRule, status: number, error: UpstreamError | null): boolean {
+function matches(rule: ErrorRule, status: number, error: Pick<UpstreamError, 'code' | 'message'> | null): boolean {
   if (rule.status !== undefined && rule.status !== status) return false;
   if (rule.code === undefined) return true;
   if (error === null) return false;

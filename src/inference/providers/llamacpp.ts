@@ -11,6 +11,8 @@ export const llamacpp = openAiLike({
   quirks: { nativeN: false },
   errors: [
     { status: 400, code: 'exceed_context_size_error', class: 'caller_fault' },
+    // The model wrote a call that is no JSON (github.com/ggml-org/llama.cpp/issues/22072).
+    { status: 500, code: /failed to parse tool call/i, class: 'caller_fault' },
     { status: 503, code: 'unavailable_error', class: 'transient' },
   ],
 });

@@ -16,5 +16,9 @@ export const ollama = openAiLike({
     dimensions: 'asked',
   },
   quirks: { rename: { max_completion_tokens: 'max_tokens' }, nativeN: false },
-  errors: [{ status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' }],
+  errors: [
+    { status: 404, code: /model .*not found|try pulling/i, class: 'model_unavailable' },
+    // The model wrote a call that is no JSON; another request is answered (github.com/ollama/ollama/issues/17638).
+    { status: 500, code: /error parsing tool call/i, class: 'caller_fault' },
+  ],
 });

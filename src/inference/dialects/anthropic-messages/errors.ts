@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
 
 const messageCharsMax = 2_000;
 
@@ -32,13 +33,8 @@ function blamedField(message: string): string | null {
 
 /** The fault of an error event inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
 export function faultOfError(body: JsonObject): Fault {
-  const error = readError(body);
-  return {
-    class: classOfAnthropicError(200, error),
-    status: null,
-    message: error?.message ?? 'An error without a description.',
-    param: error?.param ?? null,
-  };
+  const error = readError(body) ?? { message: 'An error without a description.', code: '', param: null };
+  return faultInside(body, error, classOfAnthropicError);
 }
 
 const classByCode: ReadonlyMap<string, FaultClass> = new Map([

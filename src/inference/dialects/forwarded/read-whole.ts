@@ -2,15 +2,14 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
 import { classOfError } from '../openai-chat/error-class.ts';
 import { readError } from '../openai-chat/read-error.ts';
 
 /** The error that stands in a 200; null when there is none. */
 export function errorInside(body: unknown): Fault | null {
   const error = readError(body);
-  if (error === null) return null;
-  const found = fault(classOfError(null, error), error.message);
-  return error.param === null ? found : { ...found, param: error.param };
+  return error === null ? null : faultInside(body, error, classOfError);
 }
 
 /** Why a 2xx body is no answer; null when one of `members` holds a list, of at least `itemsMin`. */

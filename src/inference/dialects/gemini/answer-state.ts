@@ -124,13 +124,9 @@ export function createAnswerState(): AnswerState {
     const word = stringOr(data.finishReason, '');
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === null) return;
-    if (reason === 'broken' || (word === 'OTHER' && !candidate.said)) {
-      return fail(`The model's answer broke off (${word})${messageOf(data.finishMessage)}.`, events);
-    }
-    if (!candidate.said && candidate.unsayable) {
-      return fail('The model answered with a picture or file, which this format cannot carry.', events);
-    }
-    finishCandidate(candidate, choice, reason, `The provider withheld the answer (${word}).`, events);
+    if (!candidate.said && candidate.unsayable) return failUnsayable(events);
+    const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
+    finishCandidate(candidate, choice, reason, why, events);
   }
 
   function finishCandidate(
@@ -145,9 +141,12 @@ export function createAnswerState(): AnswerState {
     events.push({ type: 'finish', choice, reason, stopSequence: null });
   }
 
-  function fail(message: string, events: NeutralEvent[]): void {
+  /** The model chose so: another target would be asked in vain, and this one is as healthy as before. */
+  function failUnsayable(events: NeutralEvent[]): void {
     state.over = true;
-    events.push({ type: 'failed', fault: fault('malformed', message) });
+    const message =
+      'The model answered with a picture or file, which this format cannot carry. Ask it in its own: POST /v1beta/models/{model}:generateContent.';
+    events.push({ type: 'failed', fault: fault('caller_fault', message) });
   }
 
   // A plain field: an accessor in a literal would make a hidden class for every answer, which holds it until a full GC.
@@ -158,7 +157,7 @@ export function createAnswerState(): AnswerState {
       const error = readError(data);
       if (error !== null) {
         state.over = true;
-        events.push({ type: 'failed', fault: faultOfError(error) });
+        events.push({ type: 'failed', fault: faultOfError(data, error) });
         return 'read';
       }
       const usage = usageOf(data.usageMetadata);

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault, FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
 
 const messageCharsMax = 2_000;
 const detailsMax = 32;
@@ -64,14 +65,8 @@ function retryDelayMs(details: readonly JsonObject[]): number | null {
 }
 
 /** The fault of an error inside a stream, or of an error body inside a 200: no HTTP status speaks for it. */
-export function faultOfError(error: UpstreamError): Fault {
-  return {
-    class: classOfGeminiError(200, error),
-    status: null,
-    message: error.message,
-    param: error.param,
-    retryAfterMs: error.retryAfterMs ?? null,
-  };
+export function faultOfError(body: unknown, error: UpstreamError): Fault {
+  return faultInside(body, error, classOfGeminiError);
 }
 
 const classByCode: ReadonlyMap<string, FaultClass> = new Map([

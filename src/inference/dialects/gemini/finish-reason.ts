@@ -1,11 +1,10 @@
 import type { FinishReason } from '../../neutral/event.ts';
 
 /**
- * Google's `finishReason` → neutral. `broken`: the model's answer came to nothing (a call that is no JSON), and asking
- * again or elsewhere may help; null: the answer goes on. Every word but three tells of something withheld, so an
- * unknown one is taken for that: it must not look like a whole answer.
+ * Google's `finishReason` → neutral; null: the answer goes on. Every word but three tells of something withheld (a
+ * call that is no JSON among them), so an unknown one is taken for that: it must not look like a whole answer.
  */
-export function finishReasonOf(word: string, toolCalls: number): FinishReason | 'broken' | null {
+export function finishReasonOf(word: string, toolCalls: number): FinishReason | null {
   switch (word) {
     case '':
     case 'FINISH_REASON_UNSPECIFIED':
@@ -16,13 +15,6 @@ export function finishReasonOf(word: string, toolCalls: number): FinishReason | 
     case 'MAX_TOKENS':
     case 'CONTINUATION':
       return 'length';
-    case 'MALFORMED_FUNCTION_CALL':
-    case 'MALFORMED_RESPONSE':
-    case 'UNEXPECTED_TOOL_CALL':
-    case 'TOO_MANY_TOOL_CALLS':
-    case 'MISSING_THOUGHT_SIGNATURE':
-    case 'NO_IMAGE':
-      return 'broken';
     default:
       return 'content-filter';
   }

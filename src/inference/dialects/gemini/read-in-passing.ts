@@ -45,13 +45,13 @@ export function readInPassing(): PassingReader {
       }
       if (!isObject(data)) return nothing;
       const error = readError(data);
-      if (error !== null) return { content: false, fault: faultOfError(error), usageOnly: false };
+      if (error !== null) return { content: false, fault: faultOfError(data, error), usageOnly: false };
       return look(data) ? content : nothing;
     },
     whole(body): Fault | null {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
       const error = readError(body);
-      if (error !== null) return faultOfError(error);
+      if (error !== null) return faultOfError(body, error);
       look(body);
       return seen.terminal ? null : fault('malformed', 'the answer has no candidates');
     },

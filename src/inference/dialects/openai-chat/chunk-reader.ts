@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { faultInside } from '../fault-inside.ts';
 import { classOfError } from './error-class.ts';
 import { neutralFinishReason } from './finish-reason.ts';
 import { readError } from './read-error.ts';
@@ -67,7 +68,12 @@ export function createChunkReader(): ChunkReader {
     const word = value.finish_reason;
     if (typeof word !== 'string' || word === '' || choice.finished) return null;
     const reason = neutralFinishReason(word);
-    if (reason === null) return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
+    if (reason === null) {
+      // OpenRouter says why beside the word.
+      const error = isObject(value.error) ? readError({ error: value.error }) : null;
+      if (error !== null) return faultInside(value, error, classOfError);
+      return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
+    }
     finish(choice, index, reason, value.stop_reason, events);
     return null;
   }
@@ -96,8 +102,7 @@ export function createChunkReader(): ChunkReader {
       const error = readError(chunk);
       if (error !== null) {
         failed = true;
-        const found = fault(classOfError(null, error), error.message);
-        events.push({ type: 'failed', fault: error.param === null ? found : { ...found, param: error.param } });
+        events.push({ type: 'failed', fault: faultInside(chunk, error, classOfError) });
         return;
       }
       const usage = neutralUsage(chunk.usage) ?? (isObject(chunk.x_groq) ? neutralUsage(chunk.x_groq.usage) : null);

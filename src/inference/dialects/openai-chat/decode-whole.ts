@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { faultInside } from '../fault-inside.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import { classOfError } from './error-class.ts';
 import { readError } from './read-error.ts';
@@ -24,10 +25,7 @@ export function decodeWhole(body: JsonObject): NeutralEvent[] {
 /** Why a 2xx body is no answer: an error inside it, or nothing to show. Null for an answer. */
 export function faultInWhole(body: unknown): Fault | null {
   const error = readError(body);
-  if (error !== null) {
-    const found = fault(classOfError(null, error), error.message);
-    return error.param === null ? found : { ...found, param: error.param };
-  }
+  if (error !== null) return faultInside(body, error, classOfError);
   if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
   const { choices } = body;
   if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");

@@ -25,9 +25,30 @@ const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
   ['string_above_max_length', 'caller_fault'],
   ['content_policy_violation', 'caller_fault'],
   ['content_filter', 'caller_fault'],
+  // Azure's, beside `content_filter`.
+  ['responsibleaipolicyviolation', 'caller_fault'],
+  ['moderation_blocked', 'caller_fault'],
+  // Words of a failed response (OpenAI's API reference, "The response object").
+  ['invalid_prompt', 'caller_fault'],
+  ['bio_policy', 'caller_fault'],
+  ['cyber_policy', 'caller_fault'],
   ['invalid_image', 'caller_fault'],
   ['invalid_image_url', 'caller_fault'],
+  ['invalid_image_format', 'caller_fault'],
+  ['invalid_image_mode', 'caller_fault'],
+  ['invalid_base64_image', 'caller_fault'],
+  ['image_too_large', 'caller_fault'],
+  ['image_too_small', 'caller_fault'],
+  ['image_parse_error', 'caller_fault'],
+  ['image_content_policy_violation', 'caller_fault'],
+  ['image_file_too_large', 'caller_fault'],
+  ['image_file_not_found', 'caller_fault'],
+  ['empty_image_file', 'caller_fault'],
+  ['unsupported_image_media_type', 'caller_fault'],
+  ['failed_to_download_image', 'caller_fault'],
+  // Groq: the model's JSON, or its call of a tool, was none.
   ['json_validate_failed', 'caller_fault'],
+  ['tool_use_failed', 'caller_fault'],
 ]);
 
 /** Words for a whole family of errors: believed only when no status says it better. */

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { Fault } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
+import { faultInside as faultOf } from '../fault-inside.ts';
 import { classOfError } from '../openai-chat/error-class.ts';
 import { readError as readChatError } from '../openai-chat/read-error.ts';
 
@@ -21,15 +22,6 @@ export function readError(body: unknown): UpstreamError | null {
 
 /** The fault of an error that stands inside a successful answer; `body` holds one. */
 export function faultInside(body: JsonObject): Fault {
-  const error = readError(body);
-  const found = fault(
-    classOfError(null, error ?? { message: '', code: 'server_error', param: null }),
-    error?.message ?? 'an error without a description',
-  );
-  if (error === null) return found;
-  return {
-    ...found,
-    ...(error.code !== '' && { code: error.code }),
-    ...(error.param !== null && { param: error.param }),
-  };
+  const error = readError(body) ?? { message: 'an error without a description', code: 'server_error', param: null };
+  return faultOf(body, error, classOfError);
 }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import { faultInside } from '../fault-inside.ts';
 import { classOfError } from '../openai-chat/error-class.ts';
 import { readError } from '../openai-chat/read-error.ts';
 import { usageOf } from './openai.ts';
@@ -46,7 +47,7 @@ export function readTranscriptEvents(): PassingReader {
       if (event === null) return aside;
       const error = event.type === 'error' || event.error !== undefined ? readError(event) : null;
       if (error !== null) {
-        return { content: false, fault: fault(classOfError(null, error), error.message), usageOnly: false };
+        return { content: false, fault: faultInside(event, error, classOfError), usageOnly: false };
       }
       if (event.type === 'transcript.text.done') {
         seen.terminal = true;

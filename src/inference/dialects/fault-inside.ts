@@ -1,0 +1,46 @@
+import { isObject, type JsonValue } from '../../kernel/json.ts';
+import type { Fault, FaultClass } from '../neutral/outcome.ts';
+import type { UpstreamError } from './dialect.ts';
+
+/** What goes on to callers of an upstream's error code. */
+export const codeForCallers = /^[a-z][\w.-]{1,63}$/i;
+
+/**
+ * The fault of an error that stands inside an answer with status 200, a frame of a stream among them. `body` is the
+ * object that holds it. Its own status decides as that of an answer would: a 4xx that the prompt caused is the caller's.
+ */
+export function faultInside(
+  body: unknown,
+  error: UpstreamError,
+  classOf: (status: number, error: UpstreamError) => FaultClass,
+): Fault {
+  const status = statusTold(body);
+  return {
+    class: classOf(status ?? 200, error),
+    status,
+    message: error.message,
+    ...(codeForCallers.test(error.code) && { code: error.code }),
+    ...(error.param !== null && { param: error.param }),
+    ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+  };
+}
+
+/** The status that the answer should have had: Groq, OpenRouter, Google and others repeat it in the error. */
+function statusTold(body: unknown): number | null {
+  const holder: unknown = Array.isArray(body) ? body[0] : body;
+  if (!isObject(holder)) return null;
+  for (const said of isObject(holder.error) ? [holder.error, holder] : [holder]) {
+    for (const value of [said.status_code, said.code, said.status]) {
+      const status = statusIn(value);
+      if (status !== null) return status;
+    }
+    // OpenAI's word for every 400, beside codes that are new each year.
+    if (said.type === 'invalid_request_error') return 400;
+  }
+  return null;
+}
+
+function statusIn(value: JsonValue | undefined): number | null {
+  const status = typeof value === 'string' && /^[45]\d\d$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599 ? status : null;
+}
