@@ -408,6 +408,29 @@ test('S25 containers and files of Messages, spoken answers of chat: whole and st
   }
 });
 
+test('S25 spoken answers that were asked for one by one', async (t) => {
+  const { gateway } = await open(t, {
+    models: { gpt: { targets: [{ provider: 'oa', model: 'gpt-5' }], capabilities: { native_n: false } } },
+  });
+  for (const stream of [false, true]) {
+    const asked = chat('Hi', { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' }, n: 2, stream });
+    const said = await (await post(gateway, testKey, chats, asked)).text();
+    const ids = new Set(said.match(/audio_[0-9a-f]{24}/g));
+    assert.equal(ids.size, 2);
+    for (const id of ids) {
+      const again = {
+        ...chat('Hi'),
+        messages: [
+          { role: 'user', content: 'Hi' },
+          { role: 'assistant', audio: { id } },
+        ],
+      };
+      assert.equal((await post(gateway, testKey, chats, again)).status, 200);
+      assert.equal((await post(gateway, otherKey, chats, again)).status, 404);
+    }
+  }
+});
+
 test('S25 an earlier message of a thread serves the key that began it', async (t) => {
   const { gateway } = await open(t);
   const began = await post(gateway, testKey, messages, claude('Hi', { thread: { type: 'create' } }));

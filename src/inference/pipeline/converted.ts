@@ -1,4 +1,4 @@
-import { isObject } from '../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type {
   AnswerFold,
   DecodeOptions,
@@ -62,10 +62,12 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #inputTokensEstimate: number;
   readonly #onGiven: OnGiven | undefined;
   #contentChars = 0;
+  /** Id of the spoken answer. */
+  #spoken = '';
 
   /**
    * The estimate stands in the caller's usage when the upstream never says what it read. `onGiven`: of an upstream of the
-   * caller's own format, whose answer's id the caller sees.
+   * caller's own format, whose ids the caller sees.
    */
   constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number, onGiven?: OnGiven) {
     this.#source = source;
@@ -103,6 +105,13 @@ export class ConvertedAnswer implements AnswerReader {
     return whole === '' ? out : whole;
   }
 
+  /** Chunks repeat the id of what they continue. */
+  #spoke(id: JsonValue | undefined): void {
+    if (typeof id !== 'string' || id === this.#spoken) return;
+    this.#spoken = id;
+    this.#onGiven?.([{ id, nameable: 'always' }]);
+  }
+
   #counted(): Usage {
     return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
   }
@@ -121,6 +130,7 @@ export class ConvertedAnswer implements AnswerReader {
       } else if (isContent(event)) {
         this.contentEvents++;
         this.#contentChars += contentLength(event);
+        if (event.type === 'audio-delta') this.#spoke(event.audio.id);
       } else if (event.type === 'start' && event.id !== null) {
         this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       }
