@@ -12,9 +12,9 @@ import type { AdminParts } from './parts.ts';
 const laneSchema = z.object({
   model: z.string().describe('Upstream model id.'),
   state: z
-    .enum(['ready', 'cooling', 'open', 'due', 'probing'])
+    .enum(['ready', 'cooling', 'open', 'refused', 'due', 'probing'])
     .describe(
-      'cooling: rate-limited upstream; open: its breaker is; due: the next request tests it; probing: one does.',
+      'cooling: rate-limited upstream; open: closed out for a while; refused: it refused a connection within the last second; due: the next request tests it; probing: one does.',
     ),
   back_at: timeField.nullable(),
   why: z.string().nullable(),

@@ -32,7 +32,6 @@ const refuse = (path: string, reason: string, when: Unbuilt['when']): Unbuilt =>
 export const unbuilt: readonly Unbuilt[] = [
   warn('admin.dashboard', 'has no dashboard', (value) => value !== false),
   refuse('storage.files', 'this version keeps files in the data folder alone (local)', isNot('local')),
-  warn('models.*.hedge', 'does not hedge'),
   warn('telemetry.otlp', 'exports no OpenTelemetry'),
 ];
 

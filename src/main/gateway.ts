@@ -15,10 +15,12 @@ import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
 import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
 import { createIdempotency } from '../inference/pipeline/idempotency.ts';
 import type { ProviderObjects } from '../inference/pipeline/provider-objects.ts';
+import { startRestLooks } from '../inference/pipeline/rest-looks.ts';
 import type { ConversationServices, Snapshot } from '../inference/pipeline/services.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
 import { createRetryBudget } from '../inference/routing/retry-budget.ts';
+import { createSilenceWatch } from '../inference/routing/silence.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -111,6 +113,9 @@ const piecesOfMore: readonly (() => Promise<unknown>)[] = [
   () => import('../inference/audio/transcode.ts'),
   () => import('../inference/pipeline/image-codec.ts'),
 ];
+
+/** How often what waits for an upstream is looked at. */
+const silenceLookMs = 250;
 
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
@@ -205,12 +210,21 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     );
     return objects;
   };
+  const stopRestLooks = startRestLooks({ clock, transport, health, snapshot });
+  const silence = createSilenceWatch(health);
+  const silenceLooks = setInterval(() => silence.look(clock.monotonicMs()), silenceLookMs);
+  silenceLooks.unref();
+  opened.push(
+    async () => clearInterval(silenceLooks),
+    async () => stopRestLooks(),
+  );
   const services: ConversationServices = {
     clock,
     random: systemRandom,
     transport,
     health,
     retryBudget: createRetryBudget(),
+    silence,
     plans,
     admission: closableAdmission(
       createLimitedAdmission({

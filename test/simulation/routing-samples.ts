@@ -1,5 +1,5 @@
 import type { RequestNeeds } from '../../src/inference/neutral/request.ts';
-import type { RouteCandidate, RouteQuery } from '../../src/inference/routing/route.ts';
+import { builtInHedge, type RouteCandidate, type RouteQuery } from '../../src/inference/routing/route.ts';
 import type { Capabilities, Target } from '../../src/inference/routing/target.ts';
 
 /** A target that can do everything and knows no limits, but for what `overrides` says. `id` is `provider/model`. */
@@ -63,12 +63,14 @@ export function queryOf(
 ): RouteQuery {
   return {
     alias: 'smart',
+    tenant: 'dev/laptop',
     targets: targets.map((one) => ('target' in one ? one : { target: one, rank: 0 })),
     needs: plainNeeds,
     affinity: null,
     attemptsMax: 4,
     fallback: 'allowed',
     callerDialect: 'openai-chat',
+    hedge: builtInHedge,
     ...overrides,
   };
 }

@@ -21,6 +21,8 @@ export type FaultClass =
   | 'bad_credential'
   | 'model_unavailable'
   | 'region_blocked'
+  /** No connection came to be: refused, timed out, DNS, TLS. */
+  | 'unreachable'
   | 'transient'
   | 'stall_first_token'
   | 'stall_idle'

@@ -8,6 +8,7 @@ import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } 
 import { answerHeaders } from './answer-headers.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
+import type { Contest } from './contest.ts';
 import { expiredFault } from './expired-fault.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { readerFor } from './reader-for.ts';
@@ -33,6 +34,8 @@ export class Attempt implements UpstreamObserver {
   readonly #attempt: RouteAttempt;
   readonly #body: PreparedBody;
   readonly #provider: ConfiguredProvider;
+  readonly #contest: Contest | null;
+  #heard: (() => void) | null = null;
   #resolve: ((fault: Fault | null) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
   #call: UpstreamCall | null = null;
@@ -53,7 +56,9 @@ export class Attempt implements UpstreamObserver {
     route: Pick<Route, 'firstToken'>,
     attempt: RouteAttempt,
     body: PreparedBody,
+    contest: Contest | null = null,
   ) {
+    this.#contest = contest;
     this.#route = route;
     this.#parts = parts;
     this.#job = job;
@@ -68,21 +73,39 @@ export class Attempt implements UpstreamObserver {
     return this.#reader;
   }
 
-  /** Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. */
-  run(): Promise<Fault | null> {
+  /** Signs of life so far. */
+  get signs(): number {
+    return this.status === null ? 0 : this.bytes + 1;
+  }
+
+  /**
+   * Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. `heard` is called
+   * once, at the first content or the end.
+   */
+  run(heard: () => void = () => {}): Promise<Fault | null> {
     return new Promise((resolve, reject) => {
+      this.#heard = heard;
       this.#resolve = resolve;
       this.#reject = reject;
       this.#guarded(() => this.#start());
     });
   }
 
+  /** The caller went. */
+  leave(): void {
+    this.#guarded(() => this.#end(fault('cancelled', 'the caller closed the connection')));
+  }
+
+  /** Another attempt of the same request has content. */
+  lose(): void {
+    this.#guarded(() => this.#end(fault('cancelled', 'another target answered first')));
+  }
+
   #start(): void {
     const { target, credential } = this.#attempt;
     const { timeouts } = target;
     const { caller, deadlineMs } = this.#job;
-    caller.onGone(() => this.#end(fault('cancelled', 'the caller closed the connection')));
-    caller.onDrain(() => this.#resume());
+    caller.onGone(() => this.leave());
     const nowMs = this.#parts.clock.monotonicMs();
     if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
     this.#timers = createAttemptTimers(
@@ -178,11 +201,12 @@ export class Attempt implements UpstreamObserver {
     }
     if (this.#job.stream) {
       if (out !== null) this.#forward(out);
-      if (this.#job.progress.delivered === 'nothing') this.#commit();
+      if (this.#job.progress.delivered === 'nothing' && !this.#commit()) return;
       this.#job.progress.delivered = 'whole';
       this.#job.progress.status = 200;
       this.#job.caller.endStream();
     } else {
+      if (!this.#claims()) return;
       this.#markFirstToken();
       this.#served();
       this.#job.progress.delivered = 'whole';
@@ -198,7 +222,13 @@ export class Attempt implements UpstreamObserver {
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     const cut = this.#reader !== null;
     const faultClass =
-      error.kind === 'decode' || error.kind === 'protocol' ? 'malformed' : cut ? 'truncated' : 'transient';
+      error.kind === 'decode' || error.kind === 'protocol'
+        ? 'malformed'
+        : cut
+          ? 'truncated'
+          : isConnectionFault(error)
+            ? 'unreachable'
+            : 'transient';
     this.#end(
       fault(
         error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout' ? 'stall_idle' : faultClass,
@@ -213,8 +243,7 @@ export class Attempt implements UpstreamObserver {
     if (this.#job.progress.delivered !== 'nothing') {
       this.#write(out);
     } else if (this.#reader!.contentEvents > 0) {
-      this.#commit();
-      this.#write(out);
+      if (this.#commit()) this.#write(out);
     } else {
       this.#held.push(out);
       this.#heldBytes += out.length;
@@ -222,13 +251,23 @@ export class Attempt implements UpstreamObserver {
     }
   }
 
-  #commit(): void {
+  /** False, and this attempt is over, when another was first. */
+  #commit(): boolean {
+    if (!this.#claims()) return false;
     this.#markFirstToken();
     this.#served();
     this.#job.progress.delivered = 'partial';
+    this.#job.caller.onDrain(() => this.#resume());
     this.#job.caller.startStream(answerHeaders(this.#job, this.#attempt, this.#body));
     for (const held of this.#held) this.#write(held);
     this.#held = [];
+    return true;
+  }
+
+  #claims(): boolean {
+    if (this.#contest === null || this.#contest.claim(this)) return true;
+    this.lose();
+    return false;
   }
 
   #served(): void {
@@ -239,9 +278,15 @@ export class Attempt implements UpstreamObserver {
   }
 
   #markFirstToken(): void {
+    this.#hears();
     const nowMs = this.#parts.clock.monotonicMs();
     this.firstTokenMs = nowMs - this.#attempt.startedMs;
     this.#route.firstToken(this.#attempt, nowMs);
+  }
+
+  #hears(): void {
+    this.#heard?.();
+    this.#heard = null;
   }
 
   #expired(kind: ExpiredTimer): Fault {
@@ -288,6 +333,7 @@ export class Attempt implements UpstreamObserver {
   #crash(error: unknown): void {
     if (this.#resolve === null) return;
     this.#resolve = null;
+    this.#hears();
     this.#timers?.stop();
     this.#call?.abort();
     this.#reject?.(error);
@@ -297,6 +343,7 @@ export class Attempt implements UpstreamObserver {
     const resolve = this.#resolve;
     if (resolve === null) return;
     this.#resolve = null;
+    this.#hears();
     this.#timers?.stop();
     if (outcome !== null) this.#call?.abort();
     try {
@@ -307,4 +354,8 @@ export class Attempt implements UpstreamObserver {
     }
     resolve(outcome);
   }
+}
+
+function isConnectionFault({ kind }: TransportError): boolean {
+  return kind === 'connect' || kind === 'connect-timeout' || kind === 'dns' || kind === 'tls';
 }

@@ -148,11 +148,13 @@ export function routeQueryOf(
 ): RouteQuery {
   return {
     alias: alias.id,
+    tenant: call.principal.tenant,
     targets: candidates,
     needs: facts.needs,
     affinity: affinityOf(call.principal.tenant, call.wishes.session ?? facts.conversationStart),
     attemptsMax: alias.attempts,
     fallback: call.wishes.fallback,
     callerDialect: call.dialect,
+    hedge: alias.hedge,
   };
 }

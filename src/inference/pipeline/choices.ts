@@ -2,7 +2,7 @@ import type { AnswerHead, CallerDialect } from '../dialects/dialect.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import { fanOutMax, runFanOut } from './fan-out.ts';
-import type { AttemptParts, Job } from './job.ts';
+import type { ContestParts, Job } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** How many calls `n` choices may take over these targets, each of which costs: one where all of them give n at once. */
@@ -16,7 +16,7 @@ export function callsOf(n: number, candidates: readonly RouteCandidate[]): numbe
  * others by one call a choice.
  */
 export async function runChoices(
-  parts: AttemptParts,
+  parts: ContestParts,
   job: Job,
   body: ConversationBody,
   answer: { dialect: CallerDialect; head: AnswerHead },

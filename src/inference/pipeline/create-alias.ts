@@ -3,7 +3,7 @@ import type { ModelConfig, ModelType } from '../../config/schema.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import { embeddingFacts } from '../providers/embedding-models.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
-import type { RouteCandidate } from '../routing/route.ts';
+import { builtInHedge, type HedgePolicy, type RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import type { Alias, ModelTableParts } from './model-table.ts';
@@ -54,6 +54,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       tier: model.tier ?? null,
       cost: model.cost,
       attempts: model.attempts,
+      hedge: hedgeOf(model),
       ownedBy: own[0]?.provider ?? 'culvert',
       createdS: parts.nowS,
       dimensions: model.dimensions ?? null,
@@ -107,6 +108,7 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
       tier: null,
       cost: provider.simulated ? 0 : 1,
       attempts: 4,
+      hedge: builtInHedge,
       ownedBy: providerName,
       createdS: known.createdS ?? parts.nowS,
       dimensions: null,
@@ -126,6 +128,11 @@ export function createAliasMaker(parts: AliasParts): AliasMaker {
     }
     return [...ids];
   }
+}
+
+/** `after` is a percentile such as p95. */
+function hedgeOf({ hedge }: ModelConfig): HedgePolicy {
+  return hedge === undefined ? builtInHedge : { atMost: hedge.at_most, after: Number(hedge.after.slice(1)) / 100 };
 }
 
 function usualDimensions(model: string | undefined): number | null {

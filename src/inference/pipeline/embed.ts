@@ -141,7 +141,7 @@ export function embeddingJob(
       await deliver({ rows: rows!, size, inputTokens }, headers);
     },
   };
-  const query = plainQuery({ alias, candidates }, facts, call.wishes);
+  const query = plainQuery({ alias, candidates }, facts, call.wishes, call.principal.tenant);
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => embedAt(services, job, run, attempt, route);
   return job;

@@ -1,4 +1,5 @@
 import { type EmbeddingEngine, engineProvider } from '../engines/embedding-engine.ts';
+import { builtInHedge } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { embeddingEngineTarget, soundEngineTarget } from './engine-target.ts';
 import type { Alias } from './model-table.ts';
@@ -22,6 +23,7 @@ function aliasOf(type: Alias['type'], target: Target, createdS: number): Alias {
     tier: null,
     cost: 1,
     attempts: 1,
+    hedge: builtInHedge,
     ownedBy: engineProvider,
     createdS,
     dimensions: null,

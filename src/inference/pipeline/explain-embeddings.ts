@@ -23,7 +23,7 @@ export async function explainEmbeddings(
   const way = embeddingWay(snapshot, facts, principal);
   if ('kind' in way) return way;
   const { alias, candidates } = way;
-  const route = explainRoute(plainQuery(way, facts, wishes), health, nowMs);
+  const route = explainRoute(plainQuery(way, facts, wishes, principal.tenant), health, nowMs);
   const byId = new Map(candidates.map(({ target }) => [target.id, target]));
   return {
     kind: 'explained',

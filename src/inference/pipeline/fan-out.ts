@@ -7,7 +7,7 @@ import type { Caller, HeaderList } from './caller.ts';
 import { ChildCaller } from './child-caller.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import type { EventSink } from './converted.ts';
-import { type AttemptParts, type Job, type JobProgress, newProgress } from './job.ts';
+import { type ContestParts, type Job, type JobProgress, newProgress } from './job.ts';
 import { prepareWith } from './prepare.ts';
 import { runAttempts } from './run-attempts.ts';
 
@@ -20,7 +20,7 @@ export const fanOutMax = 8;
  * it, an error event.
  */
 export async function runFanOut(
-  parts: AttemptParts,
+  parts: ContestParts,
   job: Job,
   body: ConversationBody,
   answer: { dialect: CallerDialect; head: AnswerHead },

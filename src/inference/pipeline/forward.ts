@@ -112,12 +112,14 @@ function queryOf(
   const session = wishes.session ?? conversationStart;
   return {
     alias: alias.id,
+    tenant: principal.tenant,
     targets,
     needs,
     affinity: session === '' ? null : affinityOf(principal.tenant, session),
     attemptsMax: alias.attempts,
     fallback: wishes.fallback,
     callerDialect: openAiChat.id,
+    hedge: alias.hedge,
   };
 }
 

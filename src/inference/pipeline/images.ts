@@ -102,7 +102,7 @@ async function draw(
       call.caller.answer(200, headers, writeImages({ ...answer, usage: gathered.usage, told: gathered.told ?? {} }));
     },
   };
-  const query = plainQuery(way, facts, call.wishes);
+  const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => drawAt(services, job, run, attempt, route);
   if (request.stream !== null) caller.expectStream(costHeaders(job));

@@ -4,6 +4,7 @@ import type { ForwardedEndpoint } from '../dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
@@ -48,6 +49,9 @@ export interface Job {
   candidates: readonly RouteCandidate[];
   /** A route over some of the candidates, for `n` choices in one call, of at most `attemptsMax` attempts. */
   routeOver(candidates: readonly RouteCandidate[], n: number, attemptsMax: number): Route;
+  needs: RequestNeeds;
+  /** As the hedge policy's `after`. */
+  hedgeAfter: number | null;
   /** The caller wants a stream. */
   stream: boolean;
   includeUsage: boolean;
@@ -121,3 +125,6 @@ export function newProgress(): JobProgress {
 
 /** What attempts need of the world. */
 export type AttemptParts = Pick<Services, 'clock' | 'transport'>;
+
+/** What a request's attempts need, which may run beside each other. */
+export type ContestParts = Pick<Services, 'clock' | 'transport' | 'silence'>;

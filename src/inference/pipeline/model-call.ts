@@ -115,6 +115,8 @@ export function jobOf(
         attemptsMax: Math.min(attemptsMax, alias.attempts),
       }),
     lastResort: null,
+    needs: query.needs,
+    hedgeAfter: query.hedge.after,
     stream: facts.stream,
     includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,

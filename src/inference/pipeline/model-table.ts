@@ -9,7 +9,7 @@ import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
 import { aliasTable } from '../providers/alias-table.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
-import type { RouteCandidate } from '../routing/route.ts';
+import type { HedgePolicy, RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts';
@@ -29,6 +29,7 @@ export interface Alias {
   /** Units a request costs, times the endpoint's own cost. */
   cost: number;
   attempts: number;
+  hedge: HedgePolicy;
   ownedBy: string;
   createdS: number;
   /** Length of its vectors as the configuration or the contract declares it; null when neither does. */

@@ -29,15 +29,18 @@ export function plainQuery(
   { alias, candidates }: { alias: Alias; candidates: readonly RouteCandidate[] },
   { needs }: Pick<ConversationFacts, 'needs'>,
   { fallback }: Pick<RoutingWishes, 'fallback'>,
+  tenant: string,
 ): RouteQuery {
   return {
     alias: alias.id,
+    tenant,
     targets: candidates,
     needs,
     affinity: null,
     attemptsMax: alias.attempts,
     fallback,
     callerDialect: openAiChatId,
+    hedge: alias.hedge,
   };
 }
 

@@ -1,17 +1,17 @@
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { Route, RouteStep } from '../routing/route.ts';
+import type { Route, RouteAttempt, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
-import { Attempt } from './attempt.ts';
 import { incapable } from './capability.ts';
-import type { AttemptParts, Job } from './job.ts';
+import { attemptEndOf, Contest } from './contest.ts';
+import type { ContestParts, Job } from './job.ts';
 
 /**
  * Attempts until the caller has an answer, nothing is left to try, the caller has gone or the deadline has passed.
  * Ends the caller's answer in every case; never throws for what an upstream does.
  */
-export async function runAttempts(parts: AttemptParts, job: Job): Promise<void> {
+export async function runAttempts(parts: ContestParts, job: Job): Promise<void> {
   const route = job.newRoute();
   try {
     await follow(parts, job, route);
@@ -20,7 +20,7 @@ export async function runAttempts(parts: AttemptParts, job: Job): Promise<void> 
   }
 }
 
-async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void> {
+async function follow(parts: ContestParts, job: Job, route: Route): Promise<void> {
   const { caller } = job;
   const { clock } = parts;
   /** The first one is the answer, whatever a second opinion ends with. */
@@ -60,9 +60,10 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
         route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
         return left(job);
       }
-      fault = await (body === null
-        ? job.tryTarget!(step.attempt, route)
-        : new Attempt(parts, job, route, step.attempt, body).run());
+      fault =
+        body === null
+          ? await tryAlone(parts, job, route, step.attempt)
+          : await new Contest(parts, job, route).run(step.attempt, body);
     } catch (error) {
       // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
       route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
@@ -71,16 +72,6 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
       job.progress.status = caller.committed ? 200 : 500;
       throw error;
     }
-    route.ended(
-      step.attempt,
-      {
-        class: fault?.class ?? 'ok',
-        retryAfterMs: fault?.retryAfterMs ?? null,
-        status: fault?.status ?? null,
-        ...(fault?.class === 'not_capable' && { unmet: fault.message }),
-      },
-      clock.monotonicMs(),
-    );
     if (fault === null) return;
     if (fault.class === 'cancelled') return left(job);
     if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') {
@@ -88,6 +79,14 @@ async function follow(parts: AttemptParts, job: Job, route: Route): Promise<void
     }
     if (fault.class === 'caller_fault') callerFault ??= fault;
   }
+}
+
+/** By a way of the endpoint's own to make an attempt. */
+async function tryAlone(parts: ContestParts, job: Job, route: Route, attempt: RouteAttempt): Promise<Fault | null> {
+  const fault = await job.tryTarget!(attempt, route);
+  const nowMs = parts.clock.monotonicMs();
+  route.ended(attempt, attemptEndOf(fault), nowMs);
+  return fault;
 }
 
 /** The caller went before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
@@ -159,7 +158,7 @@ function failed(job: Job): Failure {
 }
 
 /** False when the caller left or the deadline came first. */
-function pause(parts: AttemptParts, job: Job, ms: number): Promise<boolean> {
+function pause(parts: ContestParts, job: Job, ms: number): Promise<boolean> {
   const leftMs = job.deadlineMs - parts.clock.monotonicMs();
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(ms < leftMs), Math.min(ms, Math.max(0, leftMs)));

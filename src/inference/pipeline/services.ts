@@ -12,6 +12,7 @@ import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
+import type { SilenceWatch } from '../routing/silence.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationReader } from './conversation-reader.ts';
@@ -33,6 +34,7 @@ export interface ConversationServices {
   transport: Transport;
   health: Health;
   retryBudget: RetryBudget;
+  silence: SilenceWatch;
   /** The plans in force. */
   plans(): PlanBook;
   admission: Admission;

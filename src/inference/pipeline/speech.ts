@@ -34,7 +34,7 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
 
   const form = call.idempotencyKey === null || request.delivery === 'events' ? 'streamed' : 'whole';
   const run: SpeechRun = { request, plans, form };
-  const query = plainQuery(way, body.facts, call.wishes);
+  const query = plainQuery(way, body.facts, call.wishes, call.principal.tenant);
   const streamed = { ...body.facts, stream: form === 'streamed' };
   const job = jobOf(services, snapshot, call, streamed, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => speakAt(services, job, run, attempt, route);

@@ -79,7 +79,7 @@ async function runRead(
   const reserved = await services.admission.reserve(claim);
   if (reserved.kind !== 'reserved') return refuse(reserved);
 
-  const query = plainQuery(way, facts, call.wishes);
+  const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
   const run: TranscriptionRun = { request, sound, plans };
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
   job.tryTarget = (attempt, route) => transcribeAt(services, job, run, attempt, route);

@@ -1,72 +1,67 @@
-/** A breaker's window: 60 s in ten buckets. */
-export const windowBuckets = 10;
-export const windowBucketMs = 6_000;
-const failuresInRowToOpen = 3;
-const failuresToOpen = 5;
-const openMinMs = 5_000;
-const openMaxMs = 60_000;
-
-/** Why nothing is sent; words for people. */
+/** Why a target is closed out; words for people. */
 export type OpenReason =
+  /** Its connections fail: refused, DNS, TLS. */
+  | 'unreachable'
   | 'failing'
+  /** It takes requests and says nothing. */
+  | 'silent'
+  | 'health check failed'
   | 'quota exhausted'
   | 'bad credential'
   | 'model unavailable'
-  | 'region blocked'
-  | 'health check failed';
+  | 'region blocked';
+
+/** How long each reason closes out, the first time and every time again, in ms; the last one repeats. */
+const failureStepsMs = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
+const restStepsMs = [5_000, 30_000, 300_000];
+
+/** A ramp's parts of a target's share, each for a quarter of `rampMs`. */
+const rampShares = [0.1, 0.25, 0.5, 0.75];
+const rampMs = 10_000;
 
 /**
- * Times are monotonic ms. `open` past `untilMs` is due a probe: one real request whose end decides. `owner` is the
- * attempt that probes; its slot is free again at `lostAtMs`, should its end never be told.
+ * Times are monotonic ms. `step` counts how often it was opened in a row. `open` past `untilMs` is due a probe: one real
+ * request, or a cheap call. `owner` is the attempt that probes; its slot is free again at `lostAtMs`, should its end
+ * never be told. What passed its probe comes back by a ramp.
  */
 export type BreakerState =
-  | { at: 'closed'; failuresInRow: number }
-  | { at: 'open'; untilMs: number; openForMs: number; why: OpenReason }
-  | { at: 'probing'; owner: object; openForMs: number; why: OpenReason; lostAtMs: number };
+  | { at: 'closed' }
+  | { at: 'open'; why: OpenReason; step: number; sinceMs: number; untilMs: number }
+  | { at: 'probing'; why: OpenReason; step: number; owner: object; lostAtMs: number }
+  | { at: 'ramp'; why: OpenReason; step: number; sinceMs: number };
 
 export type BreakerEvent =
-  | { type: 'succeeded' }
-  /** Both counts of the window, this failure included. */
-  | { type: 'failed'; failures: number; total: number }
-  /** One answer is proof enough (a refused key, a model that is gone). */
-  | { type: 'tripped'; forMs: number; why: OpenReason }
-  /** An active health check answered: it takes back what an earlier one said, nothing else. */
-  | { type: 'check-passed' }
+  /** `forMs`: for so long, instead of its reason's own steps. */
+  | { type: 'opened'; why: OpenReason; forMs?: number }
+  /** A health check, a list of models or a request that began while it was open was answered. */
+  | { type: 'answered' }
   | { type: 'probe-began'; owner: object; lostAtMs: number }
-  | { type: 'probe-succeeded' }
-  | { type: 'probe-failed' }
+  | { type: 'probe-passed' }
+  | { type: 'probe-failed'; why: OpenReason }
   /** The probe ended without telling anything: the next request may probe. */
   | { type: 'probe-freed' };
 
-export const closed: BreakerState = { at: 'closed', failuresInRow: 0 };
+export const closed: BreakerState = { at: 'closed' };
 
-/**
- * The only way a breaker moves. Gives back the same object when nothing changes. What ends late from before the
- * breaker opened moves nothing: only the probe speaks for an open one.
- */
+/** The only way a breaker moves. Gives back the same object when nothing changes. */
 export function afterEvent(state: BreakerState, event: BreakerEvent, nowMs: number): BreakerState {
-  if (event.type === 'tripped') return tripped(state, event.forMs, event.why, nowMs);
-  switch (state.at) {
-    case 'closed':
-      if (event.type === 'succeeded') return state.failuresInRow === 0 ? state : closed;
-      if (event.type === 'failed') return afterFailure(state.failuresInRow + 1, event.failures, event.total, nowMs);
-      return state;
-    case 'open':
-      if (event.type === 'check-passed') return state.why === 'health check failed' ? closed : state;
-      return event.type === 'probe-began' && nowMs >= state.untilMs ? probing(state, event) : state;
-    case 'probing':
-      switch (event.type) {
-        case 'probe-began':
-          return nowMs >= state.lostAtMs ? probing(state, event) : state;
-        case 'probe-succeeded':
-          return closed;
-        case 'probe-failed':
-          return openFor(Math.min(openMaxMs, state.openForMs * 2), state.why, nowMs);
-        case 'probe-freed':
-          return { at: 'open', untilMs: nowMs, openForMs: state.openForMs, why: state.why };
-        default:
-          return state;
-      }
+  switch (event.type) {
+    case 'opened':
+      return opened(state, event.why, event.forMs, nowMs);
+    case 'answered':
+      return state.at === 'open' || state.at === 'probing' ? ramp(state, nowMs) : state;
+    case 'probe-began':
+      return (state.at === 'open' || state.at === 'probing') && isDue(state, nowMs)
+        ? { at: 'probing', why: state.why, step: state.step, owner: event.owner, lostAtMs: event.lostAtMs }
+        : state;
+    case 'probe-passed':
+      return state.at === 'probing' ? ramp(state, nowMs) : state;
+    case 'probe-failed':
+      return state.at === 'probing' ? openAt(event.why, nextStep(state, event.why), nowMs) : state;
+    case 'probe-freed':
+      return state.at === 'probing'
+        ? { at: 'open', why: state.why, step: state.step, sinceMs: nowMs, untilMs: nowMs }
+        : state;
   }
 }
 
@@ -75,25 +70,47 @@ export function isDue(state: BreakerState, nowMs: number): boolean {
   return state.at === 'open' ? nowMs >= state.untilMs : state.at === 'probing' && nowMs >= state.lostAtMs;
 }
 
-function afterFailure(failuresInRow: number, failures: number, total: number, nowMs: number): BreakerState {
-  const opens = failuresInRow >= failuresInRowToOpen || (failures >= failuresToOpen && failures * 2 >= total);
-  return opens ? openFor(openMinMs, 'failing', nowMs) : { at: 'closed', failuresInRow };
+/** The part of its share that a target may carry, above 0 and at most 1; what is not ramping carries all of it. */
+export function rampShare(state: BreakerState, nowMs: number): number {
+  if (state.at !== 'ramp') return 1;
+  const quarter = Math.floor(((nowMs - state.sinceMs) / rampMs) * rampShares.length);
+  return rampShares[quarter] ?? 1;
 }
 
-/** A later deadline wins over an earlier one. */
-function tripped(state: BreakerState, forMs: number, why: OpenReason, nowMs: number): BreakerState {
-  if (state.at === 'open' && state.untilMs > nowMs + forMs) return state;
-  return { at: 'open', untilMs: nowMs + forMs, openForMs: openMinMs, why };
+/** Whether what happens now belongs to the time of coming back. */
+export function isRamping(state: BreakerState, nowMs: number): boolean {
+  return state.at === 'ramp' && nowMs < state.sinceMs + rampMs;
 }
 
-function openFor(openForMs: number, why: OpenReason, nowMs: number): BreakerState {
-  return { at: 'open', untilMs: nowMs + openForMs, openForMs, why };
+/** Whether the operator or the vendor must act, and no failure of the service is behind it. */
+export function isRest(why: OpenReason): boolean {
+  return (
+    why === 'quota exhausted' || why === 'bad credential' || why === 'model unavailable' || why === 'region blocked'
+  );
 }
 
-function probing(
-  state: Extract<BreakerState, { openForMs: number }>,
-  event: Extract<BreakerEvent, { type: 'probe-began' }>,
-): BreakerState {
-  const { openForMs, why } = state;
-  return { at: 'probing', owner: event.owner, openForMs, why, lostAtMs: event.lostAtMs };
+/** A later deadline wins over an earlier one; what reopens while it comes back stays closed for longer. */
+function opened(state: BreakerState, why: OpenReason, forMs: number | undefined, nowMs: number): BreakerState {
+  // Failures among what is sent all the same, with nothing better to ask, say nothing new.
+  if (state.at === 'open' && forMs === undefined && isRest(state.why) === isRest(why)) return state;
+  const step = isRamping(state, nowMs) || state.at === 'probing' ? nextStep(state, why) : 0;
+  const next =
+    forMs === undefined
+      ? openAt(why, step, nowMs)
+      : ({ at: 'open', why, step, sinceMs: nowMs, untilMs: nowMs + forMs } as const);
+  return state.at === 'open' && state.untilMs >= next.untilMs ? state : next;
+}
+
+function openAt(why: OpenReason, step: number, nowMs: number): Extract<BreakerState, { at: 'open' }> {
+  const steps = isRest(why) ? restStepsMs : failureStepsMs;
+  return { at: 'open', why, step, sinceMs: nowMs, untilMs: nowMs + steps[Math.min(step, steps.length - 1)]! };
+}
+
+/** Steps go on within failures and within rests. */
+function nextStep(state: BreakerState, why: OpenReason): number {
+  return state.at === 'closed' || isRest(state.why) !== isRest(why) ? 0 : state.step + 1;
+}
+
+function ramp(state: { why: OpenReason; step: number }, nowMs: number): BreakerState {
+  return { at: 'ramp', why: state.why, step: state.step, sinceMs: nowMs };
 }

@@ -1,8 +1,19 @@
 import type { Random } from '../../kernel/random.ts';
+import type { OutcomeClass } from '../neutral/outcome.ts';
 import { hashText } from './affinity.ts';
 import { tierOf, unmetNeed } from './candidates.ts';
 import type { Health } from './health.ts';
-import { backAtMs, type Lane, type LaneState, reasonOf, type Standing, standingOf } from './lane.ts';
+import {
+  backAtMs,
+  cannotBeTried,
+  hopeOf,
+  isClosedOut,
+  type Lane,
+  type LaneState,
+  reasonOf,
+  type Standing,
+  standingOf,
+} from './lane.ts';
 import { type Pickable, pick } from './pick.ts';
 import type { RouteCandidate, RouteQuery } from './route.ts';
 import { dialectFor, type Target } from './target.ts';
@@ -27,10 +38,18 @@ export class Choice implements Pickable {
   tried: Lane[] | null = null;
   /** Attempts that came back with nothing. */
   tries = 0;
+  /** What is left of its hope after them, 0 to 1. */
+  repeatHope = 1;
+  /** Attempts that run. */
+  running = 0;
   /** Tried, and another credential would not help: only repeated when nothing else remains. */
   spent = false;
+  /** One failure was counted against it. */
+  blamed = false;
+  /** Closed out, and asked all the same: more than half of the targets would be. */
+  reopened = false;
   /** Words for its last attempt; null before one. */
-  picked: 'picked' | 'picked as a probe' | null = null;
+  picked: 'picked' | 'picked as a probe' | 'picked as a hedge' | 'picked as the least bad' | null = null;
   /** If no lane was ready at the last survey: the one that is back first. */
   blocked: Blocked | null = null;
 
@@ -67,13 +86,10 @@ export interface Blocked {
 }
 
 /**
- * `fresh`: what this request has not tried. `own-dialect`: of these, what speaks as the caller. `any`: repeats too,
- * the least tried first.
+ * `fresh`: what this request has not tried. `first`: the same for its first attempt, for which never more than half stay
+ * closed out; later ones weigh them against repeats (`leastBad`). `own-dialect`: fresh ones that speak as the caller.
  */
-export type SurveyScope = 'fresh' | 'own-dialect' | 'any';
-
-/** Above every tier. */
-const tierPerTry = 1e12;
+export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 
 /** What could be asked now. */
 export interface Survey {
@@ -84,6 +100,8 @@ export interface Survey {
   due: Choice | null;
   dueLane: Lane | null;
   dueTier: number;
+  /** Some choice is closed out for what happens above the connection. */
+  someClosedOut: boolean;
 }
 
 export function survey(
@@ -93,14 +111,26 @@ export function survey(
   random: Random,
   nowMs: number,
 ): Survey {
+  const found = surveyOnce(choices, scope, query, random, nowMs);
+  if (!found.someClosedOut || scope !== 'first' || !reopenLeastBad(choices, nowMs)) return found;
+  return surveyOnce(choices, scope, query, random, nowMs);
+}
+
+/** As `survey`, but leaves closed out what is, unless its `reopened` says otherwise. */
+export function surveyOnce(
+  choices: readonly Choice[],
+  scope: SurveyScope,
+  query: RouteQuery,
+  random: Random,
+  nowMs: number,
+): Survey {
   const none = Number.POSITIVE_INFINITY;
-  const found: Survey = { ready: [], tier: none, due: null, dueLane: null, dueTier: none };
+  const found: Survey = { ready: [], tier: none, due: null, dueLane: null, dueTier: none, someClosedOut: false };
   for (const choice of choices) {
-    const tier = scope === 'any' ? choice.tier + choice.tries * tierPerTry : choice.tier;
-    if (choice.unfit !== null || tier > found.tier) continue;
-    if (scope !== 'any' && choice.spent) continue;
+    const { tier } = choice;
+    if (choice.unfit !== null || tier > found.tier || choice.spent || choice.running > 0) continue;
     if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
-    if (!findLane(choice, tier, scope, found, query, random, nowMs)) continue;
+    if (!findLane(choice, scope, found, query, random, nowMs)) continue;
     if (tier < found.tier) {
       found.tier = tier;
       found.ready.length = 0;
@@ -114,7 +144,6 @@ export function survey(
 /** Sets the choice's lane if one is ready; else notes what blocks it, and a lane that is due. */
 function findLane(
   choice: Choice,
-  tier: number,
   scope: SurveyScope,
   found: Survey,
   query: RouteQuery,
@@ -125,18 +154,20 @@ function findLane(
   let more: Lane[] | null = null;
   choice.blocked = null;
   for (const lane of choice.lanes) {
-    if (scope !== 'any' && choice.tried?.includes(lane)) continue;
+    if (choice.tried?.includes(lane)) continue;
     const standing = standingOf(lane, nowMs);
-    if (standing === 'ready') {
+    const closedOut = isClosedOut(lane, standing);
+    if (standing === 'ready' || (closedOut && choice.reopened && scope === 'first')) {
       if (first === null) first = lane;
       else if (more === null) more = [first, lane];
       else more.push(lane);
       continue;
     }
-    if (standing === 'due' && tier < found.dueTier) {
+    if (closedOut) found.someClosedOut = true;
+    if (standing === 'due' && choice.tier < found.dueTier) {
       found.due = choice;
       found.dueLane = lane;
-      found.dueTier = tier;
+      found.dueTier = choice.tier;
     }
     const backMs = backAtMs(lane, nowMs);
     if (choice.blocked === null || backMs < choice.blocked.backAtMs) {
@@ -147,6 +178,67 @@ function findLane(
   choice.lane = more === null ? first : pick(more, query.affinity, random, nowMs);
   choice.blocked = null;
   return true;
+}
+
+/**
+ * Of the capable choices never more than half stay closed out for what happens above the connection: beyond that the
+ * least bad are asked as if they were not. False when none is.
+ */
+export function reopenLeastBad(choices: readonly Choice[], nowMs: number): boolean {
+  let fit = 0;
+  const out: { choice: Choice; hope: number }[] = [];
+  for (const choice of choices) {
+    choice.reopened = false;
+    if (choice.unfit !== null) continue;
+    fit++;
+    const hope = closedOutHope(choice, nowMs);
+    if (hope !== null) out.push({ choice, hope });
+  }
+  const surplus = out.length - Math.floor(fit / 2);
+  if (surplus <= 0) return false;
+  out.sort((a, b) => b.hope - a.hope);
+  for (const { choice } of out.slice(0, surplus)) choice.reopened = true;
+  return true;
+}
+
+/** The hope of its best lane, if it is closed out with all of them; else null. */
+function closedOutHope({ lanes }: Choice, nowMs: number): number | null {
+  let best: number | null = null;
+  for (const lane of lanes) {
+    const standing = standingOf(lane, nowMs);
+    if (standing === 'ready' || standing === 'due') return null;
+    if (isClosedOut(lane, standing)) best = Math.max(best ?? 0, hopeOf(lane.state, 'lately', nowMs));
+  }
+  return best;
+}
+
+/** What a target's hope is multiplied by for each attempt of this request that failed there. */
+export function repeatHopeAfter(outcome: OutcomeClass): number {
+  return outcome === 'unreachable' || outcome === 'stall_first_token' || outcome === 'stall_idle' ? 0.1 : 0.8;
+}
+
+/**
+ * When nothing fresh is ready: the choice most likely to answer of all that could be tried at all, repeats and closed
+ * ones too, with its `lane` set; null when every lane is limited or refused a connection just now.
+ */
+export function leastBad(choices: readonly Choice[], nowMs: number): Choice | null {
+  let best: Choice | null = null;
+  let bestHope = -1;
+  for (const choice of choices) {
+    if (choice.unfit !== null || choice.running > 0) continue;
+    for (const lane of choice.lanes) {
+      if (cannotBeTried(standingOf(lane, nowMs))) continue;
+      const hope = Math.min(
+        hopeOf(lane.state, 'right now', nowMs),
+        hopeOf(lane.state, 'lately', nowMs) * choice.repeatHope,
+      );
+      if (hope < bestHope || (hope === bestHope && choice.tier >= best!.tier)) continue;
+      best = choice;
+      bestHope = hope;
+      choice.lane = lane;
+    }
+  }
+  return best;
 }
 
 /** Every need that keeps a choice out, once each. */

@@ -5,7 +5,6 @@ const coolingMinMs = 1_000;
 const coolingMaxMs = 5 * 60_000;
 /** A 429 that does not say how long. */
 const coolingDefaultMs = 5_000;
-export const trippedForMs = 5 * 60_000;
 
 /** Ms to leave a rate-limited credential alone: what the upstream asked, within 1 s and 5 min. */
 export function coolingMs(retryAfterMs: number | null): number {
@@ -18,30 +17,28 @@ export function cooledUntilMs(untilMs: number, retryAfterMs: number | null, nowM
   return Math.max(untilMs, nowMs + coolingMs(retryAfterMs));
 }
 
-/** What one answer of a class shuts, beyond its own attempt. */
-export interface Trip {
-  /** The credential with every model of its provider, or the model with every credential. */
-  scope: 'credential' | 'model';
-  why: OpenReason;
+/** Why one answer of a class rests the model with the credential that was asked; null for classes that do not. */
+export function restOf(outcome: OutcomeClass): OpenReason | null {
+  switch (outcome) {
+    case 'quota_exhausted':
+      return 'quota exhausted';
+    case 'bad_credential':
+      return 'bad credential';
+    case 'model_unavailable':
+      return 'model unavailable';
+    case 'region_blocked':
+      return 'region blocked';
+    default:
+      return null;
+  }
 }
 
-const trips: Partial<Record<OutcomeClass, Trip>> = {
-  quota_exhausted: { scope: 'credential', why: 'quota exhausted' },
-  bad_credential: { scope: 'credential', why: 'bad credential' },
-  model_unavailable: { scope: 'model', why: 'model unavailable' },
-  // Blocked by law or by the vendor's map for this model: another credential would ask from the same place.
-  region_blocked: { scope: 'model', why: 'region blocked' },
-};
-
-export function tripOf(outcome: OutcomeClass): Trip | null {
-  return trips[outcome] ?? null;
-}
-
-/** What an end says of the upstream's own health; `neutral` ones leave its breaker alone. */
-export function healthOf(outcome: OutcomeClass): 'ok' | 'failed' | 'neutral' {
+/** What an end says of the upstream's own health; `neutral` ones leave it alone. */
+export function verdictOn(outcome: OutcomeClass): 'ok' | 'failed' | 'neutral' {
   switch (outcome) {
     case 'ok':
       return 'ok';
+    case 'unreachable':
     case 'transient':
     case 'stall_first_token':
     case 'stall_idle':

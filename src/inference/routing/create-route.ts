@@ -1,14 +1,25 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
+import { answerKindOf } from './answer-kind.ts';
 import { backoffMs } from './backoff.ts';
-import { Choice, type Survey, survey, unmetNeeds } from './choice.ts';
+import { Choice, leastBad, repeatHopeAfter, type Survey, survey, unmetNeeds } from './choice.ts';
+import { verdictOn } from './cooldown.ts';
 import { verdictOf } from './explain.ts';
 import type { Health } from './health.ts';
-import { backAtMs, type Lane } from './lane.ts';
+import { hopeOf, type Lane, triableAtMs } from './lane.ts';
 import { pick } from './pick.ts';
 import type { RetryBudget } from './retry-budget.ts';
-import type { AttemptEnd, ExhaustedReason, Route, RouteAttempt, RouteQuery, RouteStep, Verdict } from './route.ts';
+import type {
+  AttemptEnd,
+  ExhaustedReason,
+  HedgeReason,
+  Route,
+  RouteAttempt,
+  RouteQuery,
+  RouteStep,
+  Verdict,
+} from './route.ts';
 import { type Credential, dialectFor, type Target } from './target.ts';
 
 export interface RouteDeps {
@@ -18,6 +29,14 @@ export interface RouteDeps {
   /** Monotonic ms, like every time that the route is given later. */
   nowMs: number;
 }
+
+/**
+ * While some target answers at least so often, a request's further attempts are free; in an outage they draw on the
+ * alias's budget, so that it is not multiplied.
+ */
+const hopefulShare = 0.15;
+/** Attempts of a request whose failures follow its tenant. */
+const followingAttemptsMax = 2;
 
 /** Begins one request's route and counts the request in its alias's retry budget. */
 export function createRoute(query: RouteQuery, deps: RouteDeps): Route {
@@ -53,7 +72,7 @@ class LiveRoute implements Route {
   readonly #random: Random;
   readonly #choices: Choice[] = [];
   readonly #attempts: LiveAttempt[] = [];
-  readonly #attemptsMax: number;
+  #attemptsMax: number;
   #repeats = 0;
   #probed = false;
   #waited: 'not yet' | 'just now' | 'before' = 'not yet';
@@ -74,14 +93,21 @@ class LiveRoute implements Route {
     if (this.#over !== null) return this.#exhausted(this.#over, nowMs);
     if (this.#secondOpinion === 'wanted') return this.#askSecondOpinion(nowMs);
     if (this.#attempts.length >= this.#attemptsMax) return this.#exhausted('attempts-spent', nowMs);
-    const fresh = this.#choose(survey(this.#choices, 'fresh', this.#query, this.#random, nowMs), nowMs);
-    if (fresh !== null) return this.#attempt(fresh, 0, nowMs);
-    if (this.#attempts.length > 0) {
-      const again = this.#choose(survey(this.#choices, 'any', this.#query, this.#random, nowMs), nowMs);
-      // A wait that just ended was pause enough.
-      if (again !== null) return this.#attempt(again, this.#waited === 'just now' ? 0 : this.#backoffMs(), nowMs);
-    }
-    return this.#waitOrGiveUp(nowMs);
+    const scope = this.#attempts.length === 0 ? 'first' : 'fresh';
+    const fresh = this.#choose(survey(this.#choices, scope, this.#query, this.#random, nowMs), nowMs);
+    if (fresh !== null) return this.#attempt(fresh, 'picked', nowMs);
+    const again = leastBad(this.#choices, nowMs);
+    return again === null ? this.#waitOrGiveUp(nowMs) : this.#attempt(again, 'picked as the least bad', nowMs);
+  }
+
+  hedge(reason: HedgeReason, nowMs: number): RouteAttempt | null {
+    if (this.#over !== null || this.#attempts.length >= this.#attemptsMax) return null;
+    const { ready } = survey(this.#choices, 'fresh', this.#query, this.#random, nowMs);
+    if (ready.length === 0) return null;
+    if (reason === 'slow' && !this.#retryBudget.takeHedge(this.#query.alias, this.#query.hedge.atMost, nowMs))
+      return null;
+    const choice = pick(ready, this.#query.affinity, this.#random, nowMs);
+    return this.#begin(choice, 'picked as a hedge', 0, nowMs);
   }
 
   ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void {
@@ -96,15 +122,24 @@ class LiveRoute implements Route {
         retryAfterMs: end.retryAfterMs,
         afterMs: Math.max(0, nowMs - live.startedMs),
         content: live.content,
+        tenant: this.#query.tenant,
+        repeated: live.choice.blamed,
+        lost: end.lost === true,
       },
       nowMs,
     );
+    live.choice.running--;
+    if (verdictOn(end.class) === 'failed') live.choice.blamed = true;
+    // This tenant's request fails where those of others are served: one look elsewhere is enough.
+    if (end.class === 'transient' && live.lane.state.share.followsTenant(this.#query.tenant, nowMs))
+      this.#attemptsMax = Math.min(this.#attemptsMax, followingAttemptsMax);
     if (end.class === 'not_capable') {
       this.#withdraw(live, end.unmet ?? null);
     } else {
       live.choice.tried ??= [];
       live.choice.tried.push(live.lane);
       live.choice.tries++;
+      live.choice.repeatHope *= repeatHopeAfter(end.class);
       if (!concernsCredential(end.class) && !live.probe) live.choice.spent = true;
     }
     this.#decideAfter(live, end);
@@ -114,7 +149,17 @@ class LiveRoute implements Route {
     const live = this.#liveOf(attempt);
     if (live === undefined || live.at === 'ended' || live.content === 'seen') return;
     live.content = 'seen';
-    this.#health.firstToken(live.lane, live, Math.max(0, nowMs - live.startedMs), nowMs);
+    this.#health.firstToken(
+      live.lane,
+      live,
+      answerKindOf(this.#query.needs),
+      Math.max(0, nowMs - live.startedMs),
+      nowMs,
+    );
+  }
+
+  laneOf(attempt: RouteAttempt): Lane {
+    return this.#liveOf(attempt)!.lane;
   }
 
   verdicts(): readonly Verdict[] {
@@ -165,7 +210,8 @@ class LiveRoute implements Route {
       const { ready } = survey(this.#choices, 'own-dialect', this.#query, this.#random, nowMs);
       if (ready.length > 0 && this.#hasBudget(nowMs)) {
         this.#secondOpinion = 'asked';
-        return this.#dispatch(pick(ready, this.#query.affinity, this.#random, nowMs), 0, nowMs);
+        const choice = pick(ready, this.#query.affinity, this.#random, nowMs);
+        return { kind: 'attempt', attempt: this.#begin(choice, 'picked', 0, nowMs), delayMs: 0 };
       }
     }
     this.#over = 'caller-fault';
@@ -188,24 +234,36 @@ class LiveRoute implements Route {
     return ready.length === 0 ? null : pick(ready, this.#query.affinity, this.#random, nowMs);
   }
 
-  #attempt(choice: Choice, delayMs: number, nowMs: number): RouteStep {
-    return this.#hasBudget(nowMs) ? this.#dispatch(choice, delayMs, nowMs) : this.#exhausted('retry-budget', nowMs);
+  #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {
+    if (!this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
+    // A wait that just ended was pause enough.
+    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#backoffMs();
+    return { kind: 'attempt', attempt: this.#begin(choice, as, delayMs, nowMs), delayMs };
   }
 
-  /** The first attempt and the first failover are free. */
+  /** The first attempt is free, and so is any other while some target answers. */
   #hasBudget(nowMs: number): boolean {
-    return this.#attempts.length < 2 || this.#retryBudget.take(this.#query.alias, nowMs);
+    return this.#attempts.length === 0 || this.#isHopeful(nowMs) || this.#retryBudget.take(this.#query.alias, nowMs);
   }
 
-  #dispatch(choice: Choice, delayMs: number, nowMs: number): RouteStep {
+  #isHopeful(nowMs: number): boolean {
+    for (const { unfit, lanes } of this.#choices) {
+      if (unfit !== null) continue;
+      for (const { state } of lanes) if (hopeOf(state, 'lately', nowMs) >= hopefulShare) return true;
+    }
+    return false;
+  }
+
+  #begin(choice: Choice, as: NonNullable<Choice['picked']>, delayMs: number, nowMs: number): LiveAttempt {
     const lane = choice.lane!;
     const attempt = new LiveAttempt(this.#attempts.length + 1, choice, lane, nowMs + delayMs);
     this.#attempts.push(attempt);
+    choice.running++;
     attempt.probe = this.#health.began(lane, attempt, choice.target.timeouts.totalMs + delayMs, nowMs) === 'probe';
     if (attempt.probe) this.#probed = true;
     if (this.#waited === 'just now') this.#waited = 'before';
-    choice.picked = attempt.probe ? 'picked as a probe' : 'picked';
-    return { kind: 'attempt', attempt, delayMs };
+    choice.picked = attempt.probe ? 'picked as a probe' : as;
+    return attempt;
   }
 
   #backoffMs(): number {
@@ -229,12 +287,12 @@ class LiveRoute implements Route {
     return { kind: 'exhausted', soonestMs, reason, unmet: [] };
   }
 
-  /** Whole ms until the first capable lane is back; null when there is none, or one is there already. */
+  /** Whole ms until a capable lane could be tried; null when there is none, or one can be already. */
   #soonestMs(nowMs: number): number | null {
     let soonestMs = Number.POSITIVE_INFINITY;
     for (const choice of this.#choices) {
       if (choice.unfit !== null) continue;
-      for (const lane of choice.lanes) soonestMs = Math.min(soonestMs, backAtMs(lane, nowMs) - nowMs);
+      for (const lane of choice.lanes) soonestMs = Math.min(soonestMs, triableAtMs(lane, nowMs) - nowMs);
     }
     return soonestMs > 0 && soonestMs < Number.POSITIVE_INFINITY ? Math.ceil(soonestMs) : null;
   }

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { type Blocked, Choice, survey, unmetNeeds } from './choice.ts';
+import { type Blocked, Choice, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './choice.ts';
 import type { Health } from './health.ts';
 import type { RouteQuery, Verdict } from './route.ts';
 
@@ -31,31 +31,41 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
   // Alone, each choice is examined even if a better tier is ready. Which credential is drawn does not show.
   const random = seededRandom(0);
+  const all = choices.map(({ choice }) => choice);
+  reopenLeastBad(all, nowMs);
   const ready: Choice[] = [];
   const due: Choice[] = [];
   for (const { choice } of choices) {
-    const found = survey([choice], 'fresh', query, random, nowMs);
+    const found = surveyOnce([choice], 'first', query, random, nowMs);
     if (found.ready.length > 0) ready.push(choice);
     else if (found.due !== null) due.push(choice);
   }
+  const last = ready.length + due.length === 0 ? leastBad(all, nowMs) : null;
   const first = ready.filter((choice) => choice.tier === ready[0]?.tier);
   const candidates = choices.map(({ candidate, choice }) => ({
     target: choice.target.id,
     rank: candidate.rank,
     priority: choice.target.priority,
     weight: choice.weight,
-    verdict: dryVerdict(choice, first, due, health),
+    verdict: dryVerdict(choice, first, due, last, health),
   }));
   const fits = choices.some(({ choice }) => choice.unfit === null);
-  return { candidates, unmet: fits ? [] : unmetNeeds(choices.map(({ choice }) => choice)) };
+  return { candidates, unmet: fits ? [] : unmetNeeds(all) };
 }
 
-function dryVerdict(choice: Choice, first: readonly Choice[], due: readonly Choice[], health: Health): string {
+function dryVerdict(
+  choice: Choice,
+  first: readonly Choice[],
+  due: readonly Choice[],
+  last: Choice | null,
+  health: Health,
+): string {
   if (choice.unfit !== null) return choice.unfit;
   if (due.includes(choice)) {
     const goesFirst = first.length === 0 || choice.tier <= first[0]!.tier;
     return `${blockedWords(choice.blocked!, health)}: ${goesFirst ? 'asked first, as a probe' : 'asked if those before it fail'}`;
   }
+  if (choice === last) return `${blockedWords(choice.blocked!, health)}: asked all the same, as the least bad`;
   if (choice.blocked !== null) return blockedWords(choice.blocked, health);
   if (!first.includes(choice)) return 'ready: asked if those before it fail';
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
@@ -67,6 +77,8 @@ function blockedWords(blocked: Blocked, health: Health): string {
     case 'open':
     case 'full':
       return `${blocked.standing} until ${instant(health.wallMs(blocked.backAtMs))} (${blocked.reason})`;
+    case 'refused':
+      return `it refused a connection within the last second (${blocked.reason})`;
     case 'probing':
       return `open (${blocked.reason}), another request is testing it`;
     default:

@@ -1,7 +1,7 @@
 import { backAtMs, type Lane, type LaneState, reasonOf, type Standing, standingOf } from './lane.ts';
 import type { Credential, Target } from './target.ts';
 
-/** `down` only when no request could be sent at all: what is due a probe can still serve, or nothing would test it. */
+/** `down` when every target is closed out or limited; requests are sent to the least bad all the same. */
 export type ModelStatus = 'healthy' | 'degraded' | 'down';
 
 export type HealthSnapshot = readonly LaneSnapshot[];
@@ -17,9 +17,11 @@ export interface LaneSnapshot {
   inFlight: number;
   /** Peak-sensitive average; null while unknown. */
   firstTokenMs: number | null;
-  /** Attempts that ended within the breaker's window of 60 s. */
+  /** Attempts that ended within the last 60 s; of one request at most one failure counts. */
   succeeded: number;
   failed: number;
+  /** What picking makes of them, 0 to 1. */
+  successShare: number;
 }
 
 /** `rpm` is the configuration's, not the state's: snapshots do not tell `full`. */
@@ -36,8 +38,8 @@ export function snapshotOf(states: Iterable<LaneState>, nowMs: number): HealthSn
       why: standing === 'ready' ? null : reasonOf(lane, nowMs),
       inFlight: state.inFlight,
       firstTokenMs: state.firstToken.lastMs(),
-      succeeded: state.succeeded.total(nowMs),
-      failed: state.failed.total(nowMs),
+      ...state.share.counts(nowMs),
+      successShare: state.share.at(nowMs),
     });
   }
   return lanes;

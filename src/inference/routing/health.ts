@@ -1,18 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { hashText } from './affinity.ts';
-import { afterEvent, type BreakerEvent, type BreakerState, closed } from './breaker.ts';
-import { cooledUntilMs, healthOf, tripOf, trippedForMs } from './cooldown.ts';
+import { type AnswerKind, kindIndex } from './answer-kind.ts';
+import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
+import { cooledUntilMs, restOf, verdictOn } from './cooldown.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
-import {
-  type CredentialState,
-  type Lane,
-  type LaneState,
-  type ModelState,
-  newLaneState,
-  newMinuteCount,
-} from './lane.ts';
+import { type CredentialState, type Lane, type LaneState, newLaneState, newMinuteCount } from './lane.ts';
+import { deadShare } from './success-share.ts';
 import type { Target } from './target.ts';
+import { UsualTime } from './usual-time.ts';
 
 /**
  * Lanes remembered. Patterns let callers name models, so they are bounded: at the bound the oldest idle sixteenth
@@ -21,6 +17,10 @@ import type { Target } from './target.ts';
 export const lanesMax = 4_096;
 /** How long past a target's total timeout a probe may go untold before its slot is free again. */
 const probeLostSlackMs = 5_000;
+/** Requests in a row whose connection failed: as good as dead. */
+const unreachableInRowMax = 3;
+/** Failures while a target comes back, with hardly a success between them, that close it out again. */
+const rampFailuresMax = 3;
 
 /**
  * What is known of every upstream, shared by all requests of the process; lives through configuration reloads.
@@ -32,11 +32,15 @@ export interface Health {
   /** An attempt is about to be dispatched. `probe` when it tests what is open; `attempt` is the probe's owner. */
   began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe';
   /** First content after `firstTokenMs`. A probe has passed with it: a stream may last for minutes. */
-  firstToken(lane: Lane, attempt: object, firstTokenMs: number, nowMs: number): void;
+  firstToken(lane: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void;
   /** Exactly once for each `began`. */
   ended(lane: Lane, attempt: object, end: LaneEnd, nowMs: number): void;
-  /** An active health check of the target's provider: a failed one opens the target for `forMs`. */
+  /** Requests are in flight, and nothing was heard of any for longer than usual. */
+  fellSilent(lane: Lane, nowMs: number): void;
+  /** An active health check, or a list of models, of the target's provider; a failed check opens it for `forMs`. */
   checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void;
+  /** Lanes at rest that are due a look by a cheap call; each is being looked at until its `ended` is called. */
+  dueLooks(nowMs: number): RestLook[];
   /** After a reload: forgets what none of these targets names. */
   retain(targets: Iterable<Target>): void;
   /** For a model's `status` and for /readyz; makes no lanes. A target never tried is healthy. */
@@ -53,6 +57,21 @@ export interface LaneEnd {
   afterMs: number;
   /** Whether `firstToken` was told. */
   content: 'seen' | 'none';
+  /** Key identity of the request. */
+  tenant: string;
+  /** The request failed here before: it counts at most one failure against a target. */
+  repeated?: boolean;
+  /** Another target answered first: this attempt was given up. */
+  lost?: boolean;
+}
+
+/** A lane at rest, while a cheap call finds out whether it is over. */
+export interface RestLook {
+  targetId: string;
+  credentialId: string;
+  why: OpenReason;
+  /** `unknown`: the call told nothing, the next request may try. */
+  ended(found: 'over' | 'goes on' | 'unknown', nowMs: number): void;
 }
 
 /** Knows nothing yet: every target counts as healthy until an attempt says otherwise. */
@@ -60,7 +79,6 @@ export function createHealth(options: { clock: Clock }): Health {
   const { clock } = options;
   const states = new Map<string, LaneState>();
   const credentials = new Map<string, CredentialState>();
-  const models = new Map<string, ModelState>();
   let views = new WeakMap<Target, readonly Lane[]>();
 
   function lanes(target: Target): readonly Lane[] {
@@ -82,8 +100,12 @@ export function createHealth(options: { clock: Clock }): Health {
     let state = states.get(id);
     if (state === undefined) {
       if (states.size >= lanesMax) forgetOldest();
-      const credential = remembered(credentials, credentialId, newCredential);
-      state = newLaneState(targetId, credentialId, credential, remembered(models, targetId, newModel));
+      let credential = credentials.get(credentialId);
+      if (credential === undefined) {
+        credential = { coolingUntilMs: 0, carried: null };
+        credentials.set(credentialId, credential);
+      }
+      state = newLaneState(targetId, credentialId, credential);
       states.set(id, state);
     }
     return state;
@@ -103,9 +125,7 @@ export function createHealth(options: { clock: Clock }): Health {
   }
 
   function forgetUnused(): void {
-    const live = [...states.values()];
-    keepOnly(credentials, new Set(live.map((state) => state.credentialId)));
-    keepOnly(models, new Set(live.map((state) => state.targetId)));
+    keepOnly(credentials, new Set([...states.values()].map((state) => state.credentialId)));
     views = new WeakMap();
   }
 
@@ -119,37 +139,55 @@ export function createHealth(options: { clock: Clock }): Health {
         state.ofCredential.carried ??= newMinuteCount();
         state.ofCredential.carried.add(nowMs);
       }
-      if (allClosed(state)) return 'request';
-      const event: BreakerEvent = {
-        type: 'probe-began',
-        owner: attempt,
-        lostAtMs: nowMs + totalTimeoutMs + probeLostSlackMs,
-      };
-      moveAll(state, event, nowMs);
-      return owns(state, attempt) ? 'probe' : 'request';
+      if (state.breaker.at === 'closed' || !isDue(state.breaker, nowMs)) return 'request';
+      const lostAtMs = nowMs + totalTimeoutMs + probeLostSlackMs;
+      state.breaker = afterEvent(state.breaker, { type: 'probe-began', owner: attempt, lostAtMs }, nowMs);
+      return 'probe';
     },
-    firstToken(lane, attempt, firstTokenMs, nowMs) {
-      const { state } = lane;
+    firstToken({ state }, attempt, kind, firstTokenMs, nowMs) {
       state.awaiting--;
+      state.heardAtMs = nowMs;
       state.firstToken.observe(firstTokenMs, nowMs);
-      if (!allClosed(state)) probePassed(state, attempt, nowMs);
+      const index = kindIndex(kind);
+      state.usual[index] ??= new UsualTime();
+      state.usual[index].observe(firstTokenMs, nowMs);
+      if (isOwner(state.breaker, attempt)) comesBack(state, { type: 'probe-passed' }, nowMs);
     },
-    ended(lane, attempt, end, nowMs) {
-      const { state } = lane;
+    ended({ state }, attempt, end, nowMs) {
       state.inFlight--;
       if (end.content === 'none') {
         state.awaiting--;
         // It was at least that slow, and would otherwise look as fast as before.
-        if (end.class === 'stall_first_token') state.firstToken.observe(end.afterMs, nowMs);
+        if (end.class === 'stall_first_token' || end.lost === true) state.firstToken.observe(end.afterMs, nowMs);
       }
+      if (saidSomething(end.class)) state.heardAtMs = nowMs;
       learn(state, attempt, end, nowMs);
     },
+    fellSilent({ state }, nowMs) {
+      state.breaker = afterEvent(
+        state.breaker,
+        state.breaker.at === 'probing' ? { type: 'probe-failed', why: 'silent' } : { type: 'opened', why: 'silent' },
+        nowMs,
+      );
+    },
     checked(target, outcome, forMs, nowMs) {
-      const event: BreakerEvent =
-        outcome === 'passed' ? { type: 'check-passed' } : { type: 'tripped', forMs, why: 'health check failed' };
-      // All lanes of a target share its model's breaker.
-      const scope = lanes(target)[0]?.state.ofModel;
-      if (scope !== undefined) scope.breaker = afterEvent(scope.breaker, event, nowMs);
+      for (const { state } of lanes(target)) {
+        const { breaker } = state;
+        if (outcome === 'failed') {
+          state.breaker = afterEvent(breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
+        } else if ('why' in breaker && breaker.at !== 'ramp' && breaker.why !== 'silent' && !isRest(breaker.why)) {
+          comesBack(state, { type: 'answered' }, nowMs);
+        }
+      }
+    },
+    dueLooks(nowMs) {
+      const looks: RestLook[] = [];
+      for (const state of states.values()) {
+        const { breaker } = state;
+        if (breaker.at === 'closed' || !isDue(breaker, nowMs) || !isRest(breaker.why)) continue;
+        looks.push(lookAt(state, breaker.why, nowMs));
+      }
+      return looks;
     },
     retain(targets) {
       const kept = new Set<string>();
@@ -167,98 +205,110 @@ export function createHealth(options: { clock: Clock }): Health {
 }
 
 function learn(state: LaneState, attempt: object, end: LaneEnd, nowMs: number): void {
-  const health = healthOf(end.class);
-  if (health === 'ok') {
-    state.succeeded.add(nowMs);
-    if (!allClosed(state)) probePassed(state, attempt, nowMs);
-    // A stream begun before the last failure and ending well says nothing of who asks now: it breaks no row.
-    else if (nowMs - end.afterMs >= state.lastFailedMs) state.breaker = afterEvent(state.breaker, succeeded, nowMs);
-    return;
-  }
-  if (health === 'failed') {
-    state.failed.add(nowMs);
-    state.lastFailedMs = nowMs;
-    const failures = state.failed.total(nowMs);
-    const failed: BreakerEvent = { type: 'failed', failures, total: failures + state.succeeded.total(nowMs) };
-    state.breaker = afterEvent(state.breaker, isOwner(state.breaker, attempt) ? probeFailed : failed, nowMs);
-  }
+  const owns = isOwner(state.breaker, attempt);
+  const rest = restOf(end.class);
   if (end.class === 'rate_limited') {
     const { ofCredential } = state;
     ofCredential.coolingUntilMs = cooledUntilMs(ofCredential.coolingUntilMs, end.retryAfterMs, nowMs);
   }
-  const trip = tripOf(end.class);
-  if (trip !== null) {
-    const scope = trip.scope === 'credential' ? state.ofCredential : state.ofModel;
-    scope.breaker = afterEvent(scope.breaker, { type: 'tripped', forMs: trippedForMs, why: trip.why }, nowMs);
+  const verdict = verdictOn(end.class);
+  if (verdict === 'ok') {
+    succeeded(state, end, owns, nowMs);
+  } else if (verdict === 'failed') {
+    failed(state, end, owns, nowMs);
+  } else if (rest !== null) {
+    const type = owns ? 'probe-failed' : 'opened';
+    state.breaker = afterEvent(state.breaker, { type, why: rest }, nowMs);
+  } else if (owns) {
+    // It told nothing, so the next request may try; unless it was given up for its silence.
+    const freed =
+      end.lost === true ? ({ type: 'probe-failed', why: 'silent' } as const) : ({ type: 'probe-freed' } as const);
+    state.breaker = afterEvent(state.breaker, freed, nowMs);
   }
-  // What else this attempt was probing is no wiser: the next request may try.
-  if (!allClosed(state) && owns(state, attempt)) moveOwned(state, attempt, probeFreed, nowMs);
 }
 
-const succeeded: BreakerEvent = { type: 'succeeded' };
-const probeSucceeded: BreakerEvent = { type: 'probe-succeeded' };
-const probeFailed: BreakerEvent = { type: 'probe-failed' };
-const probeFreed: BreakerEvent = { type: 'probe-freed' };
-
-function probePassed(state: LaneState, attempt: object, nowMs: number): void {
-  // A fresh start: the failures that opened it would open it again at the next one.
-  if (isOwner(state.breaker, attempt)) {
-    state.succeeded.clear();
-    state.failed.clear();
+function saidSomething(outcome: OutcomeClass): boolean {
+  switch (outcome) {
+    case 'unreachable':
+    case 'stall_first_token':
+    case 'stall_idle':
+    case 'cancelled':
+    case 'deadline':
+    case 'not_capable':
+    case 'gateway_fault':
+      return false;
+    default:
+      return true;
   }
-  moveOwned(state, attempt, probeSucceeded, nowMs);
 }
 
-function moveAll(state: LaneState, event: BreakerEvent, nowMs: number): void {
-  state.breaker = afterEvent(state.breaker, event, nowMs);
-  state.ofCredential.breaker = afterEvent(state.ofCredential.breaker, event, nowMs);
-  state.ofModel.breaker = afterEvent(state.ofModel.breaker, event, nowMs);
+function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
+  const { breaker } = state;
+  state.unreachableInRow = 0;
+  // What began before it was opened says nothing of now.
+  if (owns) comesBack(state, { type: 'probe-passed' }, nowMs);
+  else if (breaker.at === 'open' && nowMs - end.afterMs >= breaker.sinceMs)
+    comesBack(state, { type: 'answered' }, nowMs);
+  state.share.succeeded(end.tenant, nowMs);
 }
 
-function moveOwned(state: LaneState, attempt: object, event: BreakerEvent, nowMs: number): void {
-  for (const scope of [state, state.ofCredential, state.ofModel]) {
-    if (isOwner(scope.breaker, attempt)) scope.breaker = afterEvent(scope.breaker, event, nowMs);
+function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
+  const unreachable = end.class === 'unreachable';
+  if (unreachable) state.unreachableAtMs = nowMs;
+  else state.unreachableInRow = 0;
+  state.share.missed(nowMs);
+  if (end.repeated !== true) {
+    state.share.failed(end.tenant, nowMs);
+    if (unreachable) state.unreachableInRow++;
   }
+  const why = unreachable ? 'unreachable' : 'failing';
+  if (owns) state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
+  else if (isAsGoodAsDead(state, unreachable, nowMs))
+    state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
+}
+
+function isAsGoodAsDead(state: LaneState, unreachable: boolean, nowMs: number): boolean {
+  if (unreachable && state.unreachableInRow >= unreachableInRowMax) return true;
+  if (!isRamping(state.breaker, nowMs)) return state.share.isDead(nowMs);
+  const { failed, succeeded } = state.share.counts(nowMs);
+  return unreachable || (failed >= rampFailuresMax && succeeded < (failed + succeeded) * deadShare);
+}
+
+/** By a ramp, and with a fresh start: the failures that opened it would open it again at the next one. */
+function comesBack(state: LaneState, event: { type: 'probe-passed' | 'answered' }, nowMs: number): void {
+  const before = state.breaker;
+  state.breaker = afterEvent(before, event, nowMs);
+  if (state.breaker === before) return;
+  state.share.clear();
+  state.unreachableInRow = 0;
+}
+
+function lookAt(state: LaneState, why: OpenReason, nowMs: number): RestLook {
+  const owner = {};
+  state.breaker = afterEvent(
+    state.breaker,
+    { type: 'probe-began', owner, lostAtMs: nowMs + probeLostSlackMs * 6 },
+    nowMs,
+  );
+  return {
+    targetId: state.targetId,
+    credentialId: state.credentialId,
+    why,
+    ended(found, endMs) {
+      if (!isOwner(state.breaker, owner)) return;
+      if (found === 'over') comesBack(state, { type: 'probe-passed' }, endMs);
+      else if (found === 'goes on') state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, endMs);
+      else state.breaker = afterEvent(state.breaker, { type: 'probe-freed' }, endMs);
+    },
+  };
 }
 
 function isOwner(breaker: BreakerState, attempt: object): boolean {
   return breaker.at === 'probing' && breaker.owner === attempt;
 }
 
-function owns(state: LaneState, attempt: object): boolean {
-  return (
-    isOwner(state.breaker, attempt) ||
-    isOwner(state.ofCredential.breaker, attempt) ||
-    isOwner(state.ofModel.breaker, attempt)
-  );
-}
-
-/** The common case; a lane that only has failures in a row is closed too. */
-function allClosed(state: LaneState): boolean {
-  return (
-    state.breaker.at === 'closed' && state.ofCredential.breaker.at === 'closed' && state.ofModel.breaker.at === 'closed'
-  );
-}
-
 function laneId(targetId: string, credentialId: string): string {
   return `${targetId} ${credentialId}`;
-}
-
-function newCredential(): CredentialState {
-  return { breaker: closed, coolingUntilMs: 0, carried: null };
-}
-
-function newModel(): ModelState {
-  return { breaker: closed };
-}
-
-function remembered<T>(map: Map<string, T>, id: string, make: () => T): T {
-  let value = map.get(id);
-  if (value === undefined) {
-    value = make();
-    map.set(id, value);
-  }
-  return value;
 }
 
 function keepOnly(map: Map<string, unknown>, ids: ReadonlySet<string>): void {

@@ -1,7 +1,9 @@
-import { type BreakerState, closed, isDue, windowBucketMs, windowBuckets } from './breaker.ts';
+import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
 import { PeakEwma } from './latency.ts';
 import { RollingCount } from './rolling-count.ts';
+import { SuccessShare } from './success-share.ts';
 import type { Credential } from './target.ts';
+import type { UsualTime } from './usual-time.ts';
 
 /**
  * A lane is one target with one credential: what an attempt travels. Its state outlives the configuration that
@@ -20,58 +22,56 @@ export interface LaneState {
   readonly targetId: string;
   readonly credentialId: string;
   breaker: BreakerState;
-  readonly succeeded: RollingCount;
-  readonly failed: RollingCount;
-  lastFailedMs: number;
+  readonly share: SuccessShare;
+  /** Requests whose connection failed, without one in between that was answered; the instant of the last. */
+  unreachableInRow: number;
+  unreachableAtMs: number;
   readonly firstToken: PeakEwma;
+  /** By kind of answer (`answerKindOf`); made at the first sample. */
+  readonly usual: (UsualTime | undefined)[];
+  /** The last sign of life: head, bytes or end of any attempt. */
+  heardAtMs: number;
   inFlight: number;
   /** Of those in flight, how many have shown no content yet. */
   awaiting: number;
   readonly ofCredential: CredentialState;
-  readonly ofModel: ModelState;
 }
 
 /** Shared by all models of the credential's provider. */
 export interface CredentialState {
-  breaker: BreakerState;
   /** Rate-limited by the upstream until then; 0 = not. */
   coolingUntilMs: number;
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
 }
 
-/** Shared by all credentials of one target. */
-export interface ModelState {
-  breaker: BreakerState;
-}
-
 /**
- * `due` lanes are open and may be probed, `probing` ones are being probed by someone else, `full` ones have carried
- * their configured requests per minute.
+ * `due` lanes are open and may be probed, `probing` ones are being probed by someone else, `refused` ones refused a
+ * connection within the last second, `full` ones have carried their configured requests per minute.
  */
-export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'cooling' | 'full';
+export type Standing = 'ready' | 'due' | 'probing' | 'open' | 'refused' | 'cooling' | 'full';
 
-/** What a lane that another request is probing is given to come back. */
-const probeGuessMs = 1_000;
+/** How long a refused connection keeps even the last resort away. */
+export const refusedForMs = 1_000;
+/** What a resting lane (bad credential, model gone) is worth as a last resort: less than any that merely fails. */
+const restingHope = 0.02;
+/** What a lane that cannot be reached or says nothing is worth, however well it did before. */
+const deadHope = 0.1;
 
-export function newLaneState(
-  targetId: string,
-  credentialId: string,
-  of: CredentialState,
-  model: ModelState,
-): LaneState {
+export function newLaneState(targetId: string, credentialId: string, of: CredentialState): LaneState {
   return {
     targetId,
     credentialId,
     breaker: closed,
-    succeeded: new RollingCount(windowBucketMs, windowBuckets),
-    failed: new RollingCount(windowBucketMs, windowBuckets),
-    lastFailedMs: Number.NEGATIVE_INFINITY,
+    share: new SuccessShare(),
+    unreachableInRow: 0,
+    unreachableAtMs: Number.NEGATIVE_INFINITY,
     firstToken: new PeakEwma(),
+    usual: [],
+    heardAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,
     ofCredential: of,
-    ofModel: model,
   };
 }
 
@@ -81,54 +81,76 @@ export function newMinuteCount(): RollingCount {
 }
 
 export function standingOf(lane: Lane, nowMs: number): Standing {
-  const { breaker, ofCredential, ofModel } = lane.state;
+  const { breaker, ofCredential } = lane.state;
   if (ofCredential.coolingUntilMs > nowMs) return 'cooling';
   if (isFull(lane, nowMs)) return 'full';
-  if (breaker.at === 'closed' && ofCredential.breaker.at === 'closed' && ofModel.breaker.at === 'closed')
-    return 'ready';
-  let standing: Standing = 'due';
-  for (const one of breakersOf(lane.state)) {
-    if (one.at === 'closed' || isDue(one, nowMs)) continue;
-    if (one.at === 'open') return 'open';
-    standing = 'probing';
-  }
-  return standing;
+  if (breaker.at === 'closed' || breaker.at === 'ramp') return 'ready';
+  if (isDue(breaker, nowMs)) return 'due';
+  if (breaker.why === 'unreachable' && nowMs < lane.state.unreachableAtMs + refusedForMs) return 'refused';
+  return breaker.at;
 }
 
-/** When the lane can serve or be probed again, at the earliest; `nowMs` when it can. */
+/** Whether nothing could come of an attempt now: limited until a known instant, or refused a moment ago. */
+export function cannotBeTried(standing: Standing): boolean {
+  return standing === 'cooling' || standing === 'full' || standing === 'refused';
+}
+
+/**
+ * Whether it is closed out for what happens above the connection. Never are more than half of an alias's targets so at
+ * once: a judgement on so many is more likely wrong, and the rest could not carry their load.
+ */
+export function isClosedOut(lane: Lane, standing: Standing): boolean {
+  if (standing !== 'open' && standing !== 'probing') return false;
+  const { breaker } = lane.state;
+  return breaker.at !== 'closed' && breaker.why !== 'unreachable' && !isRest(breaker.why);
+}
+
+/** The part that its weight is worth, above 0 and at most 1: its success share, squared, and its ramp. */
+export function healthOf(state: LaneState, nowMs: number): number {
+  const share = state.share.at(nowMs);
+  return Math.max(healthFloor, share * share) * rampShare(state.breaker, nowMs);
+}
+
+/** So that what fails is still looked at now and then. */
+const healthFloor = 0.01;
+
+/** How likely it is to answer, 0 to 1, whatever a ramp leaves it; `rightNow`: by its last few failures, too. */
+export function hopeOf(state: LaneState, when: 'lately' | 'right now', nowMs: number): number {
+  const { breaker } = state;
+  const share = when === 'right now' ? state.share.rightNow(nowMs) : state.share.at(nowMs);
+  if (breaker.at !== 'open' && breaker.at !== 'probing') return share;
+  if (isRest(breaker.why)) return Math.min(restingHope, share);
+  return breaker.why === 'failing' ? share : Math.min(deadHope, share);
+}
+
+/** When the lane is ready or can be probed again, at the earliest; `nowMs` when it can. */
 export function backAtMs(lane: Lane, nowMs: number): number {
-  const { ofCredential } = lane.state;
+  const { breaker, ofCredential } = lane.state;
   let atMs = Math.max(nowMs, ofCredential.coolingUntilMs);
   if (isFull(lane, nowMs)) {
     atMs = Math.max(atMs, ofCredential.carried!.atMostMs(lane.credential.rpm! - 1, nowMs));
   }
-  for (const one of breakersOf(lane.state)) {
-    if (one.at === 'open') atMs = Math.max(atMs, one.untilMs);
-    if (one.at === 'probing' && nowMs < one.lostAtMs) atMs = Math.max(atMs, nowMs + probeGuessMs);
-  }
+  if (breaker.at === 'open') atMs = Math.max(atMs, breaker.untilMs);
   return atMs;
+}
+
+/** The first instant at which it could be tried at all; `nowMs` when that is now. */
+export function triableAtMs(lane: Lane, nowMs: number): number {
+  const { breaker, unreachableAtMs, ofCredential } = lane.state;
+  let atMs = Math.max(nowMs, ofCredential.coolingUntilMs);
+  if (isFull(lane, nowMs)) {
+    atMs = Math.max(atMs, ofCredential.carried!.atMostMs(lane.credential.rpm! - 1, nowMs));
+  }
+  const isOpen = breaker.at === 'open' || breaker.at === 'probing';
+  return isOpen && breaker.why === 'unreachable' ? Math.max(atMs, unreachableAtMs + refusedForMs) : atMs;
 }
 
 /** Why a lane is not ready, in words; '' when it is. */
 export function reasonOf(lane: Lane, nowMs: number): string {
-  const { ofCredential } = lane.state;
+  const { breaker, ofCredential } = lane.state;
   if (ofCredential.coolingUntilMs > nowMs) return 'rate limited';
-  let reason = '';
-  let untilMs = -1;
-  for (const one of breakersOf(lane.state)) {
-    if (one.at === 'closed') continue;
-    const backMs = one.at === 'open' ? one.untilMs : nowMs;
-    if (backMs > untilMs) {
-      untilMs = backMs;
-      reason = one.why;
-    }
-  }
-  return reason === '' && lane.credential.rpm !== null ? `${lane.credential.rpm} requests a minute carried` : reason;
-}
-
-/** Lane's own, credential's, model's. */
-function breakersOf(state: LaneState): BreakerState[] {
-  return [state.breaker, state.ofCredential.breaker, state.ofModel.breaker];
+  if (breaker.at === 'open' || breaker.at === 'probing') return breaker.why;
+  return lane.credential.rpm !== null && isFull(lane, nowMs) ? `${lane.credential.rpm} requests a minute carried` : '';
 }
 
 function isFull(lane: Lane, nowMs: number): boolean {

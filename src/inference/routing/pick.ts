@@ -1,6 +1,6 @@
 import type { Random } from '../../kernel/random.ts';
 import { rendezvousScore } from './affinity.ts';
-import type { LaneState } from './lane.ts';
+import { healthOf, type LaneState } from './lane.ts';
 
 /** What is picked from: targets, each with the lane it would use, and the lanes of one target. */
 export interface Pickable {
@@ -22,8 +22,9 @@ const equalFactor = 1.25;
 const affinityEqualFactor = 2;
 
 /**
- * One of several ready options: two are drawn by weight (with affinity the first is the conversation's own), and the
- * first is kept unless the second is clearly better by PeakEWMA × (in flight + 1) / weight. `options` is not empty.
+ * One of several ready options: two are drawn by weight × health (with affinity the first is the conversation's own),
+ * and the first is kept unless the second is clearly better by PeakEWMA × (in flight + 1) / (weight × health).
+ * `options` is not empty.
  */
 export function pick<T extends Pickable>(
   options: readonly T[],
@@ -32,34 +33,46 @@ export function pick<T extends Pickable>(
   nowMs: number,
 ): T {
   if (options.length === 1) return options[0]!;
-  const first = affinity === null ? drawByWeight(options, null, random) : ownOf(options, affinity);
-  const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random);
+  const first = affinity === null ? drawByWeight(options, null, random, nowMs) : ownOf(options, affinity);
+  const second = options.length === 2 ? other(options, first) : drawByWeight(options, first, random, nowMs);
+  // A draw has counted the health of what it drew; a conversation's own target was chosen without it.
+  const firstHealth = affinity === null ? 1 : healthOf(first.state, nowMs);
   const factor = affinity === null ? equalFactor : affinityEqualFactor;
-  return isClearlyBetter(second, first, factor, nowMs) ? second : first;
+  return isClearlyBetter(second, first, firstHealth, factor, nowMs) ? second : first;
 }
 
 /** PeakEWMA × (in flight + 1): expected ms before a new request's first token. */
 export function loadOf(state: LaneState, nowMs: number): number {
-  return state.firstToken.readMs(state.awaiting, nowMs) * (state.inFlight + 1);
+  // What fails shows no first token, and must not look fast for that: it has no scouts, its health decides.
+  const fails = state.share.at(nowMs) < failingShare;
+  return state.firstToken.readMs(fails ? Math.max(1, state.awaiting) : state.awaiting, nowMs) * (state.inFlight + 1);
 }
 
-function isClearlyBetter(candidate: Pickable, holder: Pickable, factor: number, nowMs: number): boolean {
-  const candidateLoad = loadOf(candidate.state, nowMs) * factor;
-  const holderLoad = loadOf(holder.state, nowMs);
+const failingShare = 0.9;
+
+function isClearlyBetter(
+  candidate: Pickable,
+  holder: Pickable,
+  holderHealth: number,
+  factor: number,
+  nowMs: number,
+): boolean {
+  const candidateLoad = (loadOf(candidate.state, nowMs) * factor) / healthOf(candidate.state, nowMs);
+  const holderLoad = loadOf(holder.state, nowMs) / holderHealth;
   // Both unloaded and alike: by weight, the heavier would always win here, and weight 1 beside 3 get nothing.
   if (candidate.state.inFlight === 0 && holder.state.inFlight === 0 && candidateLoad >= holderLoad) return false;
   return candidateLoad * holder.weight < holderLoad * candidate.weight;
 }
 
-function drawByWeight<T extends Pickable>(options: readonly T[], without: T | null, random: Random): T {
+function drawByWeight<T extends Pickable>(options: readonly T[], without: T | null, random: Random, nowMs: number): T {
   let sum = 0;
-  for (const option of options) if (option !== without) sum += option.weight;
+  for (const option of options) if (option !== without) sum += option.weight * healthOf(option.state, nowMs);
   let left = random.next() * sum;
   let last = options[0]!;
   for (const option of options) {
     if (option === without) continue;
     last = option;
-    left -= option.weight;
+    left -= option.weight * healthOf(option.state, nowMs);
     if (left < 0) break;
   }
   return last;

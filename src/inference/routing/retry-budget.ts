@@ -2,27 +2,31 @@ import { RollingCount } from './rolling-count.ts';
 
 const bucketMs = 1_000;
 const windowBuckets = 10;
-/** Second failovers and beyond, as a part of the alias's requests in the last 10 s. */
+/** Further attempts that hardly anything speaks for, as a part of the alias's requests in the last 10 s. */
 const retryShare = 0.2;
-/** So many are always allowed, or a quiet alias could never try a third target. */
-const retriesMinPerSecond = 3;
 /** Aliases remembered; a pattern's names come from callers. At the bound the oldest is forgotten. */
 export const aliasesMax = 10_000;
 
-/** Keeps an outage from being multiplied: every request may fail over once, further attempts share this budget. */
+/**
+ * Keeps an outage from being multiplied: further attempts at targets that hardly ever answer share this budget, and so
+ * do second attempts beside slow ones.
+ */
 export interface RetryBudget {
   /** A request begins. */
   requested(alias: string, nowMs: number): void;
   /** Takes one further attempt; false when the alias has none left just now. */
   take(alias: string, nowMs: number): boolean;
+  /** Takes one second attempt beside a slow one, of `share` (0 to 1) of the requests; one is always allowed. */
+  takeHedge(alias: string, share: number, nowMs: number): boolean;
 }
 
 interface AliasCounts {
   requests: RollingCount;
   retries: RollingCount;
+  hedges: RollingCount;
 }
 
-/** One budget an alias, counted over the last 10 s. */
+/** One budget for each alias, counted over the last 10 s. */
 export function createRetryBudget(): RetryBudget {
   const aliases = new Map<string, AliasCounts>();
 
@@ -33,6 +37,7 @@ export function createRetryBudget(): RetryBudget {
       counts = {
         requests: new RollingCount(bucketMs, windowBuckets),
         retries: new RollingCount(bucketMs, windowBuckets),
+        hedges: new RollingCount(bucketMs, windowBuckets),
       };
       aliases.set(alias, counts);
     }
@@ -45,9 +50,14 @@ export function createRetryBudget(): RetryBudget {
     },
     take(alias, nowMs) {
       const { requests, retries } = countsOf(alias);
-      const allowed = Math.max(retriesMinPerSecond * windowBuckets, retryShare * requests.total(nowMs));
-      if (retries.total(nowMs) + 1 > allowed) return false;
+      if (retries.total(nowMs) + 1 > retryShare * requests.total(nowMs)) return false;
       retries.add(nowMs);
+      return true;
+    },
+    takeHedge(alias, share, nowMs) {
+      const { requests, hedges } = countsOf(alias);
+      if (hedges.total(nowMs) + 1 > Math.max(1, share * requests.total(nowMs))) return false;
+      hedges.add(nowMs);
       return true;
     },
   };

@@ -2,11 +2,14 @@ import type { Loss } from '../neutral/loss.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
+import type { Lane } from './lane.ts';
 import type { Credential, Target } from './target.ts';
 
 /** What routing is asked. Alias targets come in config order, fallbacks' targets after them. */
 export interface RouteQuery {
   alias: string;
+  /** Key identity of who asks: failures that follow one tenant say nothing of a target. */
+  tenant: string;
   targets: readonly RouteCandidate[];
   needs: RequestNeeds;
   /** Hash of tenant and first messages, or the caller's session; null = no affinity. Only reorders equals. */
@@ -16,7 +19,19 @@ export interface RouteQuery {
   fallback: 'allowed' | 'off';
   /** The caller's dialect: where a 400 of another dialect gets its second opinion. */
   callerDialect: string;
+  hedge: HedgePolicy;
 }
+
+/** When a request whose target is slow is also asked elsewhere. What a silent target holds always is. */
+export interface HedgePolicy {
+  /** The part of the alias's requests that may be, 0 to 1. */
+  atMost: number;
+  /** Percentile of a target's times to first token, 0 to 1, after which a stream counts as slow; null: never. */
+  after: number | null;
+}
+
+/** Whole answers that take longer than their target's usual, and no streams. */
+export const builtInHedge: HedgePolicy = { atMost: 0.05, after: null };
 
 /** A target that may answer this request. */
 export interface RouteCandidate {
@@ -30,12 +45,19 @@ export interface RouteCandidate {
 /** The ordered decision for one request; asked again after each failed attempt. */
 export interface Route {
   next(nowMs: number): RouteStep;
+  /** A second attempt beside the one that runs, at another target; null when none is ready or may be made. */
+  hedge(reason: HedgeReason, nowMs: number): RouteAttempt | null;
   /** Must be called for each `attempt` step, once, before `next` is called again. */
   ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
   /** At first content or a whole answer: feeds PeakEWMA. */
   firstToken(attempt: RouteAttempt, nowMs: number): void;
+  /** What the attempt travels. */
+  laneOf(attempt: RouteAttempt): Lane;
   verdicts(): readonly Verdict[];
 }
+
+/** Why a request is also asked elsewhere: its target says nothing at all, or this answer takes longer than usual. */
+export type HedgeReason = 'silent' | 'slow';
 
 /** What to do next. */
 export type RouteStep =
@@ -45,11 +67,11 @@ export type RouteStep =
       /** Backoff before dispatch; 0 unless a target is repeated. */
       delayMs: number;
     }
-  /** Every target is open or cooling, the soonest is back within waitForTargetMaxMs: ask again then. */
+  /** Nothing can be tried now, but something within waitForTargetMaxMs: ask again then. */
   | { kind: 'wait'; ms: number }
   /**
-   * Nothing is left to try. `soonestMs` is the wait in ms until the first capable target is back, null if none will
-   * be or one is there. Nothing tried, or every attempt `rate_limited`, and a time: 503 with Retry-After; else 502.
+   * Nothing is left to try. `soonestMs` is the wait in ms until a capable target could be tried, null if none will be
+   * or one could. Nothing tried, or every attempt `rate_limited`, and a time: 503 with Retry-After; else 502.
    */
   | {
       kind: 'exhausted';
@@ -83,6 +105,8 @@ export interface AttemptEnd {
   retryAfterMs: number | null;
   /** The upstream's HTTP status: of caller faults only a 400 gets a second opinion. Unsaid counts as 400. */
   status?: number | null;
+  /** Another target answered first: this one was given up. */
+  lost?: boolean;
   /** Of `not_capable`: what this target alone cannot do, in words. Unsaid: nothing that speaks its dialect can. */
   unmet?: string;
 }

@@ -4,7 +4,7 @@ import { noNeeds } from '../../inference/neutral/request.ts';
 import { createRoute } from '../../inference/routing/create-route.ts';
 import type { Health } from '../../inference/routing/health.ts';
 import type { RetryBudget } from '../../inference/routing/retry-budget.ts';
-import type { Route, RouteStep } from '../../inference/routing/route.ts';
+import { builtInHedge, type Route, type RouteStep } from '../../inference/routing/route.ts';
 import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
 import { askCorpus, type Corpus, corpusWarning, emptyCorpus } from './corpus.ts';
@@ -74,7 +74,7 @@ async function follow(
   tried: Tried[],
 ): Promise<FoundHits | Failure | 'refused'> {
   const { clock } = parts;
-  const route = routeOver(parts, engines);
+  const route = routeOver(parts, engines, run.tenant);
   for (;;) {
     const nowMs = clock.monotonicMs();
     if (run.signal.aborted || nowMs >= run.deadlineMs) return failureOf(tried, null);
@@ -105,11 +105,12 @@ async function follow(
 function routeOver(
   { health, retryBudget, random, clock }: SearchRunParts,
   engines: readonly ConfiguredEngine[],
+  tenant: string,
 ): Route {
   const targets = engines.map(({ target }) => ({ target, rank: 0 }));
-  const query = { alias: 'search', targets, needs: noNeeds, affinity: null, attemptsMax } as const;
+  const query = { alias: 'search', tenant, targets, needs: noNeeds, affinity: null, attemptsMax } as const;
   return createRoute(
-    { ...query, fallback: 'allowed', callerDialect: 'openai-chat' },
+    { ...query, fallback: 'allowed', callerDialect: 'openai-chat', hedge: builtInHedge },
     { health, retryBudget, random, nowMs: clock.monotonicMs() },
   );
 }

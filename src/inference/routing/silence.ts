@@ -1,0 +1,128 @@
+import { type AnswerKind, kindIndex } from './answer-kind.ts';
+import type { Health } from './health.ts';
+import type { Lane } from './lane.ts';
+import type { HedgeReason } from './route.ts';
+
+/** While it is not known how long a target usually takes. */
+const unknownSilenceMs = 10_000;
+const unknownWholeMs = 30_000;
+/** A target that usually answers in less is given so long all the same: the network has hiccups. */
+const usualMinMs = 1_000;
+/** How long the probe of a silent target waits before the request is also asked elsewhere. */
+const probePatienceMs = 500;
+const usualShare = 0.99;
+/** Samples by which a configured percentile is known. */
+const percentileSamplesMin = 100;
+/** A look that comes so late tells of our own loop: bytes may be waiting to be read. */
+const lateLookMs = 1_500;
+
+/** What waits for an upstream's first content. */
+export interface Waiting {
+  /** Grows with every sign of life: head, bytes. */
+  readonly signs: number;
+}
+
+/** Told when its attempt should be made elsewhere as well; true when that was done. */
+export interface Overdue {
+  overdue(reason: HedgeReason): boolean;
+}
+
+/** One attempt that waits for its first content. */
+export interface SilenceEntry {
+  readonly lane: Lane;
+  readonly kind: AnswerKind;
+  /** Monotonic ms of its dispatch. */
+  readonly startedMs: number;
+  readonly probe: boolean;
+  /** As the hedge policy's. */
+  readonly hedgeAfter: number | null;
+  readonly waiting: Waiting;
+  readonly told: Overdue;
+}
+
+/** Looks now and then at what waits: silence is a signal long before a timeout. */
+export interface SilenceWatch {
+  /** Until `ended` of the same entry. */
+  began(entry: SilenceEntry): void;
+  ended(entry: SilenceEntry): void;
+  /** To be called a few times a second. */
+  look(nowMs: number): void;
+}
+
+interface Watched {
+  signs: number;
+  asked: boolean;
+}
+
+/**
+ * A target is suspect when requests are in flight and nothing was heard of any for longer than its own usual. What it
+ * holds is asked elsewhere after that target's usual time for such an answer; whole answers of others too, as `slow`.
+ */
+export function createSilenceWatch(health: Health): SilenceWatch {
+  const watched = new Map<SilenceEntry, Watched>();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+
+  function listen(nowMs: number): void {
+    for (const [entry, seen] of watched) {
+      const { signs } = entry.waiting;
+      if (signs === seen.signs) continue;
+      seen.signs = signs;
+      entry.lane.state.heardAtMs = nowMs;
+    }
+  }
+
+  return {
+    began(entry) {
+      watched.set(entry, { signs: 0, asked: false });
+    },
+    ended(entry) {
+      watched.delete(entry);
+    },
+    look(nowMs) {
+      const late = nowMs - lookedAtMs > lateLookMs;
+      lookedAtMs = nowMs;
+      listen(nowMs);
+      if (late) return;
+      for (const [entry, seen] of watched) {
+        const { state } = entry.lane;
+        const usualMs = usualOf(entry, usualShare, nowMs);
+        const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
+        const silent = isSilent(entry);
+        if (!silent && silentMs > (usualMs ?? unknownSilenceMs)) health.fellSilent(entry.lane, nowMs);
+        if (seen.asked) continue;
+        const reason = overdueReason(entry, usualMs, nowMs);
+        if (reason !== null) seen.asked = entry.told.overdue(reason);
+      }
+    },
+  };
+}
+
+function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: number): HedgeReason | null {
+  const waitedMs = nowMs - entry.startedMs;
+  if (isSilent(entry)) {
+    const patienceMs = entry.probe ? probePatienceMs : (usualMs ?? unknownPatienceMs(entry.kind));
+    return waitedMs > patienceMs ? 'silent' : null;
+  }
+  if (entry.kind !== 'stream') return waitedMs > (usualMs ?? unknownWholeMs) ? 'slow' : null;
+  if (entry.hedgeAfter === null) return null;
+  const slowMs = entry.lane.state.usual[kindIndex('stream')]?.percentileMs(
+    entry.hedgeAfter,
+    nowMs,
+    percentileSamplesMin,
+  );
+  return slowMs != null && waitedMs > slowMs ? 'slow' : null;
+}
+
+function unknownPatienceMs(kind: AnswerKind): number {
+  return kind === 'stream' ? unknownSilenceMs : unknownWholeMs;
+}
+
+function usualOf({ lane, kind }: SilenceEntry, share: number, nowMs: number): number | null {
+  const ms = lane.state.usual[kindIndex(kind)]?.percentileMs(share, nowMs) ?? null;
+  return ms === null ? null : Math.max(usualMinMs, ms);
+}
+
+function isSilent({ lane: { state } }: SilenceEntry): boolean {
+  const { breaker } = state;
+  return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why === 'silent';
+}

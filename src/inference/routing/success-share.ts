@@ -1,0 +1,195 @@
+import { RollingCount } from './rolling-count.ts';
+
+/** The window of a target's health: 60 s in ten buckets. */
+const windowBuckets = 10;
+const windowBucketMs = 6_000;
+/** What one more outcome weighs in the recent share: nine failures in a row leave 13 %. */
+const recentWeight = 0.2;
+/** How fast the recent share drifts back to 1 while nothing is heard: what was bad is tried again by and by. */
+const recentFadesMs = 30_000;
+/** Until then it stands: in an outage the targets that nobody asks for a second are no better for it. */
+const recentStandsMs = 5_000;
+/** So long failures in a row say something of the very next attempt. */
+const rowFreshMs = 500;
+/** How likely a target goes down between two attempts, before anything is known of it. */
+const downPrior = 0.02;
+/** Requests that the rate of failures is smoothed by, one of them failed. */
+const smoothedBy = 20;
+/** Tenants remembered of those whose requests failed; at the bound a further one counts for the target alone. */
+const tenantsMax = 8;
+/** So many requests of other tenants can tell whether failures follow one tenant. */
+const othersMin = 5;
+/** The most that others may fail for a tenant's failures to be its own. */
+const othersFailedMax = 0.2;
+/** A smaller share of successes is as good as dead, once so many requests have ended. */
+export const deadShare = 0.2;
+const deadRequestsMin = 10;
+
+interface Counts {
+  succeeded: RollingCount;
+  failed: RollingCount;
+}
+
+/** Since its first failure: what became of a tenant's requests, and of everybody else's. */
+interface TenantCounts {
+  own: Counts;
+  others: Counts;
+}
+
+interface Totals {
+  succeeded: number;
+  failed: number;
+}
+
+/**
+ * How many of a target's requests succeed: over the last minute, and over the last few where that is worse, since an
+ * outage must show within a second. Failures that follow one tenant while others are served are that tenant's own (its
+ * prompt, not the target's health) and do not count. All times are monotonic ms.
+ */
+export class SuccessShare {
+  readonly #all = newCounts();
+  #recent = 1;
+  #recentAtMs = 0;
+  /** Failures since the last success, a request's repeated ones among them. */
+  #inRow = 0;
+  #failedAtMs = Number.NEGATIVE_INFINITY;
+  /** Only tenants with a failure in the window; null while there is none. */
+  #tenants: Map<string, TenantCounts> | null = null;
+
+  succeeded(tenant: string, nowMs: number): void {
+    this.#inRow = 0;
+    this.#all.succeeded.add(nowMs);
+    if (this.#recent < 1) this.#moveRecent(1, nowMs);
+    if (this.#tenants !== null) this.#tell(tenant, 'succeeded', nowMs);
+  }
+
+  /** Every failure; what else it says, `failed` tells, once for a request. */
+  missed(nowMs: number): void {
+    this.#inRow++;
+    this.#failedAtMs = nowMs;
+  }
+
+  failed(tenant: string, nowMs: number): void {
+    this.#all.failed.add(nowMs);
+    this.#remember(tenant);
+    this.#tell(tenant, 'failed', nowMs);
+    if (!this.followsTenant(tenant, nowMs)) this.#moveRecent(0, nowMs);
+  }
+
+  /** 0 to 1; 1 while nothing is known. */
+  at(nowMs: number): number {
+    if (this.#recent === 1) return 1;
+    const recent = this.#recentAt(nowMs);
+    const { succeeded, failed } = this.#withoutWorst(nowMs);
+    return Math.min(recent, (succeeded + 2) / (succeeded + failed + 2));
+  }
+
+  /**
+   * 0 to 1: the same for an attempt right now. Where the last ones failed in a row it is weighed whether the target has
+   * just gone down, or fails so often anyhow (Bayes, with `downPrior`).
+   */
+  rightNow(nowMs: number): number {
+    const share = this.at(nowMs);
+    if (this.#inRow === 0 || nowMs - this.#failedAtMs >= rowFreshMs) return share;
+    const { succeeded, failed } = this.counts(nowMs);
+    const byChance = ((failed + 1) / (succeeded + failed + smoothedBy)) ** this.#inRow;
+    return (share * byChance) / (byChance + downPrior);
+  }
+
+  /** Fewer than a fifth of at least ten requests succeed, of two tenants or more, or of one that asks alone. */
+  isDead(nowMs: number): boolean {
+    const { succeeded, failed } = this.counts(nowMs);
+    const total = failed + succeeded;
+    if (total < deadRequestsMin || failed <= total * (1 - deadShare)) return false;
+    const tenants = this.#tenantsAt(nowMs);
+    if (tenants === null || tenants.size !== 1) return true;
+    const [only] = tenants.values();
+    const others = totalsOf(only!.others, nowMs);
+    return others.succeeded + others.failed === 0;
+  }
+
+  /** Whether this tenant's requests fail while those of others are served. */
+  followsTenant(tenant: string, nowMs: number): boolean {
+    const counts = this.#tenants?.get(tenant);
+    if (counts === undefined) return false;
+    const own = totalsOf(counts.own, nowMs);
+    const others = totalsOf(counts.others, nowMs);
+    const ended = others.succeeded + others.failed;
+    return (
+      own.failed >= 2 && own.failed > own.succeeded && ended >= othersMin && others.failed <= ended * othersFailedMax
+    );
+  }
+
+  counts(nowMs: number): Totals {
+    return totalsOf(this.#all, nowMs);
+  }
+
+  /** A fresh start: what made it bad is over. */
+  clear(): void {
+    this.#all.succeeded.clear();
+    this.#all.failed.clear();
+    this.#recent = 1;
+    this.#inRow = 0;
+    this.#tenants = null;
+  }
+
+  #moveRecent(outcome: 0 | 1, nowMs: number): void {
+    const recent = this.#recentAt(nowMs);
+    this.#recent = recent + (outcome - recent) * recentWeight;
+    // Close enough to spare every later request the arithmetic.
+    if (this.#recent > 0.999) this.#recent = 1;
+    this.#recentAtMs = nowMs;
+  }
+
+  #recentAt(nowMs: number): number {
+    return 1 - (1 - this.#recent) * Math.exp(-Math.max(0, nowMs - this.#recentAtMs - recentStandsMs) / recentFadesMs);
+  }
+
+  /** The window's counts, without the tenant that fails most if the others are enough to judge by. */
+  #withoutWorst(nowMs: number): Totals {
+    let worst: TenantCounts | null = null;
+    let most = 0;
+    for (const counts of this.#tenantsAt(nowMs)?.values() ?? []) {
+      const failed = counts.own.failed.total(nowMs);
+      if (failed <= most) continue;
+      worst = counts;
+      most = failed;
+    }
+    if (worst === null) return this.counts(nowMs);
+    const others = totalsOf(worst.others, nowMs);
+    return others.succeeded + others.failed >= othersMin ? others : this.counts(nowMs);
+  }
+
+  #remember(tenant: string): void {
+    this.#tenants ??= new Map();
+    if (this.#tenants.has(tenant) || this.#tenants.size >= tenantsMax) return;
+    this.#tenants.set(tenant, { own: newCounts(), others: newCounts() });
+  }
+
+  #tell(tenant: string, outcome: 'succeeded' | 'failed', nowMs: number): void {
+    for (const [name, counts] of this.#tenants!) {
+      (name === tenant ? counts.own : counts.others)[outcome].add(nowMs);
+    }
+  }
+
+  /** Without those whose failures have left the window. */
+  #tenantsAt(nowMs: number): ReadonlyMap<string, TenantCounts> | null {
+    if (this.#tenants === null) return null;
+    for (const [tenant, counts] of this.#tenants) {
+      if (counts.own.failed.total(nowMs) === 0) this.#tenants.delete(tenant);
+    }
+    if (this.#tenants.size === 0) this.#tenants = null;
+    return this.#tenants;
+  }
+}
+
+function newCounts(): Counts {
+  return {
+    succeeded: new RollingCount(windowBucketMs, windowBuckets),
+    failed: new RollingCount(windowBucketMs, windowBuckets),
+  };
+}
+
+function totalsOf({ succeeded, failed }: Counts, nowMs: number): Totals {
+  return { succeeded: succeeded.total(nowMs), failed: failed.total(nowMs) };
+}
