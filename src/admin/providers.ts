@@ -20,6 +20,7 @@ const laneSchema = z.object({
   why: z.string().nullable(),
   in_flight: z.int(),
   first_token_ms: z.number().nullable(),
+  success_share: z.number().describe('What picking makes of the last minute and the last few attempts, 0 to 1.'),
   succeeded: z.int().describe('Attempts of the last 60 s.'),
   failed: z.int().describe('Attempts of the last 60 s.'),
 });
@@ -164,6 +165,7 @@ function shownLane(lane: LaneSnapshot, provider: string, wallMs: (monotonicMs: n
     why: lane.why,
     in_flight: lane.inFlight,
     first_token_ms: lane.firstTokenMs === null ? null : Math.round(lane.firstTokenMs),
+    success_share: Math.round(lane.successShare * 1_000) / 1_000,
     succeeded: lane.succeeded,
     failed: lane.failed,
   };

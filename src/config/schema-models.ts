@@ -102,7 +102,9 @@ export const modelSchema = z.strictObject({
       at_most: percentage().prefault('5%').describe('Largest share of requests that may be hedged.'),
     })
     .optional()
-    .describe('A second attempt elsewhere when the first is slow.'),
+    .describe(
+      'A second attempt elsewhere when a first token is slow. Whole answers that take longer than usual have it anyhow, within at_most, and so has what a silent target holds.',
+    ),
   cost: milliMultiple(z.number().min(0).max(costUnitsMax))
     .default(1)
     .describe("Units a request costs, times the endpoint's cost."),

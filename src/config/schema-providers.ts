@@ -45,6 +45,12 @@ export const timeoutsSchema = z
       .optional()
       .describe('Longest silence between two pieces of content. Built-in: 30s.'),
     total: duration({ min: '1ms', max: '24h' }).optional().describe('The whole answer. Built-in: 10m.'),
+    whole_by_stream: z
+      .boolean()
+      .optional()
+      .describe(
+        "true: a whole answer is asked as a stream and put together here, so that a provider's silence shows within seconds; fields that Culvert does not know are lost. Built-in: false, the provider's own bytes pass.",
+      ),
   })
   .describe("Timeouts. A target's win over its alias's, those over its provider's.");
 

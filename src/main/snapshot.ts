@@ -99,6 +99,11 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
     known,
     snapshot: () => snapshot,
     renew,
+    onHeard(provider) {
+      const nowMs = clock.monotonicMs();
+      for (const target of snapshot.models.targets())
+        if (target.provider === provider) health.checked(target, 'passed', 0, nowMs);
+    },
     onTrouble(provider, message, weight) {
       if (weight === 'unheard') log.warn(`${message}; its models are not known, and it is asked again`);
       else log.debug({ provider }, message);

@@ -8,7 +8,7 @@ import { aliasOf, overCases, secondAnswer, type UpstreamType } from './over-case
 import { explained, readStream } from './read-answer.ts';
 
 const messages = [{ role: 'user', content: 'Count to twenty in words, please, and name each number twice.' }];
-const unreachable = { 'F1 refused': 'transient', 'F2 a SYN black hole': 'transient' };
+const unreachable = { 'F1 refused': 'unreachable', 'F2 a SYN black hole': 'unreachable' };
 
 for (const type of ['openai', 'anthropic'] as const satisfies readonly UpstreamType[]) {
   test(`${type} upstreams`, async (t) => {

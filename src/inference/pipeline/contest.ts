@@ -68,10 +68,11 @@ export class Contest implements Overdue {
     const call = new Attempt(this.#parts, this.#job, this.#route, attempt, body, this);
     const entry: SilenceEntry = {
       lane: this.#route.laneOf(attempt),
-      kind: answerKindOf(this.#job.needs),
+      // What is put together from a stream shows its first signs as soon as a stream does.
+      kind: body.streamed ? 'stream' : answerKindOf(this.#job.needs),
       startedMs: clock.monotonicMs(),
       probe: attempt.probe,
-      hedgeAfter: this.#job.hedgeAfter,
+      hedgeAfter: this.#job.stream ? this.#job.hedgeAfter : null,
       waiting: call,
       told: this,
     };

@@ -69,6 +69,8 @@ export interface EncodeOrder {
   stream: boolean;
   /** The model cannot stream: it is asked whole in the caller's own format too. */
   neverStreams?: boolean;
+  /** A whole answer is asked as a stream in the caller's own format too, so that silence shows soon. */
+  wholeByStream?: boolean;
   body: Readonly<Record<string, unknown>>;
   /** Whether the model takes a wish for reasoning; absent: it does. */
   reasoning?: 'taken' | 'refused';
@@ -199,7 +201,8 @@ function factsOf(request: ForwardedRequest): ConversationFacts {
 
 function forwarded(request: ForwardedRequest, order: EncodeOrder): Result<EncodedBody> {
   const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
-  if (request.stream && order.neverStreams === true) return forwardedWhole(request, order, quirks);
+  if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks);
+  if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks);
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
@@ -214,8 +217,14 @@ function forwarded(request: ForwardedRequest, order: EncodeOrder): Result<Encode
   };
 }
 
-/** The caller's own body, but for its wish to stream: the stream is made from the whole answer, here. */
-function forwardedWhole(request: ForwardedRequest, order: EncodeOrder, quirks: ProviderQuirks): Result<EncodedBody> {
+/** The caller's own body, but for its wish to stream or not: what the caller gets is made of the other, here. */
+function forwardedAs(
+  form: 'stream' | 'whole',
+  request: ForwardedRequest,
+  order: EncodeOrder,
+  quirks: ProviderQuirks,
+): Result<EncodedBody> {
+  const stream = form === 'stream';
   const { bytes, losses } = request.forward({
     model: order.model,
     maxOutputTokens: order.maxOutputTokens,
@@ -223,10 +232,11 @@ function forwardedWhole(request: ForwardedRequest, order: EncodeOrder, quirks: P
       ...order.body,
       ...(order.child !== null && childFields(order.child)),
       // Google's wish stands in the path.
-      ...(order.dialect !== 'gemini' && { stream: false }),
+      ...(order.dialect !== 'gemini' && { stream }),
+      ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && askedUsage),
     },
     streamUsage: 'leave',
-    omit: [...quirks.omit, 'stream_options'],
+    omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
     rename: quirks.rename,
   });
   return {
@@ -237,10 +247,12 @@ function forwardedWhole(request: ForwardedRequest, order: EncodeOrder, quirks: P
       losses: losses.filter((loss) => loss.field !== 'stream_options'),
       answer: 'converted',
       unwrapTool: undefined,
-      streamed: false,
+      streamed: stream,
     },
   };
 }
+
+const askedUsage = { stream_options: { include_usage: true } };
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
   if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };

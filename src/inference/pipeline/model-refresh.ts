@@ -10,6 +10,8 @@ export interface ModelRefreshParts {
   snapshot(): Snapshot;
   /** The lists have changed: a snapshot with them is wanted. */
   renew(): Promise<void>;
+  /** A provider's list was had just now: it answers. */
+  onHeard(provider: string): void;
   /** A provider's list could not be had; `unheard` when nothing can be called there until it is. Once per trouble. */
   onTrouble(provider: string, message: string, weight: 'unheard' | 'stale'): void;
   onError(error: unknown): void;
@@ -32,7 +34,9 @@ export function createModelRefresh(parts: ModelRefreshParts): ModelRefresh {
 
   async function look(): Promise<void> {
     try {
-      if (await parts.known.refresh(parts.snapshot().providers)) await parts.renew();
+      const { providers } = parts.snapshot();
+      if (await parts.known.refresh(providers)) await parts.renew();
+      for (const name of providers.keys()) if (parts.known.lastLook.get(name)?.ok === true) parts.onHeard(name);
       tellTroubles();
     } catch (error) {
       parts.onError(error);

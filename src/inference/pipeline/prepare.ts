@@ -27,6 +27,7 @@ export function prepareWith(
       maxOutputTokens: target.maxOutputTokens,
       stream: target.stream && target.capabilities.streaming,
       neverStreams: !target.capabilities.streaming,
+      wholeByStream: target.wholeByStream === true && target.capabilities.streaming,
       body: target.body,
       reasoning: target.capabilities.reasoning ? 'taken' : 'refused',
       child,

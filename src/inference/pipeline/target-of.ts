@@ -42,6 +42,7 @@ export function targetOf(
     price: priceOf(source.price),
     simulated,
     stream: source.stream ?? true,
+    wholeByStream: first('whole_by_stream', source.timeouts, alias?.timeouts, config.timeouts) ?? false,
     body: source.body ?? {},
     ...embeddingOf(connection, source, alias),
     ...imageOf(connection, source),
@@ -115,12 +116,19 @@ function capabilitiesOf(
 }
 
 function timeoutsOf(provider: Provider, ...levels: (TimeoutsConfig | undefined)[]): Timeouts {
-  const first = (name: keyof TimeoutsConfig, otherwise: number) =>
-    levels.find((level) => level?.[name] !== undefined)?.[name] ?? otherwise;
   return {
-    connectMs: first('connect', builtInTimeouts.connectMs),
-    firstTokenMs: first('first_token', provider.local ? localFirstTokenMs : builtInTimeouts.firstTokenMs),
-    idleMs: first('idle', builtInTimeouts.idleMs),
-    totalMs: first('total', builtInTimeouts.totalMs),
+    connectMs: first('connect', ...levels) ?? builtInTimeouts.connectMs,
+    firstTokenMs:
+      first('first_token', ...levels) ?? (provider.local ? localFirstTokenMs : builtInTimeouts.firstTokenMs),
+    idleMs: first('idle', ...levels) ?? builtInTimeouts.idleMs,
+    totalMs: first('total', ...levels) ?? builtInTimeouts.totalMs,
   };
+}
+
+/** What the first level that says so says. */
+function first<K extends keyof TimeoutsConfig>(
+  name: K,
+  ...levels: (TimeoutsConfig | undefined)[]
+): TimeoutsConfig[K] | undefined {
+  return levels.find((level) => level?.[name] !== undefined)?.[name];
 }

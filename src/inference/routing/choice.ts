@@ -91,6 +91,10 @@ export interface Blocked {
  */
 export type SurveyScope = 'first' | 'fresh' | 'own-dialect';
 
+/** What fails more often than not comes after what does not, whatever its priority: above every tier. */
+const failingShare = 0.5;
+const failingTier = 1e12;
+
 /** What could be asked now. */
 export interface Survey {
   /** All choices of the best tier that has a ready one, each with its `lane` set. */
@@ -127,10 +131,11 @@ export function surveyOnce(
   const none = Number.POSITIVE_INFINITY;
   const found: Survey = { ready: [], tier: none, due: null, dueLane: null, dueTier: none, someClosedOut: false };
   for (const choice of choices) {
-    const { tier } = choice;
-    if (choice.unfit !== null || tier > found.tier || choice.spent || choice.running > 0) continue;
+    if (choice.unfit !== null || choice.tier > found.tier || choice.spent || choice.running > 0) continue;
     if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
     if (!findLane(choice, scope, found, query, random, nowMs)) continue;
+    const tier = hopeOf(choice.state, 'lately', nowMs) < failingShare ? choice.tier + failingTier : choice.tier;
+    if (tier > found.tier) continue;
     if (tier < found.tier) {
       found.tier = tier;
       found.ready.length = 0;

@@ -171,13 +171,14 @@ export function createHealth(options: { clock: Clock }): Health {
       );
     },
     checked(target, outcome, forMs, nowMs) {
-      for (const { state } of lanes(target)) {
-        const { breaker } = state;
-        if (outcome === 'failed') {
-          state.breaker = afterEvent(breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
-        } else if ('why' in breaker && breaker.at !== 'ramp' && breaker.why !== 'silent' && !isRest(breaker.why)) {
-          comesBack(state, { type: 'answered' }, nowMs);
-        }
+      if (outcome === 'failed') {
+        for (const { state } of lanes(target))
+          state.breaker = afterEvent(state.breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
+        return;
+      }
+      for (const { id } of target.credentials) {
+        const state = states.get(laneId(target.id, id));
+        if (state !== undefined && isReopenedByCheck(state.breaker)) comesBack(state, { type: 'answered' }, nowMs);
       }
     },
     dueLooks(nowMs) {
@@ -281,6 +282,11 @@ function comesBack(state: LaneState, event: { type: 'probe-passed' | 'answered' 
   if (state.breaker === before) return;
   state.share.clear();
   state.unreachableInRow = 0;
+}
+
+/** A check knows that the service answers: not that it answers this, nor whom. */
+function isReopenedByCheck(breaker: BreakerState): boolean {
+  return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why !== 'silent' && !isRest(breaker.why);
 }
 
 function lookAt(state: LaneState, why: OpenReason, nowMs: number): RestLook {

@@ -29,6 +29,8 @@ export interface Target {
   simulated: boolean;
   /** False: a converted answer is asked whole. */
   stream: boolean;
+  /** A whole answer is asked as a stream in the caller's own format too. */
+  wholeByStream?: boolean;
   /** How it makes vectors; absent when its provider does not. */
   embedding?: EmbeddingTarget;
   /** How it makes pictures; absent when it does not. */
