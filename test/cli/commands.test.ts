@@ -113,14 +113,15 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const cwd = temporaryFolder(t);
     const config = {
       providers: { up: { type: 'openai', api_key: 'canary-secret-1' } },
-      models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'], hedge: { after: 'p95', at_most: '5%' } } },
+      models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'] } },
+      telemetry: { otlp: 'http://127.0.0.1:4318' },
       keys: [{ key: 'sk-cv-canary-secret-2', account: 'dev', name: 'n' }],
     };
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
     const { code, stdout, stderr } = await runCommand(['check'], { cwd });
     assert.equal(code, 0, stderr);
     assert.equal(stdout, 'OK: culvert.yaml (1 provider, 2 models, 1 key)\n');
-    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ models\.two\.hedge/m);
+    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ telemetry\.otlp/m);
     assert.doesNotMatch(stdout + stderr, /canary/);
     assert.ok(!existsSync(join(cwd, '.culvert')));
   });

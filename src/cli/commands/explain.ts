@@ -98,6 +98,7 @@ function asJson(explained: ExplainedRequest, sent: boolean) {
     stream,
     cost,
     attempts_max: explained.attemptsMax,
+    hedged_when: explained.hedgedWhen,
     input_tokens_estimate: explained.inputTokensEstimate,
     upstream_requests: explained.upstreamRequests,
     candidates,
@@ -114,6 +115,8 @@ function described(explained: ExplainedRequest): string {
   ];
   if (upstreamRequests > 1)
     lines.push(`Asked ${upstreamRequests} times, since no target gives several choices at once.`);
+  if (explained.hedgedWhen.length > 0)
+    lines.push(`Also asked elsewhere when its target is ${explained.hedgedWhen.join(' or ')}.`);
   if (unmet.length > 0) lines.push(`Nothing would be sent: no target can do ${unmet.join(', ')}.`);
   const rows = explained.candidates.map((candidate) => [
     candidate.simulated ? `${candidate.target} (simulated)` : candidate.target,

@@ -35,7 +35,6 @@ export class Attempt implements UpstreamObserver {
   readonly #body: PreparedBody;
   readonly #provider: ConfiguredProvider;
   readonly #contest: Contest | null;
-  #heard: (() => void) | null = null;
   #resolve: ((fault: Fault | null) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
   #call: UpstreamCall | null = null;
@@ -78,13 +77,14 @@ export class Attempt implements UpstreamObserver {
     return this.status === null ? 0 : this.bytes + 1;
   }
 
-  /**
-   * Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. `heard` is called
-   * once, at the first content or the end.
-   */
-  run(heard: () => void = () => {}): Promise<Fault | null> {
+  /** No content has come yet. */
+  get awaiting(): boolean {
+    return this.firstTokenMs === null;
+  }
+
+  /** Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. */
+  run(): Promise<Fault | null> {
     return new Promise((resolve, reject) => {
-      this.#heard = heard;
       this.#resolve = resolve;
       this.#reject = reject;
       this.#guarded(() => this.#start());
@@ -278,15 +278,9 @@ export class Attempt implements UpstreamObserver {
   }
 
   #markFirstToken(): void {
-    this.#hears();
     const nowMs = this.#parts.clock.monotonicMs();
     this.firstTokenMs = nowMs - this.#attempt.startedMs;
     this.#route.firstToken(this.#attempt, nowMs);
-  }
-
-  #hears(): void {
-    this.#heard?.();
-    this.#heard = null;
   }
 
   #expired(kind: ExpiredTimer): Fault {
@@ -333,7 +327,6 @@ export class Attempt implements UpstreamObserver {
   #crash(error: unknown): void {
     if (this.#resolve === null) return;
     this.#resolve = null;
-    this.#hears();
     this.#timers?.stop();
     this.#call?.abort();
     this.#reject?.(error);
@@ -343,7 +336,6 @@ export class Attempt implements UpstreamObserver {
     const resolve = this.#resolve;
     if (resolve === null) return;
     this.#resolve = null;
-    this.#hears();
     this.#timers?.stop();
     if (outcome !== null) this.#call?.abort();
     try {

@@ -16,6 +16,8 @@ export class Contest implements Overdue {
   readonly #route: Route;
   readonly #running: Attempt[] = [];
   #winner: Attempt | null = null;
+  /** Why it was made elsewhere as well, the last time. */
+  #hedgedFor: HedgeReason | null = null;
   #resolve!: (fault: Fault | null) => void;
   #reject!: (error: unknown) => void;
   #decided = false;
@@ -47,6 +49,7 @@ export class Contest implements Overdue {
     if (this.#winner !== null || this.#decided) return true;
     const attempt = this.#route.hedge(reason, this.#parts.clock.monotonicMs());
     if (attempt === null) return false;
+    this.#hedgedFor = reason;
     void this.#join(attempt);
     return true;
   }
@@ -73,17 +76,21 @@ export class Contest implements Overdue {
       startedMs: clock.monotonicMs(),
       probe: attempt.probe,
       hedgeAfter: this.#job.stream ? this.#job.hedgeAfter : null,
-      waiting: call,
+      attempt: call,
       told: this,
     };
     this.#running.push(call);
     silence.began(entry);
-    call
-      .run(() => silence.ended(entry))
-      .then(
-        (fault) => this.#ended(call, attempt, fault),
-        (error) => this.#crashed(call, attempt, error),
-      );
+    call.run().then(
+      (fault) => {
+        silence.ended(entry);
+        this.#ended(call, attempt, fault);
+      },
+      (error) => {
+        silence.ended(entry);
+        this.#crashed(call, attempt, error);
+      },
+    );
     if (this.#running.length > 1)
       this.#job.caller.onGone(() => {
         for (const one of [...this.#running]) one.leave();
@@ -97,6 +104,8 @@ export class Contest implements Overdue {
     if (lost || this.#decided) return;
     if (this.#winner === call || fault === null || this.#running.length === 0 || endsRequest(fault))
       this.#decide(fault);
+    // The one that stays silent is still alone with the request.
+    else if (this.#hedgedFor !== null) this.overdue(this.#hedgedFor);
   }
 
   /** A fault of ours: nothing is said against the target. */

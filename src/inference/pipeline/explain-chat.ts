@@ -5,6 +5,7 @@ import type { DialectId } from '../dialects/dialect.ts';
 import { lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Health } from '../routing/health.ts';
+import type { HedgePolicy, HedgeReason } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './chat.ts';
 import { callsOf } from './choices.ts';
@@ -24,6 +25,8 @@ export interface ExplainedRequest {
   /** Units of quota. */
   cost: number;
   attemptsMax: number;
+  /** Why it would also be asked of another target while the first one runs; empty when it never would. */
+  hedgedWhen: readonly HedgeReason[];
   inputTokensEstimate: number;
   /** Separate upstream requests for `n` choices; 1 when one does. */
   upstreamRequests: number;
@@ -93,6 +96,8 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
     stream: facts.stream,
     cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost, fansOut ? callsOf(facts.n, candidates) : 1) / 1_000,
     attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
+    hedgedWhen:
+      candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: fansOut ? facts.n : 1,
     candidates: await Promise.all(
@@ -104,6 +109,10 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
     ),
     unmet: route.unmet,
   };
+}
+
+function hedgedWhen({ after }: HedgePolicy, stream: boolean): HedgeReason[] {
+  return stream && after === null ? ['silent'] : ['silent', 'slow'];
 }
 
 async function wouldSend(

@@ -32,6 +32,7 @@ export async function explainEmbeddings(
     stream: false,
     cost: costMilliOf(snapshot.config.costs, 'embeddings', alias.cost) / 1_000,
     attemptsMax: wishes.fallback === 'off' ? 1 : alias.attempts,
+    hedgedWhen: [],
     inputTokensEstimate: facts.needs.inputTokensEstimate,
     upstreamRequests: 1,
     candidates: await Promise.all(

@@ -16,10 +16,12 @@ const percentileSamplesMin = 100;
 /** A look that comes so late tells of our own loop: bytes may be waiting to be read. */
 const lateLookMs = 1_500;
 
-/** What waits for an upstream's first content. */
-export interface Waiting {
+/** An attempt as it is watched. */
+export interface Watched {
   /** Grows with every sign of life: head, bytes. */
   readonly signs: number;
+  /** No content has come yet. */
+  readonly awaiting: boolean;
 }
 
 /** Told when its attempt should be made elsewhere as well; true when that was done. */
@@ -27,7 +29,7 @@ export interface Overdue {
   overdue(reason: HedgeReason): boolean;
 }
 
-/** One attempt that waits for its first content. */
+/** One attempt that runs. */
 export interface SilenceEntry {
   readonly lane: Lane;
   readonly kind: AnswerKind;
@@ -36,11 +38,11 @@ export interface SilenceEntry {
   readonly probe: boolean;
   /** As the hedge policy's. */
   readonly hedgeAfter: number | null;
-  readonly waiting: Waiting;
+  readonly attempt: Watched;
   readonly told: Overdue;
 }
 
-/** Looks now and then at what waits: silence is a signal long before a timeout. */
+/** Looks now and then at what runs: silence is a signal long before a timeout. */
 export interface SilenceWatch {
   /** Until `ended` of the same entry. */
   began(entry: SilenceEntry): void;
@@ -49,8 +51,9 @@ export interface SilenceWatch {
   look(nowMs: number): void;
 }
 
-interface Watched {
+interface Seen {
   signs: number;
+  /** It was made elsewhere as well. */
   asked: boolean;
 }
 
@@ -59,12 +62,12 @@ interface Watched {
  * holds is asked elsewhere after that target's usual time for such an answer; whole answers of others too, as `slow`.
  */
 export function createSilenceWatch(health: Health): SilenceWatch {
-  const watched = new Map<SilenceEntry, Watched>();
+  const watched = new Map<SilenceEntry, Seen>();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   function listen(nowMs: number): void {
     for (const [entry, seen] of watched) {
-      const { signs } = entry.waiting;
+      const { signs } = entry.attempt;
       if (signs === seen.signs) continue;
       seen.signs = signs;
       entry.lane.state.heardAtMs = nowMs;
@@ -84,6 +87,7 @@ export function createSilenceWatch(health: Health): SilenceWatch {
       listen(nowMs);
       if (late) return;
       for (const [entry, seen] of watched) {
+        if (!entry.attempt.awaiting) continue;
         const { state } = entry.lane;
         const usualMs = usualOf(entry, usualShare, nowMs);
         const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);

@@ -49,7 +49,7 @@ export function createEngineOperator(
 /** An engine has one lane; one that was never asked is healthy. */
 function statusOf(lane: LaneSnapshot | null): ModelStatus {
   if (lane === null || lane.standing === 'ready') return 'healthy';
-  return lane.standing === 'cooling' || lane.standing === 'open' ? 'down' : 'degraded';
+  return lane.standing === 'cooling' || lane.standing === 'open' || lane.standing === 'refused' ? 'down' : 'degraded';
 }
 
 function plainUrl(baseUrl: string): string {
