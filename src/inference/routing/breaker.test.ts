@@ -1,34 +1,52 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { afterEvent, type BreakerEvent, type BreakerState, closed, isDue } from './breaker.ts';
+import { afterEvent, type BreakerEvent, type BreakerState, closed, isDue, isRamping, rampShare } from './breaker.ts';
 
 const owner = {};
-const failed = (failures: number, total: number): BreakerEvent => ({ type: 'failed', failures, total });
+const opened = (why: 'failing' | 'bad credential' | 'silent' | 'unreachable' = 'failing'): BreakerEvent => ({
+  type: 'opened',
+  why,
+});
 const probeBegan = (lostAtMs = 1e9): BreakerEvent => ({ type: 'probe-began', owner, lostAtMs });
-const open = (untilMs: number, openForMs = 5_000): BreakerState => ({ at: 'open', untilMs, openForMs, why: 'failing' });
+const probeFailed = (why: 'failing' | 'bad credential' = 'failing'): BreakerEvent => ({ type: 'probe-failed', why });
 
-test('three failures in a row open it for 5 s', () => {
-  let state = closed;
-  state = afterEvent(state, failed(1, 100), 1_000);
-  state = afterEvent(state, failed(2, 101), 1_000);
-  assert.equal(state.at, 'closed');
-  assert.deepEqual(afterEvent(state, failed(3, 102), 1_000), open(6_000));
+type Open = Extract<BreakerState, { at: 'open' }>;
+function openOf(state: BreakerState): Open {
+  assert.equal(state.at, 'open');
+  return state as Open;
+}
+
+/** How long it stays open, the first time and after each failed probe. */
+function waits(why: 'failing' | 'bad credential', count: number): number[] {
+  let state = openOf(afterEvent(closed, opened(why), 0));
+  const found = [state.untilMs - state.sinceMs];
+  while (found.length < count) {
+    const dueMs = state.untilMs;
+    state = openOf(afterEvent(afterEvent(state, probeBegan(), dueMs), probeFailed(why), dueMs));
+    assert.equal(state.sinceMs, dueMs);
+    found.push(state.untilMs - dueMs);
+  }
+  return found;
+}
+
+test('failures close a target out for 1 s, which failed probes double up to 30 s', () => {
+  assert.deepEqual(waits('failing', 8), [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
 });
 
-test('a success between failures starts the row anew', () => {
-  let state = afterEvent(afterEvent(closed, failed(1, 9), 0), failed(2, 10), 0);
-  state = afterEvent(state, { type: 'succeeded' }, 0);
-  assert.equal(afterEvent(state, failed(3, 11), 0).at, 'closed');
+test('a refused credential rests for 5 s, then 30 s, then 5 min', () => {
+  assert.deepEqual(waits('bad credential', 5), [5_000, 30_000, 300_000, 300_000, 300_000]);
 });
 
-test('five failures open it when they are half of the window, not when they are less', () => {
-  assert.equal(afterEvent(closed, failed(5, 10), 0).at, 'open');
-  assert.equal(afterEvent(closed, failed(5, 11), 0).at, 'closed');
-  assert.equal(afterEvent(closed, failed(4, 4), 0).at, 'closed', 'four are too few to judge by their share');
+test('a rest that follows failures begins with its first step, and so do failures after a rest', () => {
+  const failing = openOf(afterEvent(closed, opened(), 0));
+  const resting = openOf(afterEvent(afterEvent(failing, probeBegan(), 1_000), probeFailed('bad credential'), 1_000));
+  assert.deepEqual([resting.why, resting.untilMs], ['bad credential', 6_000]);
+  const again = openOf(afterEvent(afterEvent(resting, probeBegan(), 6_000), probeFailed(), 6_000));
+  assert.deepEqual([again.why, again.untilMs], ['failing', 7_000]);
 });
 
 test('open until its time, then due exactly one probe', () => {
-  const state = open(6_000);
+  const state = afterEvent(closed, opened(), 5_000);
   assert.equal(isDue(state, 5_999), false);
   assert.equal(afterEvent(state, probeBegan(), 5_999), state);
   assert.equal(isDue(state, 6_000), true);
@@ -38,46 +56,80 @@ test('open until its time, then due exactly one probe', () => {
   assert.equal(afterEvent(probing, probeBegan(), 7_000), probing, 'a second probe does not begin');
 });
 
-test('failed probes double the open time up to 60 s, a passed one closes', () => {
-  let state: BreakerState = open(0);
-  const waits: number[] = [];
-  for (let i = 0; i < 6; i++) {
-    state = afterEvent(afterEvent(state, probeBegan(), 0), { type: 'probe-failed' }, 0);
-    assert.equal(state.at, 'open');
-    if (state.at === 'open') {
-      waits.push(state.untilMs);
-      state = { ...state, untilMs: 0 };
-    }
-  }
-  assert.deepEqual(waits, [10_000, 20_000, 40_000, 60_000, 60_000, 60_000]);
-  const passed = afterEvent(afterEvent(state, probeBegan(), 0), { type: 'probe-succeeded' }, 0);
-  assert.equal(passed, closed);
+test('what passed its probe carries 10, 25, 50 and 75 % of its share, and all of it after 10 s', () => {
+  const probing = afterEvent(afterEvent(closed, opened(), 0), probeBegan(), 1_000);
+  const state = afterEvent(probing, { type: 'probe-passed' }, 2_000);
+  assert.equal(state.at, 'ramp');
+  const at = [2_000, 4_499, 4_500, 7_000, 9_500, 11_999, 12_000, 1e9];
+  assert.deepEqual(
+    at.map((ms) => rampShare(state, ms)),
+    [0.1, 0.1, 0.25, 0.5, 0.75, 0.75, 1, 1],
+  );
+  assert.deepEqual(
+    at.map((ms) => isRamping(state, ms)),
+    [true, true, true, true, true, true, false, false],
+  );
+  assert.equal(rampShare(closed, 0), 1);
 });
 
-test('a probe that ends without telling anything frees the slot at once and keeps the open time', () => {
-  const freed = afterEvent(afterEvent(open(0, 20_000), probeBegan(), 50), { type: 'probe-freed' }, 60);
-  assert.deepEqual(freed, open(60, 20_000));
-  assert.equal(isDue(freed, 60), true);
+test('an answered health check or request brings it back by the same ramp', () => {
+  const open = afterEvent(closed, opened(), 0);
+  const probing = afterEvent(open, probeBegan(), 1_000);
+  for (const state of [open, probing]) {
+    const back = afterEvent(state, { type: 'answered' }, 1_500);
+    assert.deepEqual([back.at, rampShare(back, 1_500)], ['ramp', 0.1]);
+    assert.equal(afterEvent(back, { type: 'answered' }, 3_000), back, 'the ramp does not begin anew');
+  }
+  assert.equal(afterEvent(closed, { type: 'answered' }, 0), closed);
+});
+
+test('what fails again while it comes back stays out for longer; once it is back, for 1 s', () => {
+  const probing = afterEvent(afterEvent(closed, opened(), 0), probeBegan(), 1_000);
+  const ramp = afterEvent(probing, { type: 'probe-passed' }, 1_000);
+  assert.equal(openOf(afterEvent(ramp, opened(), 10_999)).untilMs, 12_999);
+  assert.equal(openOf(afterEvent(ramp, opened(), 11_000)).untilMs, 12_000);
+});
+
+test('a probe that ends without telling anything frees the slot at once and keeps its step', () => {
+  const open = afterEvent(closed, opened(), 0);
+  const second = afterEvent(afterEvent(open, probeBegan(), 1_000), probeFailed(), 1_000);
+  const freed = afterEvent(afterEvent(second, probeBegan(), 3_000), { type: 'probe-freed' }, 3_010);
+  assert.equal(isDue(freed, 3_010), true);
+  const third = afterEvent(afterEvent(freed, probeBegan(), 3_020), probeFailed(), 3_020);
+  assert.equal(openOf(third).untilMs, 3_020 + 4_000);
 });
 
 test('a probe whose end is never told loses its slot', () => {
-  const probing = afterEvent(open(0), probeBegan(10_000), 0);
+  const probing = afterEvent(afterEvent(closed, opened(), 0), probeBegan(10_000), 1_000);
   assert.equal(isDue(probing, 9_999), false);
   assert.equal(isDue(probing, 10_000), true);
-  assert.equal(afterEvent(probing, probeBegan(90_000), 10_000).at, 'probing');
+  const other = {};
+  const taken = afterEvent(probing, { type: 'probe-began', owner: other, lostAtMs: 90_000 }, 10_000);
+  assert.deepEqual(taken, { at: 'probing', why: 'failing', step: 0, owner: other, lostAtMs: 90_000 });
 });
 
-test('what ends late from before it opened changes nothing', () => {
-  for (const state of [open(6_000), afterEvent(open(0), probeBegan(), 0)]) {
-    assert.equal(afterEvent(state, { type: 'succeeded' }, 3_000), state);
-    assert.equal(afterEvent(state, failed(9, 9), 3_000), state);
+test('failures of what is asked all the same do not keep it closed out for longer', () => {
+  const open = afterEvent(closed, opened(), 0);
+  assert.equal(afterEvent(open, opened(), 900), open);
+  assert.equal(afterEvent(open, opened('unreachable'), 900), open);
+  assert.equal(afterEvent(open, opened('silent'), 900), open);
+});
+
+test('of two times the later wins, whichever came first', () => {
+  const failing = afterEvent(closed, opened(), 0);
+  const resting = afterEvent(failing, opened('bad credential'), 500);
+  assert.deepEqual([openOf(resting).why, openOf(resting).untilMs], ['bad credential', 5_500]);
+  assert.equal(afterEvent(resting, opened(), 600), resting);
+  const checked = afterEvent(failing, { type: 'opened', why: 'health check failed', forMs: 30_000 }, 500);
+  assert.equal(openOf(checked).untilMs, 30_500);
+  assert.equal(afterEvent(checked, { type: 'opened', why: 'health check failed', forMs: 10_000 }, 600), checked);
+});
+
+test('what tells of a probe changes nothing where none runs', () => {
+  for (const state of [closed, afterEvent(closed, opened(), 0)]) {
+    assert.equal(afterEvent(state, { type: 'probe-passed' }, 3_000), state);
+    assert.equal(afterEvent(state, probeFailed(), 3_000), state);
+    assert.equal(afterEvent(state, { type: 'probe-freed' }, 3_000), state);
   }
-});
-
-test('one proof opens it whatever it was; of two times the later wins', () => {
-  const trip = (forMs: number): BreakerEvent => ({ type: 'tripped', forMs, why: 'bad credential' });
-  const tripped: BreakerState = { at: 'open', untilMs: 301_000, openForMs: 5_000, why: 'bad credential' };
-  assert.deepEqual(afterEvent(closed, trip(300_000), 1_000), tripped);
-  assert.deepEqual(afterEvent(afterEvent(open(0), probeBegan(), 0), trip(300_000), 1_000), tripped);
-  assert.equal(afterEvent(tripped, trip(1_000), 1_000), tripped);
+  assert.equal(afterEvent(closed, probeBegan(), 0), closed, 'what is not open needs no probe');
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OutcomeClass } from '../neutral/outcome.ts';
-import { cooledUntilMs, coolingMs, healthOf, tripOf } from './cooldown.ts';
+import { cooledUntilMs, coolingMs, restOf, verdictOn } from './cooldown.ts';
 
 test('F10 a cooling takes what the upstream asked, within 1 s and 5 min, or 5 s when it says nothing', () => {
   assert.equal(coolingMs(7_500), 7_500);
@@ -16,15 +16,16 @@ test('F10 of two coolings the later deadline wins', () => {
   assert.equal(cooledUntilMs(11_000, 2_000, 10_000), 12_000);
 });
 
-test('every class has its place: what it shuts, and what it says of the upstream', () => {
-  const expected: Record<OutcomeClass, [health: string, scope: string | null]> = {
+test('every class has its place: what it rests, and what it says of the upstream', () => {
+  const expected: Record<OutcomeClass, [verdict: string, rest: string | null]> = {
     ok: ['ok', null],
     caller_fault: ['neutral', null],
     rate_limited: ['neutral', null],
-    quota_exhausted: ['neutral', 'credential'],
-    bad_credential: ['neutral', 'credential'],
-    model_unavailable: ['neutral', 'model'],
-    region_blocked: ['neutral', 'model'],
+    quota_exhausted: ['neutral', 'quota exhausted'],
+    bad_credential: ['neutral', 'bad credential'],
+    model_unavailable: ['neutral', 'model unavailable'],
+    region_blocked: ['neutral', 'region blocked'],
+    unreachable: ['failed', null],
     transient: ['failed', null],
     stall_first_token: ['failed', null],
     stall_idle: ['failed', null],
@@ -35,8 +36,8 @@ test('every class has its place: what it shuts, and what it says of the upstream
     gateway_fault: ['neutral', null],
     not_capable: ['neutral', null],
   };
-  for (const [outcome, [health, scope]] of Object.entries(expected)) {
-    assert.equal(healthOf(outcome as OutcomeClass), health, outcome);
-    assert.equal(tripOf(outcome as OutcomeClass)?.scope ?? null, scope, outcome);
+  for (const [outcome, [verdict, rest]] of Object.entries(expected)) {
+    assert.equal(verdictOn(outcome as OutcomeClass), verdict, outcome);
+    assert.equal(restOf(outcome as OutcomeClass), rest, outcome);
   }
 });

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { UsualTime } from './usual-time.ts';
+
+const startMs = 1_000_000;
+
+function timesOf(...samples: readonly [count: number, ms: number][]): UsualTime {
+  const usual = new UsualTime();
+  for (const [count, ms] of samples) for (let i = 0; i < count; i++) usual.observe(ms, startMs);
+  return usual;
+}
+
+/** Upper bound of a bucket: at most 35 % above. */
+function isAbout(actual: number | null, ms: number): void {
+  assert.ok(actual !== null && actual >= ms && actual <= ms * 1.36, `${actual} is no upper bound of ${ms}`);
+}
+
+test('fewer than twenty samples say nothing', () => {
+  const usual = timesOf([19, 500]);
+  assert.equal(usual.percentileMs(0.99, startMs), null);
+  usual.observe(500, startMs);
+  isAbout(usual.percentileMs(0.99, startMs), 500);
+});
+
+test('a hundred can be asked for', () => {
+  const usual = timesOf([99, 500]);
+  assert.equal(usual.percentileMs(0.95, startMs, 100), null);
+  usual.observe(500, startMs);
+  isAbout(usual.percentileMs(0.95, startMs, 100), 500);
+});
+
+test('percentiles are upper bounds, at most a third above', () => {
+  const usual = timesOf([50, 200], [45, 1_000], [5, 20_000]);
+  isAbout(usual.percentileMs(0.5, startMs), 200);
+  isAbout(usual.percentileMs(0.95, startMs), 1_000);
+  isAbout(usual.percentileMs(0.99, startMs), 20_000);
+  for (let ms = 10; ms < 600_000; ms = Math.ceil(ms * 1.07)) isAbout(timesOf([20, ms]).percentileMs(0.99, startMs), ms);
+});
+
+test('times below 10 ms and above 10 min have their place', () => {
+  assert.equal(timesOf([20, 0]).percentileMs(0.99, startMs), 10);
+  assert.ok(timesOf([20, 3_600_000]).percentileMs(0.99, startMs)! >= 600_000);
+});
+
+test('what was usual minutes ago gives way to what is now', () => {
+  const usual = timesOf([1_000, 10_000]);
+  // Halved every two minutes: 1,000 old ones weigh 31 after ten.
+  const laterMs = startMs + 600_000;
+  for (let i = 0; i < 100; i++) usual.observe(100, laterMs);
+  isAbout(usual.percentileMs(0.5, laterMs), 100);
+  assert.ok(usual.percentileMs(0.99, laterMs)! >= 10_000, 'and is not forgotten at once');
+});
+
+test('what a quiet target is known by is kept', () => {
+  const usual = timesOf([1_000, 400]);
+  isAbout(usual.percentileMs(0.99, startMs + 86_400_000), 400);
+});
