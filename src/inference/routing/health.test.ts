@@ -3,112 +3,227 @@ import { test } from 'node:test';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
-import { createHealth, type Health, lanesMax } from './health.ts';
-import { type Lane, standingOf } from './lane.ts';
+import { createHealth, type Health, type LaneEnd, lanesMax } from './health.ts';
+import { healthOf, hopeOf, type Lane, standingOf } from './lane.ts';
 import type { Target } from './target.ts';
+
+function endOf(outcome: OutcomeClass, more: Partial<LaneEnd> = {}): LaneEnd {
+  return { class: outcome, retryAfterMs: null, afterMs: 0, content: 'none', tenant: 'dev/laptop', ...more };
+}
 
 function setUp() {
   const clock = fakeClock();
   const health = createHealth({ clock });
   const now = () => clock.monotonicMs();
   /** One attempt that ends at once. */
-  function run(lane: Lane, outcome: OutcomeClass, retryAfterMs: number | null = null): 'request' | 'probe' {
+  function run(lane: Lane, outcome: OutcomeClass, more: Partial<LaneEnd> = {}): 'request' | 'probe' {
     const attempt = {};
     const as = health.began(lane, attempt, 600_000, now());
-    health.ended(lane, attempt, { class: outcome, retryAfterMs, afterMs: 0, content: 'none' }, now());
+    health.ended(lane, attempt, endOf(outcome, more), now());
     return as;
   }
+  function runMany(count: number, lane: Lane, outcome: OutcomeClass, more: Partial<LaneEnd> = {}): void {
+    for (let i = 0; i < count; i++) run(lane, outcome, more);
+  }
+  /** Three refused connections: closed out for 1 s. */
+  const open = (lane: Lane) => runMany(3, lane, 'unreachable');
   const standing = (lane: Lane) => standingOf(lane, now());
-  return { clock, health, now, run, standing };
+  return { clock, health, now, run, runMany, open, standing };
 }
 
 const laneOf = (health: Health, target: Target, index = 0) => health.lanes(target)[index]!;
 
-test('F11 three failures in a row open a lane for 5 s, then one request is its probe', () => {
+test('three requests in a row whose connection failed close a lane out for 1 s, then one request is its probe', () => {
   const { clock, health, now, run, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  for (let i = 0; i < 3; i++) run(lane, 'transient');
-  assert.equal(standing(lane), 'open');
-  clock.advance(4_999);
-  assert.equal(standing(lane), 'open');
+  for (let i = 0; i < 2; i++) run(lane, 'unreachable');
+  assert.equal(standing(lane), 'ready');
+  run(lane, 'unreachable');
+  assert.equal(standing(lane), 'refused');
+  clock.advance(999);
+  assert.equal(standing(lane), 'refused');
   clock.advance(1);
   assert.equal(standing(lane), 'due');
   const probe = {};
   assert.equal(health.began(lane, probe, 600_000, now()), 'probe');
   assert.equal(standing(lane), 'probing');
   assert.equal(health.began(lane, {}, 600_000, now()), 'request', 'a second one is no probe');
-  health.ended(lane, probe, { class: 'ok', retryAfterMs: null, afterMs: 1, content: 'none' }, now());
+  health.ended(lane, probe, endOf('ok'), now());
   assert.equal(standing(lane), 'ready');
 });
 
-test('F11 after a passed probe the old failures are forgotten', () => {
-  const { clock, health, run, standing } = setUp();
+test('a refused connection keeps everybody away for 1 s, however long the lane stays closed out', () => {
+  const { clock, health, run, open, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  for (let i = 0; i < 5; i++) run(lane, 'transient');
-  clock.advance(5_000);
-  run(lane, 'ok');
-  run(lane, 'transient');
-  assert.equal(standing(lane), 'ready');
+  open(lane);
+  clock.advance(1_000);
+  assert.equal(run(lane, 'unreachable'), 'probe');
+  assert.equal(standing(lane), 'refused');
+  clock.advance(1_000);
+  assert.equal(standing(lane), 'open', 'it could be asked, should nothing else be there');
+  clock.advance(1_000);
+  assert.equal(standing(lane), 'due');
 });
 
-test('half of the window failing opens a lane even if never three in a row', () => {
-  const { health, run, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  for (let i = 0; i < 4; i++) {
-    run(lane, 'truncated');
-    run(lane, 'ok');
+test('any answer between refused connections starts the row anew', () => {
+  for (const between of ['ok', 'transient'] as const) {
+    const { health, run, runMany, standing } = setUp();
+    const lane = laneOf(health, targetOf('a/m'));
+    runMany(2, lane, 'unreachable');
+    run(lane, between);
+    runMany(2, lane, 'unreachable');
+    assert.equal(standing(lane), 'ready', between);
   }
+});
+
+test('one request that is refused three times counts once', () => {
+  const { health, now, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  run(lane, 'unreachable');
+  runMany(20, lane, 'unreachable', { repeated: true });
+  run(lane, 'transient');
+  runMany(20, lane, 'transient', { repeated: true });
   assert.equal(standing(lane), 'ready');
+  assert.equal(health.snapshot(now())[0]!.failed, 2);
+});
+
+test('failures above the connection close a lane out when it is as good as dead, not before', () => {
+  const { health, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  runMany(9, lane, 'transient');
+  assert.equal(standing(lane), 'ready', 'nine failures in a row are too few');
   run(lane, 'malformed');
   assert.equal(standing(lane), 'open');
 });
 
-test('F1 streams begun before a target died and ending well do not keep its breaker closed', () => {
-  const { clock, health, now, run, standing } = setUp();
+test('what answers every fifth request is not closed out, but is worth little', () => {
+  const { health, now, run, runMany, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  const streams = [{}, {}, {}];
-  for (const stream of streams) health.began(lane, stream, 600_000, now());
-  for (const stream of streams) {
-    clock.advance(1_000);
-    run(lane, 'transient');
-    clock.advance(1_000);
-    health.ended(lane, stream, { class: 'ok', retryAfterMs: null, afterMs: 7_000, content: 'none' }, now());
+  for (let i = 0; i < 20; i++) {
+    run(lane, 'ok');
+    runMany(4, lane, 'truncated');
+    assert.equal(standing(lane), 'ready', `${i}`);
   }
+  assert.ok(healthOf(lane.state, now()) < 0.1);
+});
+
+test('a failing lane loses its share of the traffic before it is closed out', () => {
+  const { health, now, run } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  const shares = [healthOf(lane.state, now())];
+  for (let i = 0; i < 5; i++) {
+    run(lane, 'transient');
+    shares.push(healthOf(lane.state, now()));
+  }
+  assert.equal(shares[0], 1);
+  for (let i = 1; i < shares.length; i++) assert.ok(shares[i]! < shares[i - 1]!);
+  assert.ok(shares[5]! < 0.15, `${shares}`);
+});
+
+test('a lane that came back has a fresh start and a tenth of its share', () => {
+  const { clock, health, now, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  runMany(10, lane, 'transient');
+  clock.advance(1_000);
+  run(lane, 'ok');
+  assert.equal(standing(lane), 'ready');
+  assert.equal(healthOf(lane.state, now()), 0.1);
+  run(lane, 'transient');
+  assert.equal(standing(lane), 'ready', 'one more failure after ten does not close it out');
+  clock.advance(10_000);
+  run(lane, 'ok');
+  assert.ok(healthOf(lane.state, now()) > 0.5);
+});
+
+test('while it comes back, three failures or a refused connection close it out again, for longer', () => {
+  for (const [outcome, count] of [
+    ['transient', 3],
+    ['unreachable', 1],
+  ] as const) {
+    const { clock, health, now, runMany, standing } = setUp();
+    const target = targetOf('a/m');
+    const lane = laneOf(health, target);
+    runMany(10, lane, 'transient');
+    clock.advance(500);
+    health.checked(target, 'passed', 30_000, now());
+    runMany(count - 1, lane, outcome);
+    assert.equal(standing(lane), 'ready', outcome);
+    runMany(1, lane, outcome);
+    assert.notEqual(standing(lane), 'ready', outcome);
+    assert.equal(health.snapshot(now())[0]!.backAtMs, now() + 2_000, outcome);
+  }
+});
+
+test('while it comes back, failures with enough answers between them do not close it out', () => {
+  const { clock, health, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  runMany(10, lane, 'transient');
+  clock.advance(1_000);
+  assert.equal(run(lane, 'ok'), 'probe');
+  runMany(4, lane, 'transient');
+  assert.equal(standing(lane), 'ready', 'one of five was answered');
+  run(lane, 'transient');
   assert.equal(standing(lane), 'open');
 });
 
-test('F3 a first token that never came counts as a slow one', () => {
-  const { health, now } = setUp();
+test('F1 streams begun before a target died and ending well do not open its breaker again', () => {
+  const { clock, health, now, open, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  const attempt = {};
-  health.began(lane, attempt, 600_000, now());
-  const stalled = { class: 'stall_first_token', retryAfterMs: null, afterMs: 30_000, content: 'none' } as const;
-  health.ended(lane, attempt, stalled, now());
-  assert.equal(health.snapshot(now())[0]!.firstTokenMs, 30_000);
+  const stream = {};
+  health.began(lane, stream, 600_000, now());
+  clock.advance(5_000);
+  open(lane);
+  clock.advance(500);
+  health.ended(lane, stream, endOf('ok', { afterMs: 5_500 }), now());
+  assert.equal(standing(lane), 'refused');
 });
 
-test('failures older than 60 s do not count', () => {
-  const { clock, health, run, standing } = setUp();
+test('a request that began while it was closed out and is answered brings it back', () => {
+  const { clock, health, now, runMany, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  for (let i = 0; i < 4; i++) {
-    run(lane, 'stall_idle');
-    run(lane, 'ok');
+  runMany(10, lane, 'transient');
+  clock.advance(100);
+  const attempt = {};
+  assert.equal(health.began(lane, attempt, 600_000, now()), 'request');
+  clock.advance(200);
+  health.ended(lane, attempt, endOf('ok', { afterMs: 200 }), now());
+  assert.equal(standing(lane), 'ready');
+});
+
+test('F3 a first token that never came counts as a slow one, and so does the loser of a hedge', () => {
+  for (const end of [
+    endOf('stall_first_token', { afterMs: 30_000 }),
+    endOf('cancelled', { afterMs: 30_000, lost: true }),
+  ]) {
+    const { health, now } = setUp();
+    const lane = laneOf(health, targetOf('a/m'));
+    const attempt = {};
+    health.began(lane, attempt, 600_000, now());
+    health.ended(lane, attempt, end, now());
+    assert.equal(health.snapshot(now())[0]!.firstTokenMs, 30_000);
   }
-  clock.advance(60_000);
+});
+
+test('failures older than a minute do not count', () => {
+  const { clock, health, now, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  runMany(9, lane, 'stall_idle');
+  clock.advance(66_000);
   run(lane, 'stall_idle');
   assert.equal(standing(lane), 'ready');
+  assert.equal(health.snapshot(now())[0]!.failed, 1);
 });
 
 test('the first content of a probe is its success: a stream may last for minutes', () => {
-  const { clock, health, now, run, standing } = setUp();
+  const { clock, health, now, open, standing } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
-  for (let i = 0; i < 3; i++) run(lane, 'transient');
-  clock.advance(5_000);
+  open(lane);
+  clock.advance(1_000);
   const probe = {};
   health.began(lane, probe, 600_000, now());
-  health.firstToken(lane, probe, 200, now());
+  health.firstToken(lane, probe, 'stream', 200, now());
   assert.equal(standing(lane), 'ready');
-  health.ended(lane, probe, { class: 'ok', retryAfterMs: null, afterMs: 9_000, content: 'seen' }, now());
+  health.ended(lane, probe, endOf('ok', { afterMs: 9_000, content: 'seen' }), now());
   assert.equal(standing(lane), 'ready');
 });
 
@@ -120,15 +235,16 @@ for (const neutral of [
   'gateway_fault',
   'not_capable',
 ] as const) {
-  test(`${neutral} neither opens a lane nor decides a probe: the next request may probe`, () => {
-    const { clock, health, run, standing } = setUp();
+  test(`${neutral} neither closes a lane out nor decides a probe: the next request may probe`, () => {
+    const { clock, health, now, run, runMany, open, standing } = setUp();
     const lane = laneOf(health, targetOf('a/m'));
-    for (let i = 0; i < 20; i++) run(lane, neutral, 1_000);
+    runMany(20, lane, neutral, { retryAfterMs: 1_000 });
     clock.advance(1_000);
     assert.equal(standing(lane), 'ready');
-    for (let i = 0; i < 3; i++) run(lane, 'transient');
-    clock.advance(5_000);
-    assert.equal(run(lane, neutral, 1_000), 'probe');
+    assert.deepEqual([lane.state.share.at(now()), health.snapshot(now())[0]!.failed], [1, 0]);
+    open(lane);
+    clock.advance(1_000);
+    assert.equal(run(lane, neutral, { retryAfterMs: 1_000 }), 'probe');
     clock.advance(1_000);
     assert.equal(standing(lane), 'due');
   });
@@ -139,8 +255,8 @@ test('F10 a 429 cools the credential with every model of its provider, and nothi
   const lane = laneOf(health, targetOf('a/m'));
   const sibling = laneOf(health, targetOf('a/other'));
   const elsewhere = laneOf(health, targetOf('b/m'));
-  run(lane, 'rate_limited', 20_000);
-  run(lane, 'rate_limited', 2_000);
+  run(lane, 'rate_limited', { retryAfterMs: 20_000 });
+  run(lane, 'rate_limited', { retryAfterMs: 2_000 });
   assert.deepEqual([lane, sibling, elsewhere].map(standing), ['cooling', 'cooling', 'ready']);
   clock.advance(19_999);
   assert.equal(standing(sibling), 'cooling');
@@ -148,33 +264,150 @@ test('F10 a 429 cools the credential with every model of its provider, and nothi
   assert.equal(standing(sibling), 'ready');
 });
 
-for (const refused of ['quota_exhausted', 'bad_credential'] as const) {
-  test(`${refused} opens the credential for 5 min, then one request tests it for all models`, () => {
-    const { clock, health, now, run, standing } = setUp();
+for (const refused of ['quota_exhausted', 'bad_credential', 'model_unavailable', 'region_blocked'] as const) {
+  test(`${refused} rests this model with this credential, and no other, for 5 s, then 30 s, then 5 min`, () => {
+    const { clock, health, run, standing } = setUp();
     const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
     const lane = laneOf(health, target);
-    const sibling = laneOf(health, targetOf('a/other'));
     run(lane, refused);
-    assert.deepEqual([lane, sibling, laneOf(health, target, 1)].map(standing), ['open', 'open', 'ready']);
+    const lanes = [lane, laneOf(health, target, 1), laneOf(health, targetOf('a/other'))];
+    assert.deepEqual(lanes.map(standing), ['open', 'ready', 'ready']);
+    for (const restMs of [5_000, 30_000, 300_000, 300_000]) {
+      clock.advance(restMs - 1);
+      assert.equal(standing(lane), 'open');
+      clock.advance(1);
+      assert.equal(standing(lane), 'due');
+      assert.equal(run(lane, refused), 'probe');
+    }
     clock.advance(300_000);
-    assert.equal(standing(sibling), 'due');
-    health.began(sibling, {}, 600_000, now());
-    assert.equal(standing(lane), 'probing');
+    run(lane, 'ok');
+    assert.equal(standing(lane), 'ready');
   });
 }
 
-for (const gone of ['model_unavailable', 'region_blocked'] as const) {
-  test(`${gone} opens the model for 5 min with every credential, and no other model`, () => {
-    const { clock, health, run, standing } = setUp();
-    const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
-    run(laneOf(health, target), gone);
-    const lanes = [...health.lanes(target), laneOf(health, targetOf('a/other'))];
-    assert.deepEqual(lanes.map(standing), ['open', 'open', 'ready']);
-    clock.advance(300_000);
-    run(lanes[0]!, 'ok');
-    assert.equal(standing(lanes[1]!), 'ready');
-  });
-}
+test('a rest that is over is looked at by one cheap call, which tells whether it goes on', () => {
+  const { clock, health, now, run, open, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  const failing = laneOf(health, targetOf('b/m'));
+  run(lane, 'bad_credential');
+  open(failing);
+  clock.advance(4_999);
+  assert.deepEqual(health.dueLooks(now()), []);
+  clock.advance(1);
+  const [look, ...more] = health.dueLooks(now());
+  assert.deepEqual([look!.targetId, look!.credentialId, look!.why], ['a/m', 'a#0', 'bad credential']);
+  assert.deepEqual(more, [], 'what merely fails is tested by a request');
+  assert.deepEqual(health.dueLooks(now()), [], 'one look at a time');
+  assert.equal(standing(lane), 'probing');
+  look!.ended('goes on', now());
+  assert.equal(standing(lane), 'open');
+  clock.advance(30_000);
+  health.dueLooks(now())[0]!.ended('over', now());
+  assert.deepEqual([standing(lane), lane.state.breaker.at], ['ready', 'ramp']);
+});
+
+test('a look that tells nothing leaves the test to the next request', () => {
+  const { clock, health, now, run, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  run(lane, 'quota_exhausted');
+  clock.advance(5_000);
+  const [look] = health.dueLooks(now());
+  look!.ended('unknown', now());
+  assert.equal(standing(lane), 'due');
+  assert.equal(run(lane, 'quota_exhausted'), 'probe');
+  // Its end comes too late to say anything.
+  look!.ended('over', now());
+  assert.equal(standing(lane), 'open');
+  assert.equal(health.snapshot(now())[0]!.backAtMs, now() + 30_000);
+});
+
+test('a look whose end is never told does not hold the lane for ever', () => {
+  const { clock, health, now, run } = setUp();
+  run(laneOf(health, targetOf('a/m')), 'bad_credential');
+  clock.advance(5_000);
+  assert.equal(health.dueLooks(now()).length, 1);
+  clock.advance(29_999);
+  assert.equal(health.dueLooks(now()).length, 0);
+  clock.advance(1);
+  assert.equal(health.dueLooks(now()).length, 1);
+});
+
+test('a silent lane is closed out; its probe that loses to another target keeps it silent', () => {
+  const { clock, health, now, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  health.fellSilent(lane, now());
+  assert.deepEqual([standing(lane), health.snapshot(now())[0]!.why], ['open', 'silent']);
+  clock.advance(1_000);
+  const probe = {};
+  assert.equal(health.began(lane, probe, 600_000, now()), 'probe');
+  clock.advance(700);
+  health.ended(lane, probe, endOf('cancelled', { afterMs: 700, lost: true }), now());
+  const [told] = health.snapshot(now());
+  assert.deepEqual([told!.standing, told!.why, told!.backAtMs], ['open', 'silent', now() + 2_000]);
+});
+
+test('a probe that falls silent has failed', () => {
+  const { clock, health, now, open, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  open(lane);
+  clock.advance(1_000);
+  health.began(lane, {}, 600_000, now());
+  health.fellSilent(lane, now());
+  assert.deepEqual([standing(lane), health.snapshot(now())[0]!.why], ['open', 'silent']);
+});
+
+test('a failed health check closes out for as long as its interval, a passed one reopens what requests closed', () => {
+  const { clock, health, now, open, standing } = setUp();
+  const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
+  const [lane, other] = health.lanes(target);
+  health.checked(target, 'failed', 30_000, now());
+  assert.deepEqual([lane!, other!].map(standing), ['open', 'open']);
+  clock.advance(29_999);
+  assert.equal(standing(lane!), 'open');
+  health.checked(target, 'passed', 30_000, now());
+  assert.deepEqual([standing(lane!), lane!.state.breaker.at], ['ready', 'ramp']);
+  clock.advance(10_000);
+  open(lane!);
+  health.checked(target, 'passed', 30_000, now());
+  assert.equal(standing(lane!), 'ready');
+});
+
+test('a passed health check ends neither a rest nor a silence', () => {
+  for (const trouble of ['bad credential', 'silent'] as const) {
+    const { health, now, run, standing } = setUp();
+    const target = targetOf('a/m');
+    const lane = laneOf(health, target);
+    if (trouble === 'silent') health.fellSilent(lane, now());
+    else run(lane, 'bad_credential');
+    health.checked(target, 'passed', 30_000, now());
+    assert.equal(standing(lane), 'open', trouble);
+  }
+});
+
+test('S26 a prompt that fails for one tenant alone does not close a target out for the others', () => {
+  const { clock, health, now, run, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  for (let i = 0; i < 200; i++) {
+    run(lane, 'transient', { tenant: 'poisoned' });
+    if (i % 2 === 0) run(lane, 'ok', { tenant: 'other' });
+    assert.equal(standing(lane), 'ready', `${i}`);
+    clock.advance(100);
+  }
+  assert.ok(healthOf(lane.state, now()) > 0.8, `${healthOf(lane.state, now())}`);
+});
+
+test('hope is what succeeds; a rest leaves hardly any, silence and a refused connection a tenth', () => {
+  const { health, now, run, runMany, open } = setUp();
+  const hope = (lane: Lane) => hopeOf(lane.state, 'lately', now());
+  const [failing, refused, silent, resting] = ['a/m', 'b/m', 'c/m', 'd/m'].map((id) => laneOf(health, targetOf(id)));
+  runMany(50, failing!, 'ok');
+  runMany(2, failing!, 'transient');
+  assert.equal(hope(failing!), failing!.state.share.at(now()));
+  open(refused!);
+  health.fellSilent(silent!, now());
+  run(resting!, 'bad_credential');
+  assert.deepEqual([hope(refused!), hope(silent!), hope(resting!)], [0.1, 0.1, 0.02]);
+});
 
 test('a credential with rpm 3 is passed over when it has carried 3 in any true minute', () => {
   const { clock, health, now, run, standing } = setUp();
@@ -195,13 +428,13 @@ test('a credential with rpm 3 is passed over when it has carried 3 in any true m
 });
 
 test('a reload keeps what is known of targets that stay and forgets the others', () => {
-  const { health, run, standing } = setUp();
-  for (const id of ['a/m', 'b/m']) for (let i = 0; i < 3; i++) run(laneOf(health, targetOf(id)), 'transient');
-  run(laneOf(health, targetOf('c/m')), 'rate_limited', 60_000);
+  const { health, run, open, standing } = setUp();
+  for (const id of ['a/m', 'b/m']) open(laneOf(health, targetOf(id)));
+  run(laneOf(health, targetOf('c/m')), 'rate_limited', { retryAfterMs: 60_000 });
   health.retain([targetOf('a/m', { weight: 5 })]);
   assert.deepEqual(
     ['a/m', 'b/m', 'c/m'].map((id) => standing(laneOf(health, targetOf(id)))),
-    ['open', 'ready', 'ready'],
+    ['refused', 'ready', 'ready'],
   );
 });
 
@@ -211,7 +444,7 @@ test('a request that outlives a reload still ends well', () => {
   const attempt = {};
   health.began(lane, attempt, 600_000, now());
   health.retain([]);
-  health.ended(lane, attempt, { class: 'ok', retryAfterMs: null, afterMs: 1, content: 'none' }, now());
+  health.ended(lane, attempt, endOf('ok'), now());
   assert.equal(laneOf(health, targetOf('a/m')).state.inFlight, 0);
 });
 
@@ -225,16 +458,16 @@ test('names that callers invent do not pile up; a running attempt’s lane stays
   assert.equal(kept.find((lane) => lane.target === 'busy/m')?.inFlight, 1);
 });
 
-test('a model is down only when nothing could be sent; what is due a probe can serve', () => {
-  const { clock, health, now, run } = setUp();
+test('a model is down when every target is closed out or limited; what is due a probe can serve', () => {
+  const { clock, health, now, open } = setUp();
   const targets = [targetOf('a/m'), targetOf('b/m')];
   const status = () => health.status(targets, now());
   assert.equal(status(), 'healthy', 'never tried');
-  for (let i = 0; i < 3; i++) run(laneOf(health, targets[0]!), 'transient');
+  open(laneOf(health, targets[0]!));
   assert.equal(status(), 'degraded');
-  for (let i = 0; i < 3; i++) run(laneOf(health, targets[1]!), 'transient');
+  open(laneOf(health, targets[1]!));
   assert.equal(status(), 'down');
-  clock.advance(5_000);
+  clock.advance(1_000);
   assert.equal(status(), 'degraded', 'or /readyz would keep away the request that tests it');
   assert.equal(health.status([], now()), 'down');
 });
@@ -243,17 +476,19 @@ test('the snapshot tells standing, reason and figures of each lane', () => {
   const { health, now, run } = setUp();
   const lane = laneOf(health, targetOf('a/m'));
   run(lane, 'ok');
+  run(lane, 'transient');
   run(lane, 'bad_credential');
   const [told] = health.snapshot(now());
   assert.deepEqual(told, {
     target: 'a/m',
     credential: 'a#0',
     standing: 'open',
-    backAtMs: now() + 300_000,
+    backAtMs: now() + 5_000,
     why: 'bad credential',
     inFlight: 0,
     firstTokenMs: null,
     succeeded: 1,
-    failed: 0,
+    failed: 1,
+    successShare: (1 + 2) / (1 + 1 + 2),
   });
 });
