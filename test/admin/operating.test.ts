@@ -27,10 +27,12 @@ test('providers are shown with the live health of their credentials, and without
   const [lane] = admin.health.lanes(target);
   assert.ok(lane !== undefined);
   const nowMs = admin.clock.monotonicMs();
-  const attempt = {};
-  admin.health.began(lane, attempt, 60_000, nowMs);
-  const end = { class: 'rate_limited', retryAfterMs: 30_000, afterMs: 10, content: 'none' } as const;
-  admin.health.ended(lane, attempt, end, nowMs);
+  const end = { class: 'ok', retryAfterMs: null, afterMs: 10, content: 'none', tenant: 'dev/laptop' } as const;
+  for (const outcome of ['ok', 'transient', 'ok', 'rate_limited'] as const) {
+    const attempt = {};
+    admin.health.began(lane, attempt, 60_000, nowMs);
+    admin.health.ended(lane, attempt, { ...end, class: outcome, retryAfterMs: 30_000 }, nowMs);
+  }
   const { text, json } = await admin.call('GET', '/providers');
   const [provider] = json.data;
   assert.deepEqual([provider.name, provider.type, provider.status], ['up', 'openai', 'degraded']);
@@ -41,6 +43,7 @@ test('providers are shown with the live health of their credentials, and without
   const [cooling] = provider.credentials[0].lanes;
   assert.deepEqual([cooling.model, cooling.state], ['mock/ok', 'cooling']);
   assert.ok(Date.parse(cooling.back_at) > admin.clock.wallMs());
+  assert.deepEqual([cooling.succeeded, cooling.failed, cooling.success_share], [2, 1, 0.8]);
   assert.ok(!text.includes('upstream-secret'));
 });
 

@@ -2,27 +2,29 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seededRandom } from '../../kernel/random.ts';
 import { affinityOf, hashText } from './affinity.ts';
-import { type LaneState, newLaneState } from './lane.ts';
-import { type Pickable, pick } from './pick.ts';
+import { healthOf, type LaneState, newLaneState } from './lane.ts';
+import { loadOf, type Pickable, pick } from './pick.ts';
 
 interface Option extends Pickable {
   id: string;
 }
 
 /** An option whose time to first token was just seen to be `firstTokenMs`. */
-function option(id: string, facts: { weight?: number; inFlight?: number; firstTokenMs?: number } = {}): Option {
-  const state: LaneState = newLaneState(
-    id,
-    `${id}#0`,
-    { breaker: closedNow, coolingUntilMs: 0, carried: null },
-    { breaker: closedNow },
-  );
+function option(
+  id: string,
+  facts: { weight?: number; inFlight?: number; firstTokenMs?: number; failedOf10?: number } = {},
+): Option {
+  const state: LaneState = newLaneState(id, `${id}#0`, { coolingUntilMs: 0, carried: null });
   if (facts.firstTokenMs !== undefined) state.firstToken.observe(facts.firstTokenMs, 0);
   state.inFlight = facts.inFlight ?? 0;
   state.awaiting = state.inFlight;
+  // The failures come first, and stand apart: what happened last is a success.
+  for (let i = 0; i < 60; i++) {
+    if (i % 10 < (facts.failedOf10 ?? 0)) state.share.failed('dev/laptop', 0);
+    else state.share.succeeded('dev/laptop', 0);
+  }
   return { id, weight: facts.weight ?? 1, key: hashText(id), state };
 }
-const closedNow = { at: 'closed', failuresInRow: 0 } as const;
 
 /** Share of 4,000 picks that `id` got. */
 function share(id: string, options: readonly Option[]): number {
@@ -68,6 +70,28 @@ test('two choices: the worst of three is never taken', () => {
   assert.equal(share('c', options), 0);
 });
 
+test('health weighs squared: what fails 30 % gets half of its share', () => {
+  const failing = option('failing', { firstTokenMs: 100, failedOf10: 3 });
+  const worth = healthOf(failing.state, 0);
+  assert.ok(worth > 0.45 && worth < 0.55, `${worth}`);
+  const options = [failing, option('good', { firstTokenMs: 100 }), option('fine', { firstTokenMs: 100 })];
+  near(share('failing', options), worth / (2 + worth));
+});
+
+test('what comes back carries a tenth of its share at first', () => {
+  const back = option('back', { firstTokenMs: 100 });
+  back.state.breaker = { at: 'ramp', why: 'failing', step: 0, sinceMs: 0 };
+  const options = [back, option('a', { firstTokenMs: 100 }), option('b', { firstTokenMs: 100 })];
+  near(share('back', options), 0.1 / 2.1);
+});
+
+test('what fails at once does not look fast for that', () => {
+  const failing = option('failing', { failedOf10: 7 });
+  assert.ok(loadOf(failing.state, 0) > loadOf(option('known', { firstTokenMs: 900 }).state, 0));
+  const worth = healthOf(failing.state, 0);
+  near(share('failing', [failing, option('known', { firstTokenMs: 900 })]), worth / (1 + worth));
+});
+
 test('weight 0 is taken only when nothing else is there', () => {
   const off = option('off', { weight: 0, firstTokenMs: 1 });
   assert.equal(share('off', [off, option('on', { firstTokenMs: 900, inFlight: 50 })]), 0);
@@ -88,4 +112,19 @@ test('a conversation stays with its target among equals, up to twice the load, n
   for (let i = 0; i < 200; i++) assert.equal(pick(options, affinity, random, 0), own);
   own.state.inFlight = 3;
   for (let i = 0; i < 200; i++) assert.notEqual(pick(options, affinity, random, 0), own);
+});
+
+test('a conversation stays with a target that fails now and then, and leaves one that fails half of the time', () => {
+  const affinity = affinityOf('acme', 'hello');
+  const random = seededRandom(3);
+  const stays = (failedOf10: number) => {
+    const options = ['a', 'b', 'c'].map((id) => option(id, { firstTokenMs: 100 }));
+    const id = pick(options, affinity, random, 0).id;
+    const now = options.map((one) => (one.id === id ? option(id, { firstTokenMs: 100, failedOf10 }) : one));
+    for (const { state } of now) state.inFlight = 1;
+    return (
+      Array.from({ length: 200 }, () => pick(now, affinity, random, 0)).filter((one) => one.id === id).length / 200
+    );
+  };
+  assert.deepEqual([stays(1), stays(6)], [1, 0]);
 });

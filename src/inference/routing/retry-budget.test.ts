@@ -8,29 +8,48 @@ function taken(budget: ReturnType<typeof createRetryBudget>, alias: string, nowM
   return count;
 }
 
-test('a quiet alias has 3 further attempts a second, over ten seconds', () => {
+test('a fifth of the alias’s requests of the last ten seconds, and no minimum', () => {
   const budget = createRetryBudget();
+  for (let i = 0; i < 4; i++) budget.requested('quiet', 0);
+  assert.equal(taken(budget, 'quiet', 0), 0);
   budget.requested('quiet', 0);
-  assert.equal(taken(budget, 'quiet', 0), 30);
+  assert.equal(taken(budget, 'quiet', 0), 1);
+  for (let i = 0; i < 995; i++) budget.requested('quiet', 5_000);
+  assert.equal(taken(budget, 'quiet', 5_000), 199);
   assert.equal(taken(budget, 'quiet', 9_999), 0);
-  assert.equal(taken(budget, 'quiet', 10_000), 30);
+  // The first five requests have left, and so has the first attempt.
+  assert.equal(taken(budget, 'quiet', 10_000), 0);
+  for (let i = 0; i < 5; i++) budget.requested('quiet', 10_000);
+  assert.equal(taken(budget, 'quiet', 10_000), 1);
+  assert.equal(taken(budget, 'quiet', 60_000), 0);
 });
 
-test('a busy alias has a fifth of its recent requests', () => {
+test('second attempts beside slow ones have a share of their own, and one is always allowed', () => {
   const budget = createRetryBudget();
-  for (let i = 0; i < 1_000; i++) budget.requested('busy', i);
-  assert.equal(taken(budget, 'busy', 1_000), 200);
+  const hedged = (atMost: number, nowMs: number) => {
+    let count = 0;
+    while (budget.takeHedge('chat', atMost, nowMs)) count++;
+    return count;
+  };
+  budget.requested('chat', 0);
+  assert.equal(hedged(0.05, 0), 1);
+  for (let i = 0; i < 199; i++) budget.requested('chat', 0);
+  assert.equal(hedged(0.05, 0), 9);
+  assert.equal(hedged(0.1, 0), 10);
+  assert.equal(taken(budget, 'chat', 0), 40, 'and take nothing from further attempts');
+  assert.equal(hedged(0.05, 10_000), 1);
 });
 
 test('aliases do not share', () => {
   const budget = createRetryBudget();
-  assert.equal(taken(budget, 'a', 0), 30);
-  assert.equal(taken(budget, 'b', 0), 30);
+  for (let i = 0; i < 5; i++) budget.requested('a', 0);
+  assert.equal(taken(budget, 'b', 0), 0);
+  assert.equal(taken(budget, 'a', 0), 1);
 });
 
 test('names that callers invent do not pile up: the oldest is forgotten', () => {
   const budget = createRetryBudget();
-  assert.equal(taken(budget, 'first', 0), 30);
+  for (let i = 0; i < 5; i++) budget.requested('first', 0);
   for (let i = 0; i < aliasesMax; i++) budget.requested(`invented-${i}`, 0);
-  assert.equal(budget.take('first', 0), true);
+  assert.equal(budget.take('first', 0), false);
 });
