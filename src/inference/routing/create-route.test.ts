@@ -22,11 +22,13 @@ function setUp() {
     end(of, attempt, outcome, more);
     return attempt;
   }
-  /** Three failures in a row on this target alone. */
-  function open(query: RouteQuery): void {
-    for (let i = 0; i < 3; i++) fails(route({ ...query, alias: 'opening' }));
+  /** One request of one attempt each. */
+  function failTimes(count: number, query: RouteQuery, outcome: OutcomeClass = 'transient'): void {
+    for (let i = 0; i < count; i++) fails(route({ ...query, alias: 'failing', attemptsMax: 1 }), outcome);
   }
-  return { clock, health, now, route, end, fails, open, next: (of: Route) => of.next(now()) };
+  /** Ten failures of this target alone close it out for 1 s. */
+  const open = (query: RouteQuery) => failTimes(10, query);
+  return { clock, health, now, route, end, fails, failTimes, open, next: (of: Route) => of.next(now()) };
 }
 
 function attemptOf(step: RouteStep): RouteAttempt {
@@ -50,7 +52,7 @@ test('the best priority first, then the next, then fallbacks, never one twice wh
   assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] });
 });
 
-test('repeats go round: the least tried first', () => {
+test('repeats go round: after one more failure the other is likelier to answer', () => {
   const { route, fails } = setUp();
   const of = route(queryOf([targetOf('first/m'), targetOf('second/m', { priority: 2 })]));
   assert.deepEqual(ids([fails(of), fails(of), fails(of), fails(of)]), ['first/m', 'second/m', 'first/m', 'second/m']);
@@ -77,6 +79,7 @@ const failures: OutcomeClass[] = [
   'bad_credential',
   'model_unavailable',
   'region_blocked',
+  'unreachable',
   'transient',
   'stall_first_token',
   'stall_idle',
@@ -168,15 +171,13 @@ test('no capable target: the reason names what none can do', () => {
   assert.deepEqual(of.verdicts(), [{ target: 'a/m', verdict: 'not capable: vision' }]);
 });
 
-test('F10 rate-limited on one credential, the other of the same target is the next choice, without a pause', () => {
+test('F10 rate-limited on one credential, the other of the same target is the next choice', () => {
   const { route, fails, next } = setUp();
   const of = route(queryOf([targetOf('a/m', { credentials: ['a#0', 'a#1'] }), targetOf('b/m', { priority: 2 })]));
   const first = fails(of, 'rate_limited', { retryAfterMs: 30_000 });
-  const step = next(of);
-  const second = attemptOf(step);
+  const second = attemptOf(next(of));
   assert.equal(second.target.id, 'a/m');
   assert.notEqual(second.credential.id, first.credential.id);
-  assert.equal((step as { delayMs?: number }).delayMs, 0);
 });
 
 test('a transient failure leaves the target’s other credentials alone while another target remains', () => {
@@ -208,19 +209,19 @@ test('waits for the soonest when that is within 2 s, once', () => {
   assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 1_500, reason: 'unavailable', unmet: [] });
 });
 
-test('F11 an open target is skipped; when its time has come the first request probes it, with another to fall back on', () => {
+test('F11 a closed target is skipped; when its time has come the first request probes it, with another to fall back on', () => {
   const { clock, route, open, fails, end, next } = setUp();
   const [a, b] = [targetOf('a/m'), targetOf('b/m')];
   open(queryOf([a]));
   for (let i = 0; i < 5; i++) assert.equal(attemptOf(next(route(queryOf([a, b])))).target.id, 'b/m');
-  clock.advance(5_000);
+  clock.advance(1_000);
   const of = route(queryOf([a, b]));
   const probe = attemptOf(next(of));
   assert.deepEqual([probe.target.id, probe.probe], ['a/m', true]);
   assert.equal(attemptOf(next(route(queryOf([a, b])))).target.id, 'b/m', 'one probe at a time');
   end(of, probe, 'transient');
   assert.equal(fails(of, 'ok').target.id, 'b/m', 'the caller does not notice');
-  clock.advance(5_000);
+  clock.advance(1_000);
   assert.equal(attemptOf(next(route(queryOf([a, b])))).target.id, 'b/m', 'the open time has doubled');
 });
 
@@ -228,7 +229,7 @@ test('a due target of a worse tier is left alone while a better one is ready', (
   const { clock, route, open, next } = setUp();
   const second = targetOf('b/m', { priority: 2 });
   open(queryOf([second]));
-  clock.advance(5_000);
+  clock.advance(1_000);
   for (const targets of [
     [targetOf('a/m'), second],
     [second, targetOf('a/m')],
@@ -242,7 +243,7 @@ test('a request takes one probe at most while something is ready, none if it may
   const [a, b, c] = [targetOf('a/m'), targetOf('b/m'), targetOf('c/m')];
   open(queryOf([a]));
   open(queryOf([b]));
-  clock.advance(5_000);
+  clock.advance(1_000);
   const once = attemptOf(next(route(queryOf([a, b, c], { fallback: 'off' }))));
   assert.deepEqual([once.target.id, once.probe], ['c/m', false]);
   const of = route(queryOf([a, b, c]));
@@ -252,37 +253,113 @@ test('a request takes one probe at most while something is ready, none if it may
   );
 });
 
-test('after a failed probe the target’s other credential is another choice, without a pause', () => {
+test('after a failed probe the target’s other credential is another choice', () => {
   const { clock, route, health, now, next, end } = setUp();
   const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
   const lane = health.lanes(target)[0]!;
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < 10; i++) {
     const attempt = {};
     health.began(lane, attempt, 600_000, now());
-    health.ended(lane, attempt, { class: 'transient', retryAfterMs: null, afterMs: 0, content: 'none' }, now());
+    const failed = {
+      class: 'transient',
+      retryAfterMs: null,
+      afterMs: 0,
+      content: 'none',
+      tenant: 'dev/laptop',
+    } as const;
+    health.ended(lane, attempt, failed, now());
   }
-  clock.advance(5_000);
+  clock.advance(1_000);
   const of = route(queryOf([target]));
   const probe = attemptOf(next(of));
   assert.deepEqual([probe.credential.id, probe.probe], ['a#0', true]);
   end(of, probe, 'transient');
-  const step = next(of);
-  assert.deepEqual([attemptOf(step).credential.id, (step as { delayMs?: number }).delayMs], ['a#1', 0]);
+  assert.equal(attemptOf(next(of)).credential.id, 'a#1');
 });
 
-test('with nothing else to ask, the probe is the one hope; others wait a second for it', () => {
+test('with nothing else to ask, a closed target is asked all the same, by the probe and by others', () => {
   const { clock, route, open, end, next } = setUp();
   const query = queryOf([targetOf('a/m')]);
   open(query);
-  clock.advance(5_000);
+  const early = attemptOf(next(route(query)));
+  assert.deepEqual([early.target.id, early.probe], ['a/m', false]);
+  clock.advance(1_000);
   const of = route({ ...query, fallback: 'off' });
   const probe = attemptOf(next(of));
   assert.equal(probe.probe, true);
-  const second = route(query);
-  assert.deepEqual(next(second), { kind: 'wait', ms: 1_000 });
-  clock.advance(1_000);
+  assert.equal(attemptOf(next(route(query))).probe, false, 'another request does not wait for it');
   end(of, probe, 'ok');
-  assert.equal(attemptOf(next(second)).probe, false);
+  assert.equal(attemptOf(next(route(query))).probe, false);
+});
+
+test('never more than half of the targets stay closed out for failures above the connection', () => {
+  const { route, open, next } = setUp();
+  const targets = ['a/m', 'b/m', 'c/m', 'd/m'].map((id) => targetOf(id));
+  const asked = () => {
+    const found = Array.from({ length: 60 }, () => attemptOf(next(route(queryOf(targets)))).target.id);
+    return [...new Set(found)].sort();
+  };
+  for (const target of targets.slice(0, 2)) open(queryOf([target]));
+  assert.deepEqual(asked(), ['c/m', 'd/m']);
+  for (const target of targets.slice(2)) open(queryOf([target]));
+  assert.equal(asked().length, 2);
+});
+
+test('when all targets are closed out, the one that failed least lately is asked first', () => {
+  const { route, open, failTimes, next } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m')];
+  failTimes(20, queryOf([a]));
+  open(queryOf([b]));
+  const of = route(queryOf([a, b]));
+  assert.equal(attemptOf(next(of)).target.id, 'b/m');
+  assert.equal(of.verdicts()[1]!.verdict, 'picked');
+});
+
+test('a target that fails more than half of its requests comes after those that do not, whatever its priority', () => {
+  const { route, failTimes, fails } = setUp();
+  const [first, second] = [targetOf('first/m'), targetOf('second/m', { priority: 2 })];
+  failTimes(20, queryOf([first]), 'ok');
+  failTimes(3, queryOf([first]));
+  assert.equal(fails(route(queryOf([first, second])), 'ok').target.id, 'first/m', 'it fails, but not yet so often');
+  failTimes(5, queryOf([first]));
+  const of = route(queryOf([first, second]));
+  assert.deepEqual(ids([fails(of), fails(of)]), ['second/m', 'first/m']);
+});
+
+test('a target that refused a connection within the last second is not asked: the request waits for it, once', () => {
+  const { clock, route, failTimes, fails, next } = setUp();
+  const query = queryOf([targetOf('a/m')]);
+  failTimes(3, query, 'unreachable');
+  const of = route(query);
+  assert.deepEqual(next(of), { kind: 'wait', ms: 1_000 });
+  clock.advance(1_000);
+  const step = next(of);
+  assert.deepEqual([attemptOf(step).probe, (step as { delayMs?: number }).delayMs], [true, 0]);
+  of.ended(attemptOf(step), { class: 'unreachable', retryAfterMs: null }, clock.monotonicMs());
+  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 1_000, reason: 'unavailable', unmet: [] });
+  clock.advance(1_000);
+  assert.equal(fails(route(query)).probe, false, 'still closed out, but there is nothing better');
+});
+
+test('what refused a connection is passed over for what merely fails', () => {
+  const { route, open, failTimes, next } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m', { priority: 2 })];
+  failTimes(3, queryOf([a]), 'unreachable');
+  open(queryOf([b]));
+  for (let i = 0; i < 5; i++) assert.equal(attemptOf(next(route(queryOf([a, b])))).target.id, 'b/m');
+});
+
+test('a refused credential rests for this model alone; with nothing else to ask it is asked all the same', () => {
+  const { route, fails, next } = setUp();
+  const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
+  const of = route(queryOf([target]));
+  const first = fails(of, 'bad_credential');
+  assert.notEqual(attemptOf(next(of)).credential.id, first.credential.id);
+  const sibling = targetOf('a/other', { credentials: ['a#0', 'a#1'] });
+  const credentials = Array.from({ length: 30 }, () => fails(route(queryOf([sibling])), 'ok').credential.id);
+  assert.deepEqual([...new Set(credentials)].sort(), ['a#0', 'a#1']);
+  fails(route(queryOf([targetOf('b/m')])), 'bad_credential');
+  assert.equal(attemptOf(next(route(queryOf([targetOf('b/m')])))).target.id, 'b/m');
 });
 
 test('x-culvert-no-fallback: one attempt, at the alias’s own targets', () => {
@@ -294,20 +371,117 @@ test('x-culvert-no-fallback: one attempt, at the alias’s own targets', () => {
   assert.deepEqual(of.verdicts()[0], { target: 'b/m', verdict: 'not allowed: no fallback wanted' });
 });
 
-test('the first failover is always allowed, further ones draw on the budget of 3 a second', () => {
-  const { route, fails, next } = setUp();
-  // Many targets, so that no breaker opens on the way.
-  const targetsOf = (i: number) => [targetOf(`a${i}/m`), targetOf(`b${i}/m`), targetOf(`c${i}/m`), targetOf(`d${i}/m`)];
-  let third = 0;
-  for (let i = 0; i < 40; i++) {
-    const of = route(queryOf(targetsOf(i)));
-    fails(of);
-    fails(of);
-    const step = next(of);
-    if (step.kind === 'attempt') third++;
-    else assert.equal(step.kind === 'exhausted' && step.reason, 'retry-budget');
+test('further attempts are free while some target answers', () => {
+  const { route, fails, end, next } = setUp();
+  const targets = [targetOf('a/m'), targetOf('b/m')];
+  for (let i = 0; i < 100; i++) {
+    const of = route(queryOf(targets));
+    // Three of four attempts fail.
+    for (let attempt = 0; attempt < 3; attempt++) fails(of);
+    end(of, attemptOf(next(of)), 'ok');
   }
-  assert.equal(third, 30);
+});
+
+test('when nothing answers, a fifth of the requests may make a second attempt', () => {
+  const { clock, route, end, next } = setUp();
+  const targets = [targetOf('a/m'), targetOf('b/m'), targetOf('c/m')];
+  let attempts = 0;
+  for (let i = 0; i < 300; i++) {
+    const of = route(queryOf(targets));
+    clock.advance(50);
+    if (i === 100) attempts = 0;
+    for (let step = next(of); step.kind !== 'exhausted'; step = next(of)) {
+      assert.equal(step.kind, 'attempt');
+      end(of, attemptOf(step), 'transient');
+      attempts++;
+    }
+    const last = next(of);
+    assert.ok(last.kind === 'exhausted' && last.soonestMs === null, 'nothing is waited for');
+  }
+  assert.ok(attempts >= 235 && attempts <= 245, `${attempts} attempts of 200 requests`);
+});
+
+test('one request counts one failure against a target, however often it asks it', () => {
+  const { health, now, route, fails } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  for (let i = 0; i < 4; i++) fails(of);
+  assert.deepEqual(
+    health.snapshot(now()).map(({ target, failed }) => [target, failed]),
+    [
+      ['a/m', 1],
+      ['b/m', 1],
+    ],
+  );
+});
+
+test('S26 a request whose failures follow its tenant is asked elsewhere once', () => {
+  const { route, end, fails, next } = setUp();
+  const targets = ['a/m', 'b/m', 'c/m'].map((id) => targetOf(id));
+  const poisoned = () => route(queryOf(targets, { tenant: 'poisoned' }));
+  const serve = () => {
+    const of = route(queryOf(targets, { tenant: 'other' }));
+    end(of, attemptOf(next(of)), 'ok');
+  };
+  for (let i = 0; i < 5; i++) {
+    const of = poisoned();
+    for (let step = next(of); step.kind === 'attempt'; step = next(of)) end(of, step.attempt, 'transient');
+    for (let j = 0; j < 30; j++) serve();
+  }
+  const of = poisoned();
+  const tried = [fails(of), fails(of)];
+  assert.equal(new Set(ids(tried)).size, 2);
+  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] });
+});
+
+test('a hedge goes to another target that is ready, within the request’s attempts', () => {
+  const { now, route, end, next } = setUp();
+  const targets = [targetOf('a/m'), targetOf('b/m', { priority: 2 }), targetOf('c/m', { priority: 3 })];
+  const of = route(queryOf(targets, { attemptsMax: 2 }));
+  const first = attemptOf(next(of));
+  const second = of.hedge('silent', now())!;
+  assert.deepEqual([second.target.id, second.number, second.probe], ['b/m', 2, false]);
+  assert.equal(of.laneOf(second).state.targetId, 'b/m');
+  assert.equal(of.hedge('silent', now()), null, 'its attempts are spent');
+  of.ended(first, { class: 'cancelled', retryAfterMs: null, lost: true }, now());
+  end(of, second, 'ok');
+  assert.deepEqual(
+    of.verdicts().map(({ verdict }) => verdict),
+    ['picked', 'picked as a hedge', 'not needed'],
+  );
+});
+
+test('a hedge asks neither the target that runs nor one that is closed out', () => {
+  const { now, route, open, next } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m')];
+  open(queryOf([b]));
+  const of = route(queryOf([a, b]));
+  assert.equal(attemptOf(next(of)).target.id, 'a/m');
+  assert.equal(of.hedge('silent', now()), null);
+});
+
+test('hedges for slowness have their share of the requests, those for silence do not', () => {
+  const { now, route, next } = setUp();
+  const targets = [targetOf('a/m'), targetOf('b/m')];
+  const hedged = (reason: 'slow' | 'silent', atMost: number) => {
+    let count = 0;
+    for (let i = 0; i < 100; i++) {
+      const of = route(queryOf(targets, { alias: `${reason}-${atMost}`, hedge: { atMost, after: null } }));
+      next(of);
+      if (of.hedge(reason, now()) !== null) count++;
+    }
+    return count;
+  };
+  assert.deepEqual([hedged('slow', 0.05), hedged('slow', 0.2), hedged('silent', 0)], [5, 20, 100]);
+});
+
+test('after a hedge has failed, the request still waits for its first attempt and tries nothing twice at once', () => {
+  const { now, route, end, next } = setUp();
+  const of = route(queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]));
+  const first = attemptOf(next(of));
+  end(of, of.hedge('silent', now())!, 'transient');
+  assert.equal(of.hedge('silent', now()), null);
+  end(of, first, 'stall_first_token');
+  assert.equal(attemptOf(next(of)).target.id, 'b/m', 'what said nothing is the less likely one');
 });
 
 test('an attempt is counted once, however often its end is told', () => {
@@ -340,16 +514,32 @@ test('a conversation finds its target again, while it is healthy', () => {
 });
 
 test('verdicts say what was picked, what was blocked until when, and what was not needed', () => {
-  const { route, open, fails, next, now } = setUp();
-  const [a, b, c] = [targetOf('a/m'), targetOf('b/m', { priority: 2 }), targetOf('c/m', { priority: 3 })];
+  const { route, open, failTimes, fails, next, now } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m', { priority: 2 })];
+  const [c, d] = [targetOf('c/m', { priority: 3 }), targetOf('d/m')];
   open(queryOf([a]));
-  const of = route(queryOf([a, b, c]));
+  failTimes(3, queryOf([d]), 'unreachable');
+  const of = route(queryOf([a, b, c, d]));
   fails(of, 'ok');
-  const until = new Date(now() + 5_000).toISOString().slice(0, 19);
+  const until = new Date(now() + 1_000).toISOString().slice(0, 19);
   assert.deepEqual(of.verdicts(), [
     { target: 'a/m', verdict: `open until ${until}Z (failing)` },
     { target: 'b/m', verdict: 'picked' },
     { target: 'c/m', verdict: 'not needed' },
+    { target: 'd/m', verdict: 'it refused a connection within the last second (unreachable)' },
   ]);
   assert.equal((next(of) as { reason?: string }).reason, 'attempts-spent', 'an answered request asks nobody else');
+});
+
+test('verdicts tell of a probe and of a closed target that was asked all the same', () => {
+  const { clock, route, open, fails } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m', { priority: 2 })];
+  open(queryOf([a]));
+  clock.advance(1_000);
+  const of = route(queryOf([a, b]));
+  for (let i = 0; i < 3; i++) fails(of);
+  assert.deepEqual(
+    of.verdicts().map(({ verdict }) => verdict),
+    ['picked as a probe', 'picked as the least bad'],
+  );
 });

@@ -15,26 +15,33 @@ function setUp() {
     const [lane] = health.lanes(target);
     const attempt = {};
     health.began(lane!, attempt, 600_000, clock.monotonicMs());
-    health.ended(lane!, attempt, { class: outcome, retryAfterMs, afterMs: 0, content: 'none' }, clock.monotonicMs());
+    const end = { class: outcome, retryAfterMs, afterMs: 0, content: 'none', tenant: 'dev/laptop' } as const;
+    health.ended(lane!, attempt, end, clock.monotonicMs());
   }
-  return { clock, health, run };
+  /** Closed out for 1 s. */
+  function open(target: Target): void {
+    for (let i = 0; i < 10; i++) run(target, 'transient');
+  }
+  return { clock, health, run, open };
 }
 
 test('tells, in the order of trial, what each candidate’s part would be', () => {
-  const { clock, health, run } = setUp();
+  const { clock, health, run, open: closeOut } = setUp();
   const targets = {
     cooling: targetOf('cooling/m'),
     open: targetOf('open/m'),
+    refused: targetOf('refused/m'),
     ready: targetOf('ready/m', { priority: 2 }),
     blind: targetOf('blind/m', { cannot: ['vision'] }),
     full: targetOf('full/m', { rpm: 1 }),
     fallback: targetOf('fallback/m'),
   };
   run(targets.cooling, 'rate_limited', 20_500);
-  for (let i = 0; i < 3; i++) run(targets.open, 'transient');
+  closeOut(targets.open);
+  for (let i = 0; i < 3; i++) run(targets.refused, 'unreachable');
   run(targets.full, 'ok');
-  const { blind, cooling, open, ready, full, fallback } = targets;
-  const query = queryOf([{ target: fallback, rank: 1 }, blind, cooling, ready, open, full], {
+  const { blind, cooling, open, refused, ready, full, fallback } = targets;
+  const query = queryOf([{ target: fallback, rank: 1 }, blind, cooling, ready, open, refused, full], {
     needs: { ...plainNeeds, vision: true },
   });
   const told = explainRoute(query, health, clock.monotonicMs());
@@ -42,7 +49,8 @@ test('tells, in the order of trial, what each candidate’s part would be', () =
     told.candidates.map(({ target, verdict }) => [target, verdict]),
     [
       ['cooling/m', 'cooling until 2026-07-01T12:00:21Z (rate limited)'],
-      ['open/m', 'open until 2026-07-01T12:00:05Z (failing)'],
+      ['open/m', 'open until 2026-07-01T12:00:01Z (failing)'],
+      ['refused/m', 'it refused a connection within the last second (unreachable)'],
       ['full/m', 'full until 2026-07-01T12:01:01Z (1 requests a minute carried)'],
       ['ready/m', 'ready: picked'],
       ['fallback/m', 'ready: asked if those before it fail'],
@@ -53,10 +61,10 @@ test('tells, in the order of trial, what each candidate’s part would be', () =
 });
 
 test('equals are told as such, and a due lane goes before them', () => {
-  const { clock, health, run } = setUp();
+  const { clock, health, open } = setUp();
   const [a, b, c] = [targetOf('a/m'), targetOf('b/m'), targetOf('c/m')];
-  for (let i = 0; i < 3; i++) run(a, 'transient');
-  clock.advance(5_000);
+  open(a);
+  clock.advance(1_000);
   const told = explainRoute(queryOf([a, b, c]), health, clock.monotonicMs());
   assert.deepEqual(
     told.candidates.map(({ verdict }) => verdict),
@@ -68,6 +76,33 @@ test('equals are told as such, and a due lane goes before them', () => {
   );
 });
 
+test('with nothing better, what rests is told to be asked all the same', () => {
+  const { clock, health, run } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m')];
+  run(a, 'bad_credential');
+  run(b, 'rate_limited', 20_000);
+  const told = explainRoute(queryOf([a, b]), health, clock.monotonicMs());
+  assert.deepEqual(
+    told.candidates.map(({ verdict }) => verdict),
+    [
+      'open until 2026-07-01T12:00:05Z (bad credential): asked all the same, as the least bad',
+      'cooling until 2026-07-01T12:00:20Z (rate limited)',
+    ],
+  );
+});
+
+test('of two closed targets the worse one is left out, the other one is asked', () => {
+  const { clock, health, run, open } = setUp();
+  const [a, b] = [targetOf('a/m'), targetOf('b/m')];
+  open(a);
+  open(b);
+  run(a, 'transient');
+  const told = explainRoute(queryOf([a, b]), health, clock.monotonicMs());
+  const out = 'open until 2026-07-01T12:00:01Z (failing)';
+  assert.equal(told.candidates[0]!.verdict, out);
+  assert.notEqual(told.candidates[1]!.verdict, out);
+});
+
 test('when no candidate is capable, it names what none can do', () => {
   const { clock, health } = setUp();
   const query = queryOf([targetOf('a/m', { cannot: ['vision'] }), targetOf('b/m', { cannot: ['audioIn'] })], {
@@ -77,10 +112,10 @@ test('when no candidate is capable, it names what none can do', () => {
 });
 
 test('looking begins nothing: no probe is taken, nothing is in flight', () => {
-  const { clock, health, run } = setUp();
+  const { clock, health, open } = setUp();
   const target = targetOf('a/m');
-  for (let i = 0; i < 3; i++) run(target, 'transient');
-  clock.advance(5_000);
+  open(target);
+  clock.advance(1_000);
   const first = explainRoute(queryOf([target]), health, clock.monotonicMs());
   assert.deepEqual(explainRoute(queryOf([target]), health, clock.monotonicMs()), first);
   assert.equal(standingOf(health.lanes(target)[0]!, clock.monotonicMs()), 'due');
