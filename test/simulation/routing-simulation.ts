@@ -26,6 +26,7 @@ export interface CallSeen {
 }
 
 export interface RequestSeen {
+  tenant: string;
   atMs: number;
   endedMs: number;
   result: 'ok' | 'failed';
@@ -46,8 +47,9 @@ export interface Scenario {
   /** Requests come at random, so many a second on average. */
   requestsPerSecond: number;
   durationMs: number;
-  /** `sinceMs` counts from the start of the run. */
-  upstream(attempt: RouteAttempt, sinceMs: number, random: Random): Ending;
+  /** Who asks; the query's tenant where this is absent. `sinceMs` counts from the start of the run. */
+  tenantOf?(sinceMs: number, random: Random): string;
+  upstream(attempt: RouteAttempt, sinceMs: number, random: Random, tenant: string): Ending;
 }
 
 /**
@@ -75,20 +77,23 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
 
   function arrive(): void {
     const atMs = now();
-    const route = createRoute(scenario.query, { ...deps, nowMs: atMs });
-    goOn({ route, atMs, attempts: 0 });
+    const tenant = scenario.tenantOf?.(atMs - startMs, random) ?? scenario.query.tenant;
+    const route = createRoute({ ...scenario.query, tenant }, { ...deps, nowMs: atMs });
+    goOn({ route, tenant, atMs, attempts: 0 });
     const nextMs = atMs - Math.log(1 - random.next()) * (1_000 / scenario.requestsPerSecond);
     if (nextMs < startMs + scenario.durationMs) at(nextMs, arrive);
   }
 
   interface Running {
     route: Route;
+    tenant: string;
     atMs: number;
     attempts: number;
   }
 
   function finish(request: Running, result: 'ok' | 'failed', reason: string | null): void {
     requests.push({
+      tenant: request.tenant,
       atMs: request.atMs - startMs,
       endedMs: now() - startMs,
       result,
@@ -116,7 +121,7 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
 
   function dispatch(request: Running, attempt: RouteAttempt): void {
     const atMs = now();
-    const ending = scenario.upstream(attempt, atMs - startMs, random);
+    const ending = scenario.upstream(attempt, atMs - startMs, random, request.tenant);
     const { target, credential, probe } = attempt;
     calls.push({ target: target.id, credential: credential.id, atMs: atMs - startMs, probe, class: ending.class });
     const firstTokenMs = ending.firstTokenMs ?? null;
@@ -124,6 +129,8 @@ export function simulate(scenario: Scenario, seed: number): Simulation {
     at(atMs + ending.afterMs, () => {
       running.delete(attempt);
       request.route.ended(attempt, { class: ending.class, retryAfterMs: ending.retryAfterMs ?? null }, now());
+      // What a target cannot do is no attempt.
+      if (ending.class === 'not_capable') request.attempts--;
       if (ending.class === 'ok') finish(request, 'ok', null);
       else goOn(request);
     });
