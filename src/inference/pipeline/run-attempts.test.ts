@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { plainNeeds } from '../../../test/simulation/routing-samples.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
+import type { Lane } from '../routing/lane.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
+import type { SilenceWatch } from '../routing/silence.ts';
 import type { UpstreamRequest } from '../transport/upstream-call.ts';
 import type { Caller } from './caller.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
@@ -83,6 +86,8 @@ function routeOnce(ended: (outcome: string) => void): Route {
         ? { kind: 'attempt', attempt, delayMs: 0 }
         : { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] },
     ended: (_, end) => ended(end.class),
+    hedge: () => null,
+    laneOf: () => ({}) as Lane,
     firstToken() {},
     verdicts: () => [],
   };
@@ -99,6 +104,8 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     bound: null,
     candidates: [],
     routeOver: () => parts.route,
+    needs: plainNeeds,
+    hedgeAfter: null,
     stream: true,
     includeUsage: false,
     inputTokensEstimate: 1,
@@ -123,12 +130,40 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
     // The fake connection holds no credentials, so that addressing the request throws.
     prepare: () => ({ bytes: '{}', streamed: true, answer: 'pass-through', losses: [] }) as unknown as PreparedBody,
   });
-  await assert.rejects(runAttempts({ clock: systemClock, transport: {} } as never, job), TypeError);
-  assert.deepEqual(ended, ['cancelled']);
+  await assert.rejects(runAttempts({ clock: systemClock, transport: {}, silence: unwatched } as never, job), TypeError);
+  assert.deepEqual([...new Set(ended)], ['cancelled']);
   assert.equal(job.progress.status, 500);
   assert.equal(timersRunning(), timersBefore);
 });
 
+const unwatched: SilenceWatch = { began() {}, ended() {}, look() {} };
+
 function timersRunning(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 }
+
+/** What the caller is refused with when the route gives up so at once, after attempts of these classes. */
+async function refusedWith(soonestMs: number | null, classes: readonly string[] = []): Promise<Failure> {
+  const found: Failure[] = [];
+  const caller = { ...fakeCaller(), refuse: (failure: Failure) => void found.push(failure) };
+  const exhausted: RouteStep = { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [] };
+  const job = jobWith(caller, {
+    route: { ...routeOnce(() => {}), next: () => exhausted },
+    prepare: () => assert.fail('nothing is sent'),
+  });
+  for (const outcome of classes)
+    job.progress.attempts.push({ provider: 'up', class: outcome, message: outcome } as AttemptRecord);
+  await runAttempts({ clock: systemClock, transport: {}, silence: unwatched } as never, job);
+  assert.equal(found.length, 1);
+  return found[0]!;
+}
+
+test('503 with the exact time only when nothing could be tried, or all of it was rate-limited', async () => {
+  for (const classes of [[], ['rate_limited', 'rate_limited']]) {
+    const failure = await refusedWith(1_400, classes);
+    assert.deepEqual([failure.kind, (failure as { retryAfterMs?: number }).retryAfterMs], ['no-target', 1_400]);
+    assert.match((failure as { message: string }).message, /Retry in 2 s/);
+  }
+  assert.equal((await refusedWith(1_400, ['rate_limited', 'unreachable'])).kind, 'upstreams-failed');
+  assert.equal((await refusedWith(null, ['rate_limited'])).kind, 'upstreams-failed', 'it can be tried again now');
+});
