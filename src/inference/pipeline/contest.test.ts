@@ -82,6 +82,7 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
     prepare,
     media: nothingFetched,
+    bound: null,
     sink: () => ({ add: () => '', result: () => '' }),
     progress: newProgress(),
     attemptsMade: () => 0,
