@@ -28,7 +28,7 @@ const packages = new Set([
   'thread-stream',
 ]);
 
-const ownFilesMax = 390;
+const ownFilesMax = 400;
 
 interface Loaded {
   modules: string[];
