@@ -19,7 +19,7 @@ export async function measureExtract(): Promise<Row[]> {
       wishes: { onlyMainContent: true, includeTags: null, excludeTags: null, rawHtml: false },
     } as const;
     const beganMs = performance.now();
-    const outcome = await pool.extract(order, 10_000, never);
+    const outcome = await pool.extract('bench', order, 10_000, never);
     if (outcome.kind !== 'extracted' || !outcome.extracted.markdown.startsWith('# A river')) {
       throw new Error(`not read: ${outcome.kind}`);
     }

@@ -55,6 +55,12 @@ export const toolsSchema = z
           .describe(
             'Rendering in Chromium where a call says nothing: where it is needed, never (nor when asked), always.',
           ),
+        render_without_sandbox: z
+          .boolean()
+          .default(false)
+          .describe(
+            'Where Chromium has no sandbox (the server runs as root), render pages too for which no call asked it.',
+          ),
         chromium: z.string().min(1).optional().describe('Path of the Chromium binary; default: the usual places.'),
         max_bytes: size({ max: '1gb' }).prefault('10mb').describe('Most bytes of a page, decoded.'),
       })

@@ -44,6 +44,8 @@ export interface PageRefused {
   /** Names no address that a name resolved to. */
   message: string;
   param: string | null;
+  /** It kept a thread or the browser busy until it was killed: it is paid as a page that was given. */
+  worked?: true;
 }
 
 /** Beside its HTTP status, what callers can tell apart; written as `error.reason`. */

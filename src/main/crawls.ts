@@ -12,8 +12,9 @@ import { guardedPost } from '../net/guarded-post.ts';
 import { createHostTurns } from '../net/host-turns.ts';
 import type { PageFetcher } from '../net/page-fetch.ts';
 import type { CrawlSink } from '../tools/crawl/crawl-ports.ts';
-import type { CrawlThread } from '../tools/crawl/crawl-thread.ts';
+import type { CrawlThreads } from '../tools/crawl/crawl-threads.ts';
 import { type Crawls, type CrawlsParts, createCrawls } from '../tools/crawl/crawls.ts';
+import { refusalOfPatterns } from '../tools/crawl/read-crawl-options.ts';
 import { sealedCrawlStore } from '../tools/crawl/sealed-crawl-store.ts';
 import { turnsOverReplicas } from '../tools/crawl/shared-pace.ts';
 import type { PageReader } from '../tools/page-reader.ts';
@@ -29,7 +30,7 @@ export interface CrawlsOptions {
   ring: Pick<KeyRing, 'principalOf'>;
   reader: PageReader;
   fetcher: PageFetcher;
-  thread: CrawlThread;
+  threads: CrawlThreads;
   resolve: ResolveAddresses;
   sink: CrawlSink | null;
   /** For the operator's log. */
@@ -46,7 +47,7 @@ const atOnceMax = 16;
 
 /** Crawls: taken up at the start where there are any, otherwise from the first on. */
 export function openCrawls(options: CrawlsOptions): OpenedCrawls {
-  const { services, config, stores, reader, fetcher, thread, resolve, sink, onTrouble } = options;
+  const { services, config, stores, reader, fetcher, threads, resolve, sink, onTrouble } = options;
   const { clock } = services;
   const meter = createCrawlMeter(services, options.ring.principalOf);
   const guard = () => createFetchGuard(config().fetch, resolve);
@@ -58,13 +59,13 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     const store = sealedCrawlStore(kept, options.sealer);
     const wait: CrawlsParts['pause'] = (ms, signal) =>
       pause(ms, undefined, { signal, ref: false }).catch(() => undefined);
-    const turns = createHostTurns({ atOnceMax, waitingMax: 256, hostsMax: 10_000, nowMs: clock.monotonicMs });
+    const turns = createHostTurns({ atOnceMax, waitingMax: 512, hostsMax: 10_000, nowMs: clock.monotonicMs });
     const crawls = createCrawls({
       store,
       reader,
       files: createSiteFiles(fetcher),
       turns: pace === null ? turns : turnsOverReplicas(turns, { pace, clock, pause: wait }),
-      thread,
+      threads,
       meter,
       sink,
       clock,
@@ -101,6 +102,7 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
     },
     meter,
     sink,
+    patterns: (tenant, wished) => refusalOfPatterns(threads, tenant, wished),
     async guard(url, param): Promise<Failure | null> {
       const verdict = await guard().check(new URL(url));
       if (verdict.ok || verdict.reason === 'unresolved') return null;

@@ -7,7 +7,7 @@ import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { chatRoute } from '../http/routes/chat.ts';
 import { createGatewayServer } from '../http/server.ts';
-import type { Transcoder } from '../inference/audio/transcode.ts';
+import type { SharedTranscoder } from '../inference/audio/transcode.ts';
 import { createLocalEngines } from '../inference/engines/local-engines.ts';
 import { createConversationReader } from '../inference/pipeline/conversation-reader.ts';
 import { createConversationWorkers } from '../inference/pipeline/conversation-workers.ts';
@@ -162,7 +162,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const transport = createTransport();
   const health = createHealth({ clock });
-  let transcoder: Promise<Transcoder> | null = null;
+  let transcoder: Promise<SharedTranscoder> | null = null;
   const openTranscoder = () => {
     transcoder ??= import('../inference/audio/transcode.ts').then(({ createTranscoder }) =>
       createTranscoder({ searchPath: env.PATH ?? '' }),
@@ -173,8 +173,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const localEngines = createLocalEngines({
     dataDir: folder.path,
     clock,
-    async *decode(...sound) {
-      yield* (await openTranscoder()).decodeFile(...sound);
+    async *decode(tenant, ...sound) {
+      yield* (await openTranscoder()).of(tenant).decodeFile(...sound);
     },
     searchPath: env.PATH ?? '',
   });

@@ -19,7 +19,7 @@ import { statusRoutes } from '../http/routes/status.ts';
 import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
-import type { Transcoder } from '../inference/audio/transcode.ts';
+import type { SharedTranscoder } from '../inference/audio/transcode.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
 import { loadDialects } from '../inference/pipeline/dialect-table.ts';
 import { createEmbeddingCodec } from '../inference/pipeline/embedding-codec.ts';
@@ -50,7 +50,7 @@ import { openVectors } from './vectors.ts';
 export interface MoreRoutesParts {
   options: GatewayOptions;
   conversation: ConversationServices;
-  transcoder: Transcoder;
+  transcoder: SharedTranscoder;
   engines: Engines;
   files: HostedFiles;
   folder: DataFolder;
@@ -103,7 +103,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     ring,
     reader: tools.reader,
     fetcher: tools.fetcher,
-    thread: tools.thread,
+    threads: tools.threads,
     resolve,
     sink: createCrawlSink({ engine: vectors, services, ring }),
     onTrouble,

@@ -12,7 +12,7 @@ import { createRetryBudget } from '../inference/routing/retry-budget.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createHostTurns } from '../net/host-turns.ts';
 import { createPageFetcher, type PageFetcher, userAgentOf } from '../net/page-fetch.ts';
-import { type CrawlThread, createCrawlThread } from '../tools/crawl/crawl-thread.ts';
+import { type CrawlThreads, createCrawlThreads } from '../tools/crawl/crawl-threads.ts';
 import { findInSitemaps } from '../tools/crawl/find-sitemaps.ts';
 import { createExtractPool } from '../tools/extract/extract-pool.ts';
 import type { PageReader } from '../tools/page-reader.ts';
@@ -45,7 +45,7 @@ export interface Tools {
   reader: PageReader;
   fetcher: PageFetcher;
   /** Of maps and crawls: strangers' sitemaps and patterns. */
-  thread: CrawlThread;
+  threads: CrawlThreads;
   search: SearchTool;
   /** For the admin API. */
   engines: EngineOperator;
@@ -55,6 +55,8 @@ export interface Tools {
 /** With what comes before and after, a page that hangs its reader is answered within 10 s. */
 const extractKillMs = 9_000;
 const extractThreadsMax = 4;
+/** Scrapes of one host at one time; of one tenant one less. */
+const hostPagesMax = 5;
 
 /** The web tools. Their threads start at the first page. */
 export function openTools({
@@ -69,7 +71,7 @@ export function openTools({
 }: ToolsOptions): Tools {
   const { clock } = services;
   const nowMs = clock.monotonicMs;
-  const turns = createHostTurns({ atOnceMax: 4, waitingMax: 256, hostsMax: 10_000, nowMs });
+  const turns = createHostTurns({ atOnceMax: hostPagesMax, waitingMax: 512, hostsMax: 10_000, nowMs });
   const contact = () => config().server.public_url;
   const rules = () => config().fetch;
   const fetcher = createPageFetcher({ rules, resolve, turns, nowMs: clock.wallMs, version, contact });
@@ -86,7 +88,12 @@ export function openTools({
   const reader = createPageReader({
     fetcher,
     pool: createExtractPool({ threads, killMs: extractKillMs, onTrouble }),
-    rendering: createRendering({ renderer, rule: () => config().tools.scrape.render, turns }),
+    rendering: createRendering({
+      renderer,
+      rule: () => config().tools.scrape.render,
+      withoutSandbox: () => config().tools.scrape.render_without_sandbox,
+      turns,
+    }),
     store: pages,
     clock,
     bytesMax: () => config().tools.scrape.max_bytes,
@@ -107,10 +114,10 @@ export function openTools({
     onAttempt,
     onTrouble,
   });
-  const thread = createCrawlThread();
+  const crawlThreads = createCrawlThreads();
   const files = createSiteFiles(fetcher);
-  const sitemapPages = (start: string, urlsMax: number, signal: AbortSignal) =>
-    findInSitemaps(start, { files, thread, signal, urlsMax });
+  const sitemapPages = (tenant: string, start: string, urlsMax: number, signal: AbortSignal) =>
+    findInSitemaps(start, { files, threads: crawlThreads, tenant, signal, urlsMax });
   const routes = [
     ...scrapeRoutes({ ...parts, reader }),
     ...mapRoutes({ ...parts, reader, sitemapPages }),
@@ -120,11 +127,11 @@ export function openTools({
     routes,
     reader,
     fetcher,
-    thread,
+    threads: crawlThreads,
     search,
     engines: createEngineOperator({ ...asking, engines: search.engines }),
     async close() {
-      await Promise.all([reader.close(), thread.close()]);
+      await Promise.all([reader.close(), crawlThreads.close()]);
     },
   };
 }

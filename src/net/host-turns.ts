@@ -1,10 +1,21 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createTurns, type Turn, type Turns } from '../kernel/sharing/turns.ts';
+
 /** How politely the hosts of the web are asked: so many at one time, with a pause between two beginnings. */
 export interface HostTurns {
   /**
-   * Runs `work` when the host's turn comes. `delayMs`: least pause since the last beginning there. Rejects with the
-   * signal's reason when it is aborted before, and with `HostBusy` when too many wait already.
+   * Runs `work` when the host's turn comes, which goes round the tenants that wait for it. Rejects with the signal's
+   * reason when it is aborted before, and with `HostBusy` when too many wait already.
    */
-  take<T>(host: string, delayMs: number, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  take<T>(visit: HostVisit, signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+}
+
+export interface HostVisit {
+  /** Whose turn it is. */
+  tenant: string;
+  host: string;
+  /** Least pause since the last beginning there. */
+  delayMs: number;
 }
 
 /** Too many wait for this host, or for all together. */
@@ -12,7 +23,7 @@ export class HostBusy extends Error {}
 
 export interface HostTurnsOptions {
   atOnceMax: number;
-  /** Of one host. */
+  /** Of one host; of one tenant half. */
   waitingMax: number;
   /** Hosts that somebody is asking or waiting for. */
   hostsMax: number;
@@ -20,86 +31,94 @@ export interface HostTurnsOptions {
   nowMs(): number;
 }
 
-interface Waiter {
-  delayMs: number;
-  begin(): void;
+interface Host {
+  running: Turns;
+  /** Of each tenant one at a time waits for the pause to be over. */
+  pausing: Turns;
+  /** The last beginning, of anybody; hosts that nobody asks are forgotten with it. */
+  last: Beginning;
+  /** Of tenants, the one longest ago first. */
+  lastOf: Map<string, number>;
 }
 
-interface Host {
-  running: number;
-  /** Monotonic ms at which the last one began; hosts that nobody asks are forgotten with it. */
-  beganMs: number;
-  waiting: Waiter[];
-  timer: NodeJS.Timeout | null;
+interface Beginning {
+  /** Monotonic. */
+  atMs: number;
+  delayMs: number;
 }
+
+/** Of one host. */
+const tenantsRememberedMax = 100;
 
 export function createHostTurns({ atOnceMax, waitingMax, hostsMax, nowMs }: HostTurnsOptions): HostTurns {
   const hosts = new Map<string, Host>();
+  const refusal = () => new HostBusy();
+  const name = 'Pages of a host';
 
-  function hostOf(name: string): Host {
-    const known = hosts.get(name);
+  function hostOf(host: string): Host {
+    const known = hosts.get(host);
     if (known !== undefined) return known;
     if (hosts.size >= hostsMax) forgetIdle();
     if (hosts.size >= hostsMax) throw new HostBusy();
-    const host = { running: 0, beganMs: Number.NEGATIVE_INFINITY, waiting: [], timer: null };
-    hosts.set(name, host);
-    return host;
+    const made: Host = {
+      running: createTurns({ name, places: atOnceMax, waitingMax, refusal }),
+      pausing: createTurns({
+        name,
+        places: Number.POSITIVE_INFINITY,
+        tenantPlaces: 1,
+        // Who pauses waits as well.
+        waitingMax: waitingMax - 1,
+        tenantWaitingMax: Math.ceil(waitingMax / 2) - 1,
+        refusal,
+      }),
+      last: { atMs: Number.NEGATIVE_INFINITY, delayMs: 0 },
+      lastOf: new Map(),
+    };
+    hosts.set(host, made);
+    return made;
   }
 
   function forgetIdle(): void {
-    for (const [name, { running, waiting }] of hosts) {
-      if (running === 0 && waiting.length === 0) hosts.delete(name);
-    }
+    for (const [name, { running, pausing }] of hosts) if (running.idle() && pausing.idle()) hosts.delete(name);
   }
 
-  function next(host: Host): void {
-    if (host.timer !== null) clearTimeout(host.timer);
-    host.timer = null;
-    const first = host.waiting[0];
-    if (first === undefined || host.running >= atOnceMax) return;
-    const waitMs = host.beganMs + first.delayMs - nowMs();
-    if (waitMs > 0) {
-      host.timer = setTimeout(() => next(host), Math.ceil(waitMs));
-      return;
-    }
-    host.waiting.shift();
-    host.running += 1;
-    host.beganMs = nowMs();
-    first.begin();
-    next(host);
+  /** A tenant's own pace holds among its own pages; among all pages the quicker of two paces, so that no slow one stops others. */
+  function leftMs({ last, lastOf }: Host, { tenant, delayMs }: HostVisit): number {
+    const own = (lastOf.get(tenant) ?? Number.NEGATIVE_INFINITY) + delayMs;
+    return Math.max(own, last.atMs + Math.min(delayMs, last.delayMs)) - nowMs();
   }
 
-  function turn(host: Host, delayMs: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (host.waiting.length >= waitingMax) throw new HostBusy();
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        host.waiting.splice(host.waiting.indexOf(waiter), 1);
-        reject(signal.reason);
-        next(host);
-      };
-      const waiter: Waiter = {
-        delayMs,
-        begin() {
-          signal.removeEventListener('abort', leave);
-          resolve();
-        },
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      host.waiting.push(waiter);
-      next(host);
-    });
+  function begin(host: Host, { tenant, delayMs }: HostVisit): void {
+    host.last = { atMs: nowMs(), delayMs };
+    host.lastOf.delete(tenant);
+    if (host.lastOf.size >= tenantsRememberedMax) host.lastOf.delete(host.lastOf.keys().next().value!);
+    host.lastOf.set(tenant, host.last.atMs);
+  }
+
+  /** A place among those that run, taken when the pause is over. */
+  async function beginning(host: Host, visit: HostVisit, signal: AbortSignal): Promise<Turn> {
+    for (;;) {
+      for (let waitMs = leftMs(host, visit); waitMs > 0; waitMs = leftMs(host, visit)) {
+        await pause(Math.ceil(waitMs), undefined, { signal }).catch(() => signal.throwIfAborted());
+      }
+      const turn = await host.running.take(visit.tenant, signal);
+      if (leftMs(host, visit) <= 0) {
+        begin(host, visit);
+        return turn;
+      }
+      // Another one began while this one waited for the place.
+      turn.giveBack();
+    }
   }
 
   return {
-    async take(name, delayMs, signal, work) {
-      const host = hostOf(name);
-      await turn(host, delayMs, signal);
+    async take(visit, signal, work) {
+      const host = hostOf(visit.host);
+      const turn = await host.pausing.run(visit.tenant, signal, () => beginning(host, visit, signal));
       try {
         return await work();
       } finally {
-        host.running -= 1;
-        next(host);
+        turn.giveBack();
       }
     },
   };

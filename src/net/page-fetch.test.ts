@@ -33,6 +33,7 @@ function fetcherFor(places: readonly string[], parts: { contact?: string; waitin
 }
 
 const order = (url: string, asked: Partial<PageFetch> = {}): PageFetch => ({
+  tenant: 'a',
   url,
   accept: '*/*',
   headers: {},

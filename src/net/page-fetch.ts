@@ -1,3 +1,4 @@
+import { createTurns } from '../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from './fetch-guard.ts';
 import { type Fetched, guardedFetch, type KnownCopy } from './guarded-fetch.ts';
 import { HostBusy, type HostTurns } from './host-turns.ts';
@@ -14,6 +15,8 @@ export interface PageFetcher {
 export type PageFetched = Fetched | { ok: false; reason: 'busy'; message: string };
 
 export interface PageFetch {
+  /** Whose turn it takes; '' of what is asked for all. */
+  tenant: string;
   url: string;
   accept: string;
   /** Of `page-headers`, lower-case. */
@@ -45,27 +48,35 @@ export interface PageFetcherParts {
   contact(): string | undefined;
 }
 
-/** Of all callers together, those that wait for a host's turn included. */
+/** Of all callers together, those that wait for a host's turn included; of one tenant three quarters. */
 const runningMax = 256;
+const tenantRunningMax = 192;
 
 export const pdfBytesMax = 20 * 1024 * 1024;
 
 export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
-  let running = 0;
+  const running = createTurns({
+    name: 'Pages to be fetched',
+    places: runningMax,
+    tenantPlaces: tenantRunningMax,
+    waitingMax: 0,
+    tenantWaitingMax: 0,
+    refusal: () => new HostBusy(),
+  });
   const userAgent = () => userAgentOf(parts.version, parts.contact());
 
   async function fetchPage(order: PageFetch): Promise<PageFetched> {
-    if (running >= runningMax) return busyAll;
-    running += 1;
     try {
-      return await fetchInTurn(order);
-    } finally {
-      running -= 1;
+      return await running.run(order.tenant, null, () => fetchInTurn(order));
+    } catch (error) {
+      if (error instanceof HostBusy) return busyAll;
+      throw error;
     }
   }
 
   async function fetchInTurn(order: PageFetch): Promise<PageFetched> {
     const {
+      tenant,
       url,
       accept,
       headers,
@@ -93,7 +104,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
         signal: ending,
       });
     try {
-      const fetched = await (delayMs === null ? get() : parts.turns.take(host, delayMs, ending, get));
+      const fetched = await (delayMs === null ? get() : parts.turns.take({ tenant, host, delayMs }, ending, get));
       if (fetched.ok || fetched.reason !== 'aborted' || signal.aborted) return fetched;
       return tooSlow;
     } catch (error) {
@@ -112,6 +123,7 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
 
 const robotsBytesMax = 500 * 1024;
 const robotsOrder = {
+  tenant: '',
   accept: 'text/plain, */*;q=0.5',
   headers: {},
   mobile: false,

@@ -8,6 +8,11 @@ export interface PageReader {
   close(): Promise<void>;
 }
 
+/** Whether a page that could not be given is paid nevertheless: it kept a thread or the browser busy until it was killed. */
+export function isPaid(failure: Failure): boolean {
+  return failure.kind === 'page-refused' && failure.worked === true;
+}
+
 export interface PageOrder {
   /** Whose cache and corpus it is. */
   tenant: string;

@@ -4,12 +4,16 @@ import type { FetchRefusal } from '../net/guarded-fetch.ts';
 export interface PageRenderer {
   /** Why it cannot be done here, and how it can; null: it can. Looks at files alone. */
   missing(): string | null;
+  /** Whether the browser holds what pages do by a sandbox of its own. */
+  sandboxed(): boolean;
   /** Never rejects. Whatever the page does, it is over at `timeoutMs`. */
   render(order: RenderOrder): Promise<Rendered>;
   close(): Promise<void>;
 }
 
 export interface RenderOrder {
+  /** Whose turn it takes. */
+  tenant: string;
   url: string;
   /** Lower-case; shown to the origin of `url` alone, but for `user-agent`, which is the browser's. */
   headers: Readonly<Record<string, string>>;
@@ -51,4 +55,10 @@ export type Rendered =
       warnings: readonly string[];
     }
   /** `no-html`: what stands there needs no browser. `unfit`: no browser could be started. Messages name no address. */
-  | { ok: false; reason: FetchRefusal | 'busy' | 'no-html' | 'unfit'; message: string };
+  | {
+      ok: false;
+      reason: FetchRefusal | 'busy' | 'no-html' | 'unfit';
+      message: string;
+      /** The browser was kept busy by it to the end of its time, or fell over it. */
+      worked?: boolean;
+    };

@@ -5,7 +5,7 @@ import type { RobotsRules } from '../net/page-robots.ts';
 export interface SiteFileReader {
   robots(url: URL, signal: AbortSignal): Promise<RobotsRules>;
   /** A file such as a sitemap; null when it cannot be had. Of larger ones the first `bytesMax`. */
-  file(url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null>;
+  file(tenant: string, url: string, bytesMax: number, signal: AbortSignal): Promise<Uint8Array | null>;
 }
 
 const fileTimeoutMs = 20_000;
@@ -14,8 +14,9 @@ const fileDelayMs = 0;
 export function createSiteFiles(fetcher: PageFetcher): SiteFileReader {
   return {
     robots: fetcher.robots,
-    async file(url, bytesMax, signal) {
+    async file(tenant, url, bytesMax, signal) {
       const fetched = await fetcher.fetch({
+        tenant,
         url,
         accept: 'application/xml, text/xml, text/plain;q=0.9, */*;q=0.5',
         headers: {},

@@ -40,7 +40,7 @@ export interface ToolHold {
   readonly headers: readonly string[];
   /** Units of the tool with so many pages. */
   costOf(pages: number): number;
-  /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing. */
+  /** `status`: what the caller gets. A refused, failed or abandoned call costs nothing, but for what `worked`. */
   settle(end: ToolEnd): void;
 }
 
@@ -48,6 +48,8 @@ export interface ToolEnd {
   status: number;
   failure: Failure | null;
   aborted: boolean;
+  /** It failed, or nobody waited, after it had kept a thread or the browser busy: it is paid. */
+  worked?: boolean;
   /** As the answer's. */
   pages?: number;
 }

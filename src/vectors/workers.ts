@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
+import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
@@ -14,8 +15,16 @@ import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** Threads of `auto`: one core is the main thread's. */
 const autoWorkersMax = 4;
-/** Calls between their `prepare` and their end in one thread; further ones get 503. */
+/** Calls between their `prepare` and their end in one thread, and of one tenant; further ones get 503. */
 const callsMax = 1_024;
+const tenantCallsMax = 768;
+/**
+ * What a thread has before it at one time: it takes one after the other, so others wait for all of it. Small ones are
+ * many, so that one commit is for many of them; a large one takes a tenth of a second.
+ */
+const smallAtOnce = { places: 64, tenantPlaces: 48 };
+const largeAtOnce = { places: 3, tenantPlaces: 2 };
+const largeBodyBytes = 64 * 1024;
 
 export interface VectorWorkersOptions {
   driver:
@@ -35,7 +44,10 @@ export interface VectorWorkers extends VectorEngine {
 
 interface Thread {
   worker: WorkerThread;
-  calls: number;
+  calls: Turns;
+  /** In turn for the tenants that call. */
+  small: Turns;
+  large: Turns;
 }
 
 /**
@@ -60,7 +72,19 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       onDeath: (reason) => onTrouble(`vectors: a thread ended and is started again: ${reason}`),
       clock,
     });
-    return { worker, calls: 0 };
+    const name = 'Vector calls';
+    return {
+      worker,
+      calls: createTurns({
+        name,
+        places: callsMax,
+        tenantPlaces: tenantCallsMax,
+        waitingMax: 0,
+        tenantWaitingMax: 0,
+      }),
+      small: createTurns({ name, ...smallAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
+      large: createTurns({ name, ...largeAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
+    };
   }
 
   function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
@@ -101,46 +125,42 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   async function prepare(call: VectorCall): Promise<Prepared | Failure> {
     if (closed) return stopped();
     const thread = threadOf(call.owner.tenant);
-    if (thread.calls >= callsMax) {
-      const message = `The vector store has ${callsMax} calls waiting, as many as it takes. Retry shortly.`;
-      return { kind: 'overloaded', message };
-    }
-    thread.calls++;
-    let held = true;
-    const end = () => {
-      if (held) thread.calls--;
-      held = false;
-    };
+    const { tenant } = call.owner;
+    const place = await thread.calls.take(tenant, null).catch(failureOf);
+    if ('kind' in place) return place;
+    const held = place;
+    const line = call.body.byteLength > largeBodyBytes ? thread.large : thread.small;
     const prepared = ++lastPrepared;
-    const { body, moved } = given(call.body);
+    let isPrepared = false;
     try {
-      const message = { kind: 'prepare', prepared, call: { ...call, body } } as const;
-      const { texts } = await thread.worker.ask<PreparedReply>(message, moved);
-      return { kind: 'prepared', texts, run: (embedded) => run(thread, prepared, embedded, end), drop };
+      const { texts } = await line.run(tenant, null, () => {
+        const { body, moved } = given(call.body);
+        return thread.worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
+      });
+      isPrepared = true;
+      return { kind: 'prepared', texts, run, drop };
     } catch (error) {
-      end();
+      held.giveBack();
       return failureOf(error);
     }
 
     function drop(): void {
-      if (held) thread.worker.tell({ kind: 'drop', prepared });
-      end();
+      if (isPrepared) thread.worker.tell({ kind: 'drop', prepared });
+      isPrepared = false;
+      held.giveBack();
     }
-  }
 
-  async function run(
-    thread: Thread,
-    prepared: number,
-    embedded: Embedded | null,
-    end: () => void,
-  ): Promise<VectorAnswer | Failure> {
-    try {
-      const body = await thread.worker.ask<Uint8Array>({ kind: 'run', prepared, embedded });
-      return { kind: 'answer', status: 200, body };
-    } catch (error) {
-      return failureOf(error);
-    } finally {
-      end();
+    async function run(embedded: Embedded | null): Promise<VectorAnswer | Failure> {
+      isPrepared = false;
+      try {
+        const order = { kind: 'run', prepared, embedded } as const;
+        const body = await line.run(tenant, null, () => thread.worker.ask<Uint8Array>(order));
+        return { kind: 'answer', status: 200, body };
+      } catch (error) {
+        return failureOf(error);
+      } finally {
+        held.giveBack();
+      }
     }
   }
 

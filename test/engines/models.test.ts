@@ -49,12 +49,15 @@ test(
     writeTinyEmbedding(folder);
     const engine = local.look().embedding.get('tiny-embedding')!;
     assert.equal(engine.dimensions, 4);
-    const rows = await engine.embed(['red', 'Red blue', 'green green blue', 'what']);
+    const rows = await engine.embed('a', ['red', 'Red blue', 'green green blue', 'what']);
     const half = Math.round(Math.SQRT1_2 * 1_000) / 1_000;
     assert.deepEqual(rounded(rows), [1, 0, 0, 0, half, 0, half, 0, 0, 0.894, 0.447, 0, 0, 0, 0, 1]);
     // Padding of a batch must not show: alone it is the same.
-    assert.deepEqual(rounded(await engine.embed(['red'])), [1, 0, 0, 0]);
-    const many = await engine.embed(Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? 'red' : 'blue')));
+    assert.deepEqual(rounded(await engine.embed('a', ['red'])), [1, 0, 0, 0]);
+    const many = await engine.embed(
+      'a',
+      Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? 'red' : 'blue')),
+    );
     assert.equal(many.length, 200);
     assert.deepEqual(rounded(many.subarray(196)), [0, 0, 1, 0]);
   },
@@ -67,7 +70,8 @@ test('Kokoro speaks phonemes of espeak-ng, with the row of its voice that fits t
   assert.ok(Object.values(engine.standardVoices).every((voice) => engine.voices.includes(voice)));
   const pieces: Buffer[] = [];
   const text = 'The first sentence is this one. And the second sentence is this.';
-  for await (const piece of engine.speak({ text, voice: 'af_alloy', speed: 2, signal })) pieces.push(piece);
+  for await (const piece of engine.speak({ tenant: 'a', text, voice: 'af_alloy', speed: 2, signal }))
+    pieces.push(piece);
   // One piece for each sentence.
   assert.equal(pieces.length, 2);
   for (const piece of pieces) {
@@ -83,5 +87,5 @@ test('a model that is damaged fails its orders, with a sentence', needsRuntime, 
   writeTinyEmbedding(folder);
   rmSync(folder.file('tiny-embedding', 'onnx/model.onnx'));
   const engine = local.look().embedding.get('tiny-embedding')!;
-  await assert.rejects(engine.embed(['red']), /tiny-embedding could not be loaded: /);
+  await assert.rejects(engine.embed('a', ['red']), /tiny-embedding could not be loaded: /);
 });

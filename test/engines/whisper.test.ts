@@ -45,6 +45,7 @@ function whisper(t: TestContext, sound: Float32Array) {
   return async (options: Partial<SpokenFile> = {}): Promise<TranscribedSegment[]> =>
     all(
       engine.transcribe({
+        tenant: 'a',
         path: '/nowhere',
         language: 'en',
         prompt: null,

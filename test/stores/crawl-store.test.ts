@@ -42,6 +42,20 @@ const end = { status: 'completed', error: null, atMs: nowMs + 5, expiresMs: nowM
 for (const driver of drivers) {
   const { skip } = driver;
 
+  test(`S30 ${driver.name}: crawls are taken up round the tenants, who has fewest at work first`, { skip }, async (t) => {
+    const under = await opened(t, driver);
+    const store = await under.crawls();
+    for (const id of ['c1', 'c2', 'c3']) await begin(store, id);
+    await begin(store, 'c4', { tenant: 'b/dev' });
+    await begin(store, 'c5', { tenant: 'b/dev' });
+    const lease = async (count: number) =>
+      (await store.lease('w', nowMs, nowMs + 30, count)).map(({ id }) => id).toSorted();
+    assert.deepEqual(await lease(2), ['c1', 'c4']);
+    assert.deepEqual(await lease(1), ['c2']);
+    assert.deepEqual(await lease(1), ['c5'], 'its tenant has one at work, the other has two');
+    await store.close();
+  });
+
   test(`${driver.name}: a crawl is worked at by one process until its lease ends, its pages stay paid`, {
     skip,
   }, async (t) => {

@@ -11,7 +11,7 @@ import { createHostTurns } from '../../src/net/host-turns.ts';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import type { CrawlMeter } from '../../src/tools/crawl/crawl-ports.ts';
 import type { Crawl, CrawlStore } from '../../src/tools/crawl/crawl-store.ts';
-import { createCrawlThread } from '../../src/tools/crawl/crawl-thread.ts';
+import { createCrawlThreads } from '../../src/tools/crawl/crawl-threads.ts';
 import { type CrawlsParts, createCrawls } from '../../src/tools/crawl/crawls.ts';
 import { readCrawl } from '../../src/tools/crawl/read-crawl-options.ts';
 import type { PageReader } from '../../src/tools/page-reader.ts';
@@ -98,14 +98,14 @@ export function temporaryFolder(t: TestContext): string {
 
 /** `workMaxMs`: long, where what is asked is sure to end. */
 export function crawlsOver(t: TestContext, store: CrawlStore, parts: Partial<CrawlsParts>, workMaxMs = 60_000) {
-  const thread = createCrawlThread({ workMaxMs });
-  t.after(() => thread.close());
+  const threads = createCrawlThreads({ workMaxMs });
+  t.after(() => threads.close());
   return createCrawls({
     store,
     reader: siteReader({}),
     files: { robots: async () => ({ allows: () => true, crawlDelayMs: null, sitemaps: [] }), file: async () => null },
     turns: createHostTurns({ atOnceMax: 10, waitingMax: 100, hostsMax: 100, nowMs: () => performance.now() }),
-    thread,
+    threads,
     meter: countingMeter().meter,
     sink: null,
     clock: systemClock,

@@ -89,13 +89,13 @@ test('paths are included and excluded by regular expression, the first page asid
   assert.deepEqual(whole.read.toSorted(), ['/', '/shop']);
 });
 
-test('F25: a pattern that never ends is stopped, and the crawl says so', async (t) => {
+test('F25: patterns that take too long are stopped, and the crawl says so', async (t) => {
   const { crawl } = await crawled(
     t,
-    { '/': { links: [`/${'a'.repeat(60)}!`] } },
-    { excludePaths: ['^/(a+)+$'] },
+    { '/': { links: Array.from({ length: 100 }, (_, at) => `/${'ab'.repeat(700)}${at}!`) } },
+    { excludePaths: ['(a?b?){300}[c-z]$'] },
     {},
-    300,
+    1,
   );
   assert.equal(crawl.status, 'failed');
   assert.match(crawl.error ?? '', /includePaths or excludePaths take too long/);
@@ -254,7 +254,7 @@ test('the pace is the slowest that the caller, the configuration and robots.txt 
   };
   const delays: [string, number][] = [];
   const turns: CrawlsParts['turns'] = {
-    take(host, delayMs, _signal, work) {
+    take({ host, delayMs }, _signal, work) {
       delays.push([host, delayMs]);
       return work();
     },
@@ -285,7 +285,7 @@ test('sitemaps are read: of robots.txt, through an index, packed; broken ones an
   };
   const files: CrawlsParts['files'] = {
     robots: async () => ({ allows: () => true, crawlDelayMs: null, sitemaps: [`${origin}/index.xml`] }),
-    file: async (url) => served[pathOf(url)] ?? null,
+    file: async (_tenant, url) => served[pathOf(url)] ?? null,
   };
   const site: Site = { '/': { links: ['/linked'] } };
   const included = await crawled(t, site, {}, { files });

@@ -35,7 +35,7 @@ describe('pages in Chromium', { skip: chromiumMissing, concurrency: 2 }, async (
       // The port of the private place is open, so that it is the address which is refused.
       fetch: { ports: [80, 443, secretPort], allow_private: [site.place, other.place, new URL(secure).host] },
       tools: {
-        scrape: { max_bytes: '400kb' },
+        scrape: { max_bytes: '400kb', render_without_sandbox: true },
         crawl: { delay: '1ms' },
         search: { providers: [{ type: 'searxng', base_url: engine.url }] },
       },

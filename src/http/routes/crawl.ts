@@ -23,6 +23,8 @@ export interface CrawlParts {
   sink: CrawlSink | null;
   /** Why an address may not be fetched (400 `url_blocked`); null when it may. */
   guard(url: string, param: string): Promise<Failure | null>;
+  /** Why patterns of these options are not taken; null when all are. */
+  patterns(tenant: string, options: CrawlOptions): Promise<Failure | null>;
   config(): Config;
   clock: Clock;
 }
@@ -80,6 +82,7 @@ async function beginCrawl(parts: CrawlParts, exchange: Exchange, at: string): Pr
   const { tenant, account, keyId } = exchange.principal!;
   const owner = { tenant, account, keyId };
   const refused =
+    (await parts.patterns(tenant, options)) ??
     (await parts.guard(url, 'url')) ??
     (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
     (await withoutQuota(parts, owner)) ??

@@ -2,6 +2,7 @@ import type { Caller } from '../../inference/pipeline/caller.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isPaid } from '../../tools/page-reader.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -87,10 +88,11 @@ async function runJob(caller: Caller, job: ToolJob, hold: ToolHold, unknown: str
   caller.onGone(() => leaving.abort());
   if (caller.gone) return left;
   const answer = await job.run(leaving.signal);
-  if (caller.gone) return left;
+  const worked = answer.kind !== 'answer' && isPaid(answer);
+  if (caller.gone) return { ...left, worked };
   if (answer.kind !== 'answer') {
-    caller.refuse(answer, withCost(hold.headers, 0));
-    return { status: statusOf(answer), failure: answer, aborted: false };
+    caller.refuse(answer, worked ? hold.headers : withCost(hold.headers, 0));
+    return { status: statusOf(answer), failure: answer, aborted: false, worked };
   }
   const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
   const body = { success: true, ...answer.body, ...(warning === '' ? {} : { warning }) };

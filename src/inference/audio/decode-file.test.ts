@@ -18,7 +18,8 @@ const toneMs = 2_000;
 
 function room(t: TestContext, options: Partial<TranscoderOptions> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-audio-'));
-  const transcoder = createTranscoder({ searchPath: process.env.PATH ?? '', ...options });
+  const shared = createTranscoder({ searchPath: process.env.PATH ?? '', ...options });
+  const transcoder = { ...shared, ...shared.of('a') };
   t.after(async () => {
     await transcoder.close();
     rmSync(folder, { recursive: true });

@@ -6,9 +6,9 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 const never = new AbortController().signal;
 
 /** Takes a slot and notes when it is there. */
-function asker(slots: ReturnType<typeof createSlots>, signal = never) {
+function asker(slots: ReturnType<typeof createSlots>, signal = never, tenant = 'a') {
   const asked: { slot: Slot | null } = { slot: null };
-  slots.take(signal).then(
+  slots.take(tenant, signal).then(
     (slot) => {
       asked.slot = slot;
     },
@@ -18,7 +18,7 @@ function asker(slots: ReturnType<typeof createSlots>, signal = never) {
 }
 
 test('no more are busy than may be, and an idle one makes room for the next', async () => {
-  const slots = createSlots({ runningMax: 10, busyMax: 2, waitingMax: 10 });
+  const slots = createSlots({ runningMax: 10, tenantBusyMax: 2, waitingMax: 20 });
   const all = [asker(slots), asker(slots), asker(slots), asker(slots)];
   for (let i = 0; i < 10; i += 1) await turn();
   assert.deepEqual(
@@ -42,7 +42,7 @@ test('no more are busy than may be, and an idle one makes room for the next', as
 });
 
 test('no more run than may, idle or not, and what is given back twice counts once', async () => {
-  const slots = createSlots({ runningMax: 1, busyMax: 5, waitingMax: 10 });
+  const slots = createSlots({ runningMax: 1, tenantBusyMax: 5, waitingMax: 20 });
   const all = [asker(slots), asker(slots), asker(slots)];
   await turn();
   await turn();
@@ -58,17 +58,29 @@ test('no more run than may, idle or not, and what is given back twice counts onc
 });
 
 test('who gave up leaves the line, and one too many is refused', async () => {
-  const slots = createSlots({ runningMax: 1, busyMax: 1, waitingMax: 1 });
+  const slots = createSlots({ runningMax: 1, tenantBusyMax: 1, waitingMax: 2 });
   const first = asker(slots);
   await turn();
   await turn();
   const caller = new AbortController();
-  const left = slots.take(caller.signal);
-  await assert.rejects(slots.take(never), { name: 'FailureError' });
+  const left = slots.take('a', caller.signal);
+  await assert.rejects(slots.take('a', never), { name: 'FailureError' });
   caller.abort();
   await assert.rejects(left, { name: 'AbortError' });
   const next = asker(slots);
   first.slot?.giveBack();
   for (let i = 0; i < 10; i += 1) await turn();
   assert.ok(next.slot);
+});
+
+test('S30 one tenant is never all that is busy, so that another starts at once', async () => {
+  const slots = createSlots({ runningMax: 10, tenantBusyMax: 2, waitingMax: 20 });
+  const mine = [asker(slots), asker(slots), asker(slots)];
+  for (let i = 0; i < 10; i += 1) await turn();
+  const theirs = asker(slots, never, 'b');
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.deepEqual(
+    [...mine, theirs].map(({ slot }) => slot !== null),
+    [true, true, false, true],
+  );
 });

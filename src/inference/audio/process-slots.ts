@@ -1,4 +1,5 @@
-import { FailureError } from '../../kernel/failure.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 
 /** A place for one process. */
 export interface Slot {
@@ -9,75 +10,60 @@ export interface Slot {
 
 /**
  * How many processes may run, and how many of them may be busy, when another is started: starting one holds up our own
- * loop until it gets its turn on the machine, which is soon only where the machine is not full. Who comes later waits
- * in line, and beyond `waitingMax` is refused.
+ * loop until it gets its turn on the machine, which is soon only where the machine is not full. Who comes later waits;
+ * places go round the tenants that wait, and one tenant has neither all that run nor all that are busy.
  */
 export interface Slots {
   /** Rejects when too many wait, or with the signal's reason. */
-  take(signal: AbortSignal): Promise<Slot>;
-  /** Whether one more would not be waiting. */
-  hasRoom(): boolean;
+  take(tenant: string, signal: AbortSignal): Promise<Slot>;
+  /** Whether one more of this tenant would not be waiting. */
+  hasRoom(tenant: string): boolean;
 }
 
 export interface SlotLimits {
   runningMax: number;
-  busyMax: number;
+  /** Of one tenant; of all one more. */
+  tenantBusyMax: number;
+  /** Of one tenant half. */
   waitingMax: number;
 }
 
-export function createSlots(limits: SlotLimits): Slots {
-  let running = 0;
-  let busy = 0;
-  let granting = false;
-  const waiting: (() => void)[] = [];
-  const hasRoom = () => running < limits.runningMax && busy < limits.busyMax;
-  const isFree = () => waiting.length > 0 && hasRoom();
-  // One a turn of the loop: each starts a process.
-  const grantSoon = () => {
-    if (granting || !isFree()) return;
-    granting = true;
-    setImmediate(() => {
-      granting = false;
-      if (!isFree()) return;
-      waiting.shift()?.();
-      grantSoon();
-    });
-  };
-  const grant = (): Slot => {
-    let state: 'busy' | 'idle' | 'given-back' = 'busy';
-    running += 1;
-    busy += 1;
-    const move = (next: typeof state) => {
-      if (state === 'given-back' || state === next) return;
-      if (next === 'given-back') running -= 1;
-      busy += Number(next === 'busy') - Number(state === 'busy');
-      state = next;
-      grantSoon();
-    };
-    return { setBusy: move, giveBack: () => move('given-back') };
-  };
+export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimits): Slots {
+  /** Of those that run; of each tenant that has any. */
+  let idle = 0;
+  const idleOf = new Map<string, number>();
+  const turns = createTurns({
+    name: 'Sounds to be converted',
+    places: () => Math.min(runningMax, tenantBusyMax + 1 + idle),
+    tenantPlaces: Math.max(1, Math.floor((3 * runningMax) / 4)),
+    waitingMax,
+    mayTake: (tenant, held) => held - (idleOf.get(tenant) ?? 0) < tenantBusyMax,
+  });
+  /** One a turn of the loop: each starts a process. */
+  let starting: Promise<unknown> = Promise.resolve();
+
+  function addIdle(tenant: string, change: number): void {
+    idle += change;
+    const mine = (idleOf.get(tenant) ?? 0) + change;
+    if (mine === 0) idleOf.delete(tenant);
+    else idleOf.set(tenant, mine);
+  }
+
   return {
-    hasRoom: () => waiting.length === 0 && hasRoom(),
-    take(signal) {
-      if (signal.aborted) return Promise.reject(signal.reason);
-      if (waiting.length >= limits.waitingMax)
-        return Promise.reject(
-          new FailureError({ kind: 'overloaded', message: 'Too much audio is being converted. Try again soon.' }),
-        );
-      return new Promise((resolve, reject) => {
-        const aborted = () => {
-          const at = waiting.indexOf(granted);
-          if (at >= 0) waiting.splice(at, 1);
-          reject(signal.reason);
-        };
-        const granted = () => {
-          signal.removeEventListener('abort', aborted);
-          resolve(grant());
-        };
-        signal.addEventListener('abort', aborted, { once: true });
-        waiting.push(granted);
-        grantSoon();
-      });
+    hasRoom: turns.hasPlace,
+    async take(tenant, signal) {
+      const turn = await turns.take(tenant, signal);
+      let state: 'busy' | 'idle' | 'given-back' = 'busy';
+      const move = (next: typeof state) => {
+        if (state === 'given-back' || state === next) return;
+        addIdle(tenant, Number(next === 'idle') - Number(state === 'idle'));
+        state = next;
+        if (next === 'given-back') turn.giveBack();
+        else turns.look();
+      };
+      starting = starting.then(() => nextTurn());
+      await starting;
+      return { setBusy: move, giveBack: () => move('given-back') };
     },
   };
 }

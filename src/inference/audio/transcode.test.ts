@@ -25,7 +25,8 @@ function startTranscoder(t: TestContext, options: Partial<TranscoderOptions> = {
     children.push(child);
     return child;
   }) as Spawn;
-  const transcoder = createTranscoder({ searchPath: process.env.PATH ?? '', spawn, doubtMs: 60_000, ...options });
+  const shared = createTranscoder({ searchPath: process.env.PATH ?? '', spawn, doubtMs: 60_000, ...options });
+  const transcoder = { ...shared, ...shared.of('a') };
   t.after(() => transcoder.close());
   return { transcoder, children };
 }
@@ -211,7 +212,7 @@ test('fault 57: who comes when all processes are busy waits, and beyond the line
   skip,
 }, async (t) => {
   const { transcoder, children } = startTranscoder(t, {
-    streams: { runningMax: 1, busyMax: 1, waitingMax: 1 },
+    streams: { runningMax: 1, tenantBusyMax: 1, waitingMax: 1 },
     warmMax: 0,
   });
   const start = () => transcoder.transcode({ from: { format: 'pcm' }, to: { format: 'mp3' } });

@@ -14,10 +14,17 @@ import { createWarmProcesses } from './warm-processes.ts';
 import { wavHeader } from './wav.ts';
 import { plainConversion } from './wav-stream.ts';
 
-/** Converts and decodes audio: wav, pcm and flac made of them by itself, everything else through ffmpeg. */
-export interface Transcoder {
+/** The processes that convert and decode audio, shared in turn by all tenants. */
+export interface SharedTranscoder {
+  /** Of whom the jobs are. */
+  of(tenant: string): Transcoder;
   /** Why this conversion cannot be made on this machine (501, naming what to install); null: it can. */
   refusal(conversion: Conversion): Failure | null;
+  close(): Promise<void>;
+}
+
+/** Converts and decodes audio: wav, pcm and flac made of them by itself, everything else through ffmpeg. */
+export interface Transcoder {
   /**
    * One stream: bytes of `from` are written to it, bytes of `to` are read from it as they come. Starts at once, so make
    * it before the first bytes are there. It fails with an AudioFault, or with a FailureError (`unsupported`,
@@ -33,7 +40,6 @@ export interface Transcoder {
   decodeFile(path: string, options: { rateHz: number; signal?: AbortSignal }): AsyncGenerator<Float32Array, void>;
   /** Ms of sound in a file, counted from its packets and not believed from its header; wav, mp3, aac and flac need no ffmpeg. */
   probeDurationMs(path: string, signal?: AbortSignal): Promise<number>;
-  close(): Promise<void>;
 }
 
 export interface TranscoderOptions extends Partial<TranscoderLimits> {
@@ -56,8 +62,8 @@ export interface TranscoderLimits extends StreamBounds {
 
 const defaults: TranscoderLimits = {
   // A stream's ffmpeg mostly waits for the voice; a file's works until it is done.
-  streams: { runningMax: 64, busyMax: 2 * availableParallelism(), waitingMax: 256 },
-  files: { runningMax: 16, busyMax: availableParallelism(), waitingMax: 256 },
+  streams: { runningMax: 64, tenantBusyMax: 2 * availableParallelism(), waitingMax: 512 },
+  files: { runningMax: 16, tenantBusyMax: availableParallelism(), waitingMax: 512 },
   warmMax: 2,
   warmIdleMs: 120_000,
   stallMs: 15_000,
@@ -83,7 +89,7 @@ interface JobOptions {
   keepWarm?: 'yes' | 'no';
 }
 
-export function createTranscoder(options: TranscoderOptions): Transcoder {
+export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
   const limits: TranscoderLimits = { ...defaults, ...options };
   const spawn = options.spawn ?? nodeSpawn;
   const slots = { piped: createSlots(limits.streams), none: createSlots(limits.files) };
@@ -97,14 +103,14 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
     return found;
   };
 
-  const jobs: FfmpegJobs = {
+  const jobsOf = (tenant: string): FfmpegJobs => ({
     limits,
     hasFfmpeg: () => program() !== null,
     stream(need, args, input, { signal, head, keepWarm }) {
       const lease = async (unwanted: AbortSignal) => {
         const file = program();
         if (file === null) throw new FailureError(ffmpegMissing(need));
-        const slot = await slots[input].take(AbortSignal.any([unwanted, closing.signal]));
+        const slot = await slots[input].take(tenant, AbortSignal.any([unwanted, closing.signal]));
         const key = args.join(' ');
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
         const waited = warm.take(key);
@@ -118,7 +124,7 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
           stopped.ended.then(() => running.delete(stopped));
         };
         const armNext = () => {
-          if (keepWarm === 'yes' && slots[input].hasRoom()) warm.arm(key, start);
+          if (keepWarm === 'yes' && slots[input].hasRoom(tenant)) warm.arm(key, start);
         };
         return {
           get process() {
@@ -139,11 +145,9 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       };
       return processStream(lease, limits, { input, signal, head });
     },
-  };
+  });
 
-  return {
-    refusal: (conversion) =>
-      ownConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
+  const transcoderOf = (jobs: FfmpegJobs): Transcoder => ({
     transcode(conversion, signal) {
       const own = ownConversion(conversion);
       if (own !== null) return signal === undefined ? own() : addAbortSignal(signal, own());
@@ -161,6 +165,12 @@ export function createTranscoder(options: TranscoderOptions): Transcoder {
       }),
     decodeFile: (path, { rateHz, signal }) => decodeFile(jobs, path, rateHz, signal),
     probeDurationMs: (path, signal) => probeDurationMs(jobs, path, signal),
+  });
+
+  return {
+    of: (tenant) => transcoderOf(jobsOf(tenant)),
+    refusal: (conversion) =>
+      ownConversion(conversion) !== null || program() !== null ? null : ffmpegMissing(needOf(conversion.to.format)),
     async close() {
       closing.abort(new FailureError({ kind: 'overloaded', message: 'The gateway is shutting down.' }));
       const ends = [...running].map((process) => {

@@ -6,9 +6,9 @@ export interface EmbeddingEngine {
   readonly dimensions: number;
   /**
    * One vector for each text, in order, row after row: `texts.length` × `dimensions`. Never holds up the loop for long:
-   * much text is done in slices.
+   * much text is done in slices, between which others have their turn.
    */
-  embed(texts: readonly string[]): Promise<Float32Array>;
+  embed(tenant: string, texts: readonly string[]): Promise<Float32Array>;
 }
 
 /** The provider name under which targets name the engines of this process; nobody else can be called so. */

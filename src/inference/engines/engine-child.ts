@@ -1,11 +1,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../kernel/clock.ts';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import type { FromHost, ToHost } from './child/host-messages.ts';
 import { engineBusy, engineFailed } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
-/** Orders that wait for their turn; one more is refused at once, so that its request goes to the next target. */
+/** Orders of one tenant that wait for their turn; one more is refused at once, so that its request goes to the next target. */
 export const queuedOrdersMax = 32;
+/** Of all tenants. */
+const allQueuedOrdersMax = 128;
 /** A child that says nothing for so long while it has an order is killed. Longer than any window of Whisper takes. */
 const orderSilenceMs = 120_000;
 /** The same while it loads its model, from a slow disk perhaps. */
@@ -17,7 +20,7 @@ const backOffMaxMs = 60_000;
 const stderrCharsMax = 2_000;
 
 /**
- * A process of its own that holds one model and answers one order after another: started by the first, stopped when it
+ * A process of its own that holds one model and answers one order after another, in turn for those that ask: started by the first, stopped when it
  * has had none for ten minutes. What crashes it or hangs in it never reaches the gateway, nor does its memory.
  */
 export interface EngineChild {
@@ -25,7 +28,7 @@ export interface EngineChild {
    * The answer to one order. Rejects with an EngineError when the queue is full, the child died or hung, or said so
    * itself; with the signal's reason once it is aborted, though what the child has begun it ends.
    */
-  ask<Answer>(order: object, signal?: AbortSignal): Promise<Answer>;
+  ask<Answer>(tenant: string, order: object, signal?: AbortSignal): Promise<Answer>;
   /** Its pid while it runs. */
   pid(): number | null;
   /** Kills it and what waits for it; nothing may be asked after. */
@@ -47,8 +50,6 @@ interface Order {
   id: number;
   order: object;
   settle: { resolve(answer: never): void; reject(error: unknown): void };
-  /** Nobody waits for it any more. */
-  left: boolean;
 }
 
 /** One run of the child, from its start to its end. */
@@ -65,7 +66,15 @@ interface Run {
 export function createEngineChild(options: EngineChildOptions): EngineChild {
   const { name, clock, timer = systemTimer } = options;
   const entry = options.entry ?? new URL('./child/engine-host.mjs', import.meta.url);
-  const queue: Order[] = [];
+  const turns = createTurns({
+    name: `Orders of ${name}`,
+    places: 1,
+    waitingMax: allQueuedOrdersMax,
+    tenantWaitingMax: queuedOrdersMax,
+    refusal: () => engineBusy(`${name} has too much to do`, backOffMs),
+  });
+  /** Has its turn, and waits for the child to be there. */
+  let first: Order | null = null;
   let run: Run | null = null;
   let lastId = 0;
   let crashes = 0;
@@ -144,14 +153,14 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
   }
 
   function next(): void {
-    while (queue[0]?.left) queue.shift();
-    if (run === null) {
-      if (queue.length > 0) run = start();
+    if (first === null) {
+      if (run?.loaded && run.atWork === null) rest(run);
       return;
     }
+    run ??= start();
     if (!run.loaded || run.atWork !== null) return;
-    const order = queue.shift();
-    if (order === undefined) return rest(run);
+    const order = first;
+    first = null;
     run.process.ref();
     run.process.channel?.ref();
     run.atWork = order;
@@ -166,7 +175,7 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
     (of.process.stderr as unknown as { unref?(): void } | null)?.unref?.();
     stopIdle();
     stopIdle = timer(idleMs, () => {
-      if (of !== run || of.atWork !== null || queue.length > 0) return;
+      if (of !== run || of.atWork !== null || first !== null) return;
       run = null;
       of.process.kill('SIGKILL');
     });
@@ -183,33 +192,29 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
     startableMs = clock.monotonicMs() + restMs;
     lastDeath = of.killedFor ?? `it ended (${how})${lastLineOf(of.stderr)}`;
     // Those that wait too: whatever else can do their work is faster than a model that has to be loaded again.
-    const lost = of.atWork === null ? queue.splice(0) : [of.atWork, ...queue.splice(0)];
-    for (const { settle } of lost) settle.reject(engineFailed(`${name}: ${lastDeath}`, restMs));
+    const lost = engineFailed(`${name}: ${lastDeath}`, restMs);
+    turns.refuseWaiting(lost);
+    of.atWork?.settle.reject(lost);
+    first?.settle.reject(lost);
+    first = null;
   }
 
   return {
-    ask(order, signal) {
+    async ask(tenant, order, signal) {
+      if (closed) throw engineFailed(`${name} is closed`);
+      const waitMs = startableMs - clock.monotonicMs();
+      if (run === null && waitMs > 0) {
+        throw engineFailed(`${name} is restarted in ${Math.ceil(waitMs / 1_000)} s: ${lastDeath}`, Math.ceil(waitMs));
+      }
+      const turn = await turns.take(tenant, signal ?? null);
       return new Promise((resolve, reject) => {
-        if (closed) return reject(engineFailed(`${name} is closed`));
-        if (signal?.aborted) return reject(signal.reason);
-        const waitMs = startableMs - clock.monotonicMs();
-        if (run === null && waitMs > 0) {
-          return reject(
-            engineFailed(`${name} is restarted in ${Math.ceil(waitMs / 1_000)} s: ${lastDeath}`, Math.ceil(waitMs)),
-          );
-        }
-        if (queue.length >= queuedOrdersMax) return reject(engineBusy(`${name} has too much to do`, backOffMs));
-        const leave = () => {
-          asked.left = true;
-          const at = queue.indexOf(asked);
-          if (at !== -1) queue.splice(at, 1);
-          reject(signal?.reason);
+        const settled = () => {
+          signal?.removeEventListener('abort', leave);
+          turn.giveBack();
         };
-        const settled = () => signal?.removeEventListener('abort', leave);
         const asked: Order = {
           id: ++lastId,
           order,
-          left: false,
           settle: {
             resolve(answer) {
               settled();
@@ -221,9 +226,18 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
             },
           },
         };
+        // What the child has begun it ends, and keeps its turn so long.
+        const leave = () => {
+          reject(signal?.reason);
+          if (first !== asked) return;
+          first = null;
+          turn.giveBack();
+        };
+        if (closed) return asked.settle.reject(engineFailed(`${name} is closed`));
+        if (signal?.aborted) return asked.settle.reject(signal.reason);
         signal?.addEventListener('abort', leave, { once: true });
         stopIdle();
-        queue.push(asked);
+        first = asked;
         next();
       });
     },
@@ -232,7 +246,8 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
       closed = true;
       stopIdle();
       const closing = run;
-      for (const { settle } of queue.splice(0)) settle.reject(engineFailed(`${name} is closed`));
+      turns.refuseWaiting(engineFailed(`${name} is closed`));
+      first?.settle.reject(engineFailed(`${name} is closed`));
       if (closing === null) return;
       run = null;
       closing.stopWatch();

@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 
 async function sound(engine: SpeechEngine, text: string, options: { voice?: string; speed?: number } = {}) {
   const pieces: Buffer[] = [];
-  for await (const piece of engine.speak({ text, voice: 'en-us', speed: 1, signal: never, ...options })) {
+  for await (const piece of engine.speak({ tenant: 'a', text, voice: 'en-us', speed: 1, signal: never, ...options })) {
     assert.equal(piece.length % 2, 0);
     pieces.push(piece);
   }
@@ -60,13 +60,13 @@ test('the first sentence is heard before the second is made', needsEspeak, async
   const made: string[] = [];
   const real = createEspeak(found!);
   const engine = createEspeakSpeech({
-    run(args, text, signal) {
+    run(tenant, args, text, signal) {
       made.push(text);
-      return real.run(args, text, signal);
+      return real.run(tenant, args, text, signal);
     },
   });
   const text = 'This is the first sentence of two. And this one is the second of them.';
-  const speaking = engine.speak({ text, voice: 'en-us', speed: 1, signal: never })[Symbol.asyncIterator]();
+  const speaking = engine.speak({ tenant: 'a', text, voice: 'en-us', speed: 1, signal: never })[Symbol.asyncIterator]();
   await speaking.next();
   assert.deepEqual(made, ['This is the first sentence of two.']);
   await speaking.return?.();
@@ -105,7 +105,7 @@ test('57: an espeak-ng that hangs is killed and is a fault', async (t) => {
     ring = then;
     return () => {};
   });
-  const run = espeak.run([], 'Hello.', never);
+  const run = espeak.run('a', [], 'Hello.', never);
   // Its turn comes in a tick.
   await new Promise((resolve) => setImmediate(resolve));
   ring();
@@ -113,24 +113,24 @@ test('57: an espeak-ng that hangs is killed and is a fault', async (t) => {
 });
 
 test('57: an espeak-ng that is killed, or fails, is a fault', async (t) => {
-  await assert.rejects(createEspeak(scripted(t, 'kill -9 $$')).run([], 'Hello.', never), /SIGKILL/);
-  await assert.rejects(createEspeak(scripted(t, 'exit 3')).run([], 'Hello.', never), /exit code 3/);
-  await assert.rejects(createEspeak('/nowhere/espeak-ng').run([], 'Hello.', never), /apt install espeak-ng/);
+  await assert.rejects(createEspeak(scripted(t, 'kill -9 $$')).run('a', [], 'Hello.', never), /SIGKILL/);
+  await assert.rejects(createEspeak(scripted(t, 'exit 3')).run('a', [], 'Hello.', never), /exit code 3/);
+  await assert.rejects(createEspeak('/nowhere/espeak-ng').run('a', [], 'Hello.', never), /apt install espeak-ng/);
 });
 
 test('57: only so many wait for espeak-ng; the next is refused at once', async (t) => {
   const espeak = createEspeak(scripted(t, 'exec sleep 1000'));
   const leaving = new AbortController();
-  const runs = Array.from({ length: 68 }, () => espeak.run([], 'Hello.', leaving.signal));
+  const runs = Array.from({ length: 4 + 64 }, () => espeak.run('a', [], 'Hello.', leaving.signal));
   for (const run of runs) run.catch(() => {});
-  await assert.rejects(espeak.run([], 'Hello.', never), /too much to do/);
+  await assert.rejects(espeak.run('a', [], 'Hello.', never), /too much to do/);
   leaving.abort(new Error('left'));
   for (const run of runs) await assert.rejects(run, /left/);
 });
 
 test('whoever leaves stops it', async (t) => {
   const leaving = new AbortController();
-  const run = createEspeak(scripted(t, 'exec sleep 1000')).run([], 'Hello.', leaving.signal);
+  const run = createEspeak(scripted(t, 'exec sleep 1000')).run('a', [], 'Hello.', leaving.signal);
   leaving.abort(new Error('left'));
   await assert.rejects(run, /left/);
 });

@@ -34,12 +34,17 @@ export function createEspeakSpeech(espeak: Espeak): SpeechEngine {
     model: espeakModel,
     voices,
     standardVoices,
-    async *speak({ text, voice, speed, signal }) {
+    async *speak({ tenant, text, voice, speed, signal }) {
       if (!voices.includes(voice)) throw engineFailed(`espeak-ng has no voice '${voice}'`);
       const pace = Math.max(wordsAMinuteMin, Math.round(wordsAMinute * speed));
       let samples = 0;
       for (const sentence of sentencesOf(text)) {
-        const wav = await espeak.run(['--stdout', '-b', '1', '-v', voice, '-s', String(pace)], sentence, signal);
+        const wav = await espeak.run(
+          tenant,
+          ['--stdout', '-b', '1', '-v', voice, '-s', String(pace)],
+          sentence,
+          signal,
+        );
         for (const piece of atEngineRate(soundIn(wav))) {
           // The first samples of a short sentence may still wait for what comes after them.
           if (piece.length === 0) continue;

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import { findTool } from '../audio/find-tool.ts';
-import { engineFailed, engineMissing } from './engine-error.ts';
+import { engineBusy, engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
-import { createTurns } from './turns.ts';
 
-/** Processes at one time: a sentence takes one some 16 ms. */
-const atOnce = 4;
-const waitingMax = 64;
+/** Processes at one time, of one tenant one less: a sentence takes one some 16 ms. */
+const atOnce = 5;
+/** Of one tenant half. */
+const waitingMax = 128;
 /** Of one sentence. One that takes longer hangs. */
 const runMs = 20_000;
 /** Ten minutes of sound. */
@@ -15,7 +16,7 @@ const outputBytesMax = 32 * 1024 * 1024;
 /** The system's espeak-ng, a process for each text: its licence (GPL) stays outside. */
 export interface Espeak {
   /** What it writes for a text. Rejects with an EngineError, or the signal's reason. */
-  run(args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer>;
+  run(tenant: string, args: readonly string[], text: string, signal: AbortSignal): Promise<Buffer>;
 }
 
 /** Where espeak-ng is; null when it is not installed. A look at some names, cheap enough for every start. */
@@ -26,9 +27,10 @@ export function findEspeak(searchPath: string = process.env.PATH ?? ''): string 
 export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
 
 export function createEspeak(command: string, timer: EngineTimer = systemTimer): Espeak {
-  const turns = createTurns('espeak-ng', { atOnce, waitingMax });
+  const refusal = () => engineBusy('espeak-ng has too much to do', 1_000);
+  const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal });
   return {
-    run: (args, text, signal) => turns.take(signal, () => runOnce(command, args, text, signal, timer)),
+    run: (tenant, args, text, signal) => turns.run(tenant, signal, () => runOnce(command, args, text, signal, timer)),
   };
 }
 

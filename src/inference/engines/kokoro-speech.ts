@@ -32,17 +32,17 @@ export function createKokoroSpeech({ model, ready, child, espeak }: KokoroParts)
     model,
     voices: kokoroVoices,
     standardVoices,
-    async *speak({ text, voice, speed, signal }) {
+    async *speak({ tenant, text, voice, speed, signal }) {
       ready();
       if (!kokoroVoices.includes(voice)) throw engineFailed(`${model} has no voice '${voice}'`);
       const speller = espeak();
       if (speller === null) throw engineMissing(`${model} needs espeak-ng for its phonemes: ${espeakFix}`);
       let samples = 0;
       for (const sentence of sentencesOf(text)) {
-        const phonemes = await phonemesOf(speller, sentence, voice, signal);
+        const phonemes = await phonemesOf({ espeak: speller, tenant }, sentence, voice, signal);
         if (phonemes === '') continue;
         const order: SpeakOrder = { phonemes, voice, speed };
-        const sound = await child.ask<Float32Array>(order, signal);
+        const sound = await child.ask<Float32Array>(tenant, order, signal);
         samples += sound.length;
         if (sound.length > 0) yield pcmOf(sound);
       }

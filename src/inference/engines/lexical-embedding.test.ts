@@ -8,7 +8,7 @@ import { createLexicalEmbedding, lexicalDimensions, lexicalModel, lexicalTextMax
 const engine = createLexicalEmbedding();
 
 async function rowsOf(texts: readonly string[]): Promise<Float32Array[]> {
-  const flat = await engine.embed(texts);
+  const flat = await engine.embed('a', texts);
   return texts.map((_, at) => flat.subarray(at * lexicalDimensions, (at + 1) * lexicalDimensions));
 }
 
@@ -125,7 +125,13 @@ test('every text has a vector of length 1, odd ones too; a vector does not depen
 test('the vectors of this model are the same for ever: another sum here needs a model of another name', async () => {
   assert.equal(lexicalModel, 'culvert-lexical-1024');
   assert.equal(engine.dimensions, 1_024);
-  const rows = await engine.embed([...texts, '', '!', 'naïve Ǆungla ﬃ 👋🏽 การทดสอบ 한국어 문장', 'x'.repeat(200)]);
+  const rows = await engine.embed('a', [
+    ...texts,
+    '',
+    '!',
+    'naïve Ǆungla ﬃ 👋🏽 การทดสอบ 한국어 문장',
+    'x'.repeat(200),
+  ]);
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
   assert.equal(
     createHash('sha256').update(bytes).digest('hex'),
@@ -152,7 +158,10 @@ test('F24: much text leaves the loop to others in between', async () => {
     if (busy) setImmediate(count);
   };
   setImmediate(count);
-  await engine.embed(Array.from({ length: 40 }, (_, at) => `${at} `.repeat(8_000)));
+  await engine.embed(
+    'a',
+    Array.from({ length: 40 }, (_, at) => `${at} `.repeat(8_000)),
+  );
   busy = false;
   assert.ok(turns >= 10, `${turns} turns`);
 });

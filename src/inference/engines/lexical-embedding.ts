@@ -24,7 +24,7 @@ export function createLexicalEmbedding(): EmbeddingEngine {
   return {
     model: lexicalModel,
     dimensions: lexicalDimensions,
-    async embed(texts) {
+    async embed(_tenant, texts) {
       sum ??= createFeatureSum(lexicalDimensions);
       const rows = new Float32Array(texts.length * lexicalDimensions);
       let chars = 0;

@@ -74,7 +74,7 @@ test('while a model is downloaded, it is busy: how much is there, and when to co
   tellProgress(folder, 'bge-m3', { doneBytes: 430, totalBytes: 1_000, bytesPerS: 57, wallMs, pid: 1 });
   const engine = local.look().embedding.get('bge-m3')!;
   await assert.rejects(
-    engine.embed(['hello']),
+    engine.embed('a', ['hello']),
     fault(({ class: is, status, message, retryAfterMs }) => {
       assert.deepEqual([is, status, retryAfterMs], ['rate_limited', 503, 10_000]);
       assert.match(message, /bge-m3 is being downloaded: 43 % is there/);
@@ -88,7 +88,7 @@ test('one that is neither there nor on its way says how to get it', async (t) =>
   const engine = local.look().embedding.get('bge-m3')!;
   tellProgress(folder, 'bge-m3', null);
   await assert.rejects(
-    engine.embed(['hello']),
+    engine.embed('a', ['hello']),
     fault(({ class: is, message }) => {
       assert.equal(is, 'model_unavailable');
       assert.match(message, /culvert add embeddings --model bge-m3/);
@@ -102,7 +102,7 @@ test('Kokoro without espeak-ng says what to install', async (t) => {
   install('kokoro-82m');
   installRuntime();
   const engine = local.look().speech.get('kokoro-82m')!;
-  const spoken = { text: 'Hello.', voice: 'af_alloy', speed: 1, signal: new AbortController().signal };
+  const spoken = { tenant: 'a', text: 'Hello.', voice: 'af_alloy', speed: 1, signal: new AbortController().signal };
   await assert.rejects(async () => {
     for await (const _ of engine.speak(spoken)) assert.fail('it spoke');
   }, /needs espeak-ng .*apt install espeak-ng/);

@@ -18,12 +18,12 @@ export function createModelEmbedding({ model, dimensions, ready, child }: ModelE
   return {
     model,
     dimensions,
-    async embed(texts) {
+    async embed(tenant, texts) {
       ready();
       const rows = new Float32Array(texts.length * dimensions);
       for (let start = 0; start < texts.length; start += textsMax) {
         const order: EmbedOrder = { texts: texts.slice(start, start + textsMax) };
-        rows.set(await child.ask<Float32Array>(order), start * dimensions);
+        rows.set(await child.ask<Float32Array>(tenant, order), start * dimensions);
       }
       return rows;
     },

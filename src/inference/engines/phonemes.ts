@@ -15,12 +15,18 @@ const languages: Readonly<Record<string, string>> = {
   p: 'pt-br',
 };
 
+/** Who spells, and for whom. */
+export interface Speller {
+  espeak: Espeak;
+  tenant: string;
+}
+
 /**
  * A sentence as Kokoro reads it: phonemes of the system's espeak-ng between the sentence's own marks, with what misaki,
  * which Kokoro was trained with, writes otherwise.
  */
 export async function phonemesOf(
-  espeak: Espeak,
+  speller: Speller,
   sentence: string,
   voice: string,
   signal: AbortSignal,
@@ -31,7 +37,7 @@ export async function phonemesOf(
   const parts = sentence.replaceAll(/[‘’]/g, "'").split(marks);
   const spoken = parts.filter((part, at) => at % 2 === 0 && /[\p{L}\p{N}]/u.test(part));
   if (spoken.length === 0) return '';
-  const said = await sayAll(espeak, language, spoken, signal);
+  const said = await sayAll(speller, language, spoken, signal);
   const joined = parts
     .map((part, at) => {
       if (at % 2 === 1) return part;
@@ -43,9 +49,14 @@ export async function phonemesOf(
 }
 
 /** One process for all parts, each a paragraph; where espeak-ng parts one of them itself, a process for each. */
-async function sayAll(espeak: Espeak, language: string, parts: string[], signal: AbortSignal): Promise<string[]> {
+async function sayAll(
+  { espeak, tenant }: Speller,
+  language: string,
+  parts: string[],
+  signal: AbortSignal,
+): Promise<string[]> {
   const say = async (text: string) =>
-    (await espeak.run(['-q', '--ipa=3', '-v', language], text, signal))
+    (await espeak.run(tenant, ['-q', '--ipa=3', '-v', language], text, signal))
       .toString('utf8')
       .split('\n')
       .map((line) => line.trim())

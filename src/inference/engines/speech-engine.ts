@@ -3,6 +3,8 @@ export const engineSampleRateHz = 24_000;
 
 /** What an engine is to say. */
 export interface SpokenText {
+  /** Whose turn it takes. */
+  tenant: string;
   text: string;
   /** One of the engine's own voices. */
   voice: string;

@@ -1,5 +1,7 @@
 /** What an engine is to write down. */
 export interface SpokenFile {
+  /** Whose turn it takes. */
+  tenant: string;
   /** Where the sound lies, in whatever container its caller sent; it stays there until `transcribe` has ended. */
   path: string;
   /** ISO 639-1, such as `en`; null: the engine finds out. */

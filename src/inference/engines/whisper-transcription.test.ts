@@ -18,7 +18,7 @@ function over(seconds: number, hear: (fromS: number, seconds: number, order: Tra
   const sound = Float32Array.from({ length: seconds * rateHz }, (_, at) => at / rateHz);
   let ended = false;
   const child: Pick<EngineChild, 'ask'> = {
-    async ask<Answer>(given: object): Promise<Answer> {
+    async ask<Answer>(_tenant: string, given: object): Promise<Answer> {
       const order = given as TranscribeOrder;
       const window = { fromS: order.samples[0] ?? 0, seconds: order.samples.length / rateHz };
       asked.push({ ...window, language: order.language });
@@ -38,7 +38,7 @@ function over(seconds: number, hear: (fromS: number, seconds: number, order: Tra
     },
   });
   const signal = new AbortController().signal;
-  const file = { path: '', prompt: null, task: 'as-spoken', words: 'not-needed', signal } as const;
+  const file = { tenant: 'a', path: '', prompt: null, task: 'as-spoken', words: 'not-needed', signal } as const;
   return {
     asked,
     hear: (language: string | null = 'en') => all(engine.transcribe({ ...file, language })),

@@ -13,7 +13,7 @@ export interface WhisperParts {
   ready(): void;
   child: EngineChild;
   /** A file's sound at 16 kHz, from -1 to 1. */
-  decode(path: string, options: { rateHz: number; signal: AbortSignal }): AsyncIterable<Float32Array>;
+  decode(tenant: string, path: string, options: { rateHz: number; signal: AbortSignal }): AsyncIterable<Float32Array>;
 }
 
 /**
@@ -24,9 +24,9 @@ export function createWhisperTranscription({ model, ready, child, decode }: Whis
   return {
     model,
     translates: true,
-    async *transcribe({ path, language, task, words, signal }) {
+    async *transcribe({ tenant, path, language, task, words, signal }) {
       ready();
-      const sound = decode(path, { rateHz, signal })[Symbol.asyncIterator]();
+      const sound = decode(tenant, path, { rateHz, signal })[Symbol.asyncIterator]();
       let held = new Float32Array(0);
       let startS = 0;
       let ended = false;
@@ -47,7 +47,7 @@ export function createWhisperTranscription({ model, ready, child, decode }: Whis
             task: task === 'english' ? 'translate' : 'transcribe',
             words: words === 'wanted',
           };
-          const heard = await child.ask<TranscribedWindow>(order, signal);
+          const heard = await child.ask<TranscribedWindow>(tenant, order, signal);
           spoken ??= heard.language;
           const { segments, usedSamples } = last ? { ...heard, usedSamples: window.length } : wholeOf(heard);
           for (const segment of segments) yield shifted(segment, startS, spoken);

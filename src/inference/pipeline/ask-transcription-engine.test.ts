@@ -46,7 +46,7 @@ test('what an engine finds is told in every form; what it does not tell is null'
 
 test('an engine is told the language, the prompt and whether words are wanted', async () => {
   const { asked } = await trial({ language: 'de', prompt: 'names' }, speaks(spoken), 'transcribe');
-  const { signal: _, ...told } = asked[0]!;
+  const { signal: _, tenant: __, ...told } = asked[0]!;
   assert.deepEqual(told, { path: '/sound', language: 'de', prompt: 'names', task: 'as-spoken', words: 'not-needed' });
   const english = await trial(
     { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' },

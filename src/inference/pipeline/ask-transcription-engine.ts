@@ -85,6 +85,7 @@ class EngineTrial {
     const { request, sound } = this.#run;
     const { signal } = this.#left;
     const segments = this.#engine.transcribe({
+      tenant: this.#job.tenant,
       path: sound.path,
       language: request.language,
       prompt: request.prompt,

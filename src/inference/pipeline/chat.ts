@@ -33,7 +33,7 @@ export interface ChatCall extends ModelCall {
  * caller's answer in every case.
  */
 export async function runChat(services: ConversationServices, call: ChatCall): Promise<void> {
-  const reading = services.conversations.read(call.body, call.dialect);
+  const reading = services.conversations.read(call.principal.tenant, call.body, call.dialect);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));

@@ -4,14 +4,15 @@ import { type BodyKind, type ConversationBody, readConversation } from './conver
 
 /** Reads request bodies: small ones here and now, large ones off the loop. */
 export interface ConversationReader {
-  read(raw: Buffer, kind: BodyKind): Result<ConversationBody> | Promise<Result<ConversationBody>>;
+  read(tenant: string, raw: Buffer, kind: BodyKind): Result<ConversationBody> | Promise<Result<ConversationBody>>;
   close(): Promise<void>;
 }
 
 /** `offLoop` reads bodies above `offLoopBodyBytes`; see conversation-worker.ts. */
 export function createConversationReader(offLoop: ConversationReader): ConversationReader {
   return {
-    read: (raw, kind) => (raw.length > offLoopBodyBytes ? offLoop.read(raw, kind) : readConversation(raw, kind)),
+    read: (tenant, raw, kind) =>
+      raw.length > offLoopBodyBytes ? offLoop.read(tenant, raw, kind) : readConversation(raw, kind),
     close: () => offLoop.close(),
   };
 }

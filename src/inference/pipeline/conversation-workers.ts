@@ -1,3 +1,5 @@
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type {
@@ -15,46 +17,52 @@ import type { WorkerOrder } from './conversation-worker.ts';
 const idleMs = 60_000;
 /** Bodies in the worker at a time; at up to 32 MB each this bounds its memory. Further ones are refused. */
 const bodiesMax = 64;
+/** Of one tenant. */
+const tenantBodiesMax = 48;
+/** More than bodies times their attempts: those bound it. */
+const ordersMax = 16_384;
 
 /**
  * Parses, checks and converts large bodies in one worker thread, started at the first of them, so that a 32 MB request
- * never holds up the streams of others (faults.md F23, F24). A crash of the thread fails its own bodies alone.
+ * never holds up the streams of others (faults.md F23, F24), in turn for those that send them. A crash of the thread fails its own bodies alone.
  */
 export function createConversationWorkers(): ConversationReader {
   const thread = createWorkThread(new URL('./conversation-worker.mjs', import.meta.url), 'body worker');
   let idle: NodeJS.Timeout | null = null;
-  let bodies = 0;
+  const held = createTurns({
+    name: 'Large requests',
+    places: bodiesMax,
+    tenantPlaces: tenantBodiesMax,
+    waitingMax: 0,
+    tenantWaitingMax: 0,
+  });
+  const turns = createTurns({ name: 'Large requests', places: 1, waitingMax: ordersMax });
 
-  function released(): void {
-    bodies--;
-    if (bodies > 0) return;
+  function release(turn: Turn): void {
+    turn.giveBack();
+    if (!held.idle()) return;
     idle = setTimeout(thread.letGo, idleMs);
     idle.unref();
   }
 
   return {
-    async read(raw, kind): Promise<Result<ConversationBody>> {
-      if (bodies >= bodiesMax) {
-        return {
-          ok: false,
-          failure: { kind: 'overloaded', message: 'Too many large requests at once. Retry shortly.' },
-        };
-      }
+    async read(tenant, raw, kind): Promise<Result<ConversationBody>> {
+      const turn = await held.take(tenant, null).catch(failureOf);
+      if ('kind' in turn) return { ok: false, failure: turn };
       if (idle !== null) clearTimeout(idle);
-      bodies++;
       let bodyId = 0;
       try {
-        const facts = await thread.ask<Result<ConversationFacts>>((id) => {
-          bodyId = id;
-          return readOrder(id, raw, kind);
-        });
-        if (!facts.ok) {
-          released();
-          return facts;
-        }
-        return { ok: true, value: remoteBody(bodyId, facts.value) };
+        const facts = await turns.run(tenant, null, () =>
+          thread.ask<Result<ConversationFacts>>((id) => {
+            bodyId = id;
+            return readOrder(id, raw, kind);
+          }),
+        );
+        if (facts.ok) return { ok: true, value: remoteBody(tenant, bodyId, facts.value, turn) };
+        release(turn);
+        return facts;
       } catch (error) {
-        released();
+        release(turn);
         throw error;
       }
     },
@@ -64,15 +72,17 @@ export function createConversationWorkers(): ConversationReader {
     },
   };
 
-  function remoteBody(body: number, facts: ConversationFacts): ConversationBody {
-    let held = true;
+  function remoteBody(tenant: string, body: number, facts: ConversationFacts, turn: Turn): ConversationBody {
+    let isHeld = true;
     return {
       facts,
       async encode(order: EncodeOrder): Promise<Result<EncodedBody | MediaWanted>> {
-        const result = await thread.ask<Result<EncodedBody | MediaWanted>>((id) => ({
-          message: { id, kind: 'encode', body, order },
-          transfer: [],
-        }));
+        const result = await turns.run(tenant, null, () =>
+          thread.ask<Result<EncodedBody | MediaWanted>>((id) => ({
+            message: { id, kind: 'encode', body, order },
+            transfer: [],
+          })),
+        );
         if (!result.ok || 'mediaWanted' in result.value) return result;
         const bytes = result.value.bytes as unknown as Uint8Array<ArrayBuffer>;
         return {
@@ -81,13 +91,18 @@ export function createConversationWorkers(): ConversationReader {
         };
       },
       release() {
-        if (!held) return;
-        held = false;
+        if (!isHeld) return;
+        isHeld = false;
         thread.tell({ kind: 'release', body } satisfies WorkerOrder);
-        released();
+        release(turn);
       },
     };
   }
+}
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  throw error;
 }
 
 function readOrder(id: number, raw: Buffer, bodyKind: BodyKind): { message: WorkerOrder; transfer: ArrayBuffer[] } {

@@ -114,7 +114,7 @@ async function countHere(
   { body, dialect, principal }: CountCall,
   known: Target | null,
 ): Promise<CountedTokens | Failure> {
-  const counted = await tokenCounter.count(body, dialect);
+  const counted = await tokenCounter.count(principal.tenant, body, dialect);
   if (counted === null) return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
   if (!counted.ok) return counted.failure;
   const target = known ?? firstTarget(snapshot, principal, counted.value.model);

@@ -82,7 +82,9 @@ class EmbeddingAttempt extends SplitAttempt {
     const upstreamDialect = connection.provider.dialect === 'gemini' ? gemini : openAiChat;
     const body = { ...encoded, upstreamDialect, endpoint: 'embeddings' } as const;
     const bytes = await this.ask(body, this.#estimate(places));
-    return bytes === null ? null : this.#services.embeddingCodec.decode(bytes, this.#facts.format, places.length);
+    return bytes === null
+      ? null
+      : this.#services.embeddingCodec.decode(this.job.tenant, bytes, this.#facts.format, places.length);
   }
 
   async #askEngine(encoded: EncodedBody, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
@@ -91,7 +93,7 @@ class EmbeddingAttempt extends SplitAttempt {
     if (this.#services.clock.monotonicMs() >= this.job.deadlineMs) return fault('deadline', 'the deadline passed');
     const { texts } = JSON.parse(encoded.bytes.toString()) as { texts: string[] };
     try {
-      const rows = Float64Array.from(await engine.embed(texts));
+      const rows = Float64Array.from(await engine.embed(this.job.tenant, texts));
       return rows.length === places.length * engine.dimensions
         ? { rows, size: engine.dimensions, inputTokens: null }
         : fault('malformed', 'made another number of vectors than it was asked for');

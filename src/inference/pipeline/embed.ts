@@ -21,7 +21,7 @@ import type { Services, Snapshot } from './services.ts';
  * the caller's answer in every case.
  */
 export async function runEmbeddings(services: Services, call: ModelCall, kind: EmbeddingBodyKind): Promise<void> {
-  const reading = services.conversations.read(call.body, kind);
+  const reading = services.conversations.read(call.principal.tenant, call.body, kind);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
@@ -42,7 +42,7 @@ async function runRead(services: Services, call: ModelCall, body: ConversationBo
   const { encoding, answerForm } = facts.embedding!;
   const job = embeddingJob(services, snapshot, call, body, way, reserved, 'double', async (vectors, headers) => {
     const answer = { ...vectors, model: way.alias.id, encoding };
-    call.caller.answer(200, headers, await services.embeddingCodec.encode(answer, answerForm));
+    call.caller.answer(200, headers, await services.embeddingCodec.encode(call.principal.tenant, answer, answerForm));
   });
   try {
     await runAttempts(services, job);

@@ -22,7 +22,7 @@ test('F24 an answer above 1 MB is read in a thread, to the same numbers', async 
   assert.ok(whole.length > offLoopBodyBytes);
   // Memory of its own, as a body that was gathered has: it moves to the thread, which shows that it was not read here.
   const bytes = Buffer.from(new Uint8Array(whole).buffer);
-  const read = await codec.decode(bytes, 'openai', many.length);
+  const read = await codec.decode('a', bytes, 'openai', many.length);
   assert.equal(bytes.length, 0);
   assert.ok(!('class' in read));
   assert.deepEqual([read.size, read.inputTokens], [1_000, 9]);
@@ -33,7 +33,7 @@ test('F24 an answer of many numbers is written in a thread, a short one here', a
   const codec = codecFor(t);
   const rows = Float64Array.from(many.flat());
   const answer = { model: 'e', encoding: 'float', rows, size: 1_000, inputTokens: 9 } as const;
-  const bytes = await codec.encode(answer, 'openai');
+  const bytes = await codec.encode('a', answer, 'openai');
   assert.equal(rows.length, 0, 'its memory has gone to the thread');
   const parsed = JSON.parse(bytes.toString()) as { data: { embedding: number[] }[] };
   assert.deepEqual(
@@ -41,7 +41,7 @@ test('F24 an answer of many numbers is written in a thread, a short one here', a
     many,
   );
   const few = { ...answer, rows: Float64Array.of(0.1, -2), size: 2 };
-  assert.deepEqual(JSON.parse((await codec.encode(few, 'openai')).toString()), {
+  assert.deepEqual(JSON.parse((await codec.encode('a', few, 'openai')).toString()), {
     object: 'list',
     data: [{ object: 'embedding', index: 0, embedding: [0.1, -2] }],
     model: 'e',
@@ -58,7 +58,7 @@ test('what is no answer is a fault, of whatever size', async (t) => {
     [Buffer.from(`{"data":[${' '.repeat(offLoopBodyBytes)}`), /not JSON/],
     [answerOf([]), /0 vectors for 1 inputs/],
   ] as const) {
-    const read = await codec.decode(bytes, 'openai', 1);
+    const read = await codec.decode('a', bytes, 'openai', 1);
     assert.ok('class' in read);
     assert.equal(read.class, 'malformed');
     assert.match(read.message, says);

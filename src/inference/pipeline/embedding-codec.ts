@@ -11,9 +11,9 @@ import { createRestingThread } from './resting-thread.ts';
 /** Reads upstreams' vectors and writes callers': few here and now, many in a thread (faults.md F24). */
 export interface EmbeddingCodec {
   /** An upstream's 2xx body, whose memory may be taken away. */
-  decode(bytes: Buffer, format: EmbeddingFormatId, count: number): Promise<DecodedEmbeddings | Fault>;
+  decode(tenant: string, bytes: Buffer, format: EmbeddingFormatId, count: number): Promise<DecodedEmbeddings | Fault>;
   /** A caller's answer; the memory of the rows may be taken away. */
-  encode(answer: EmbeddingAnswer, form: AnswerForm): Promise<Buffer>;
+  encode(tenant: string, answer: EmbeddingAnswer, form: AnswerForm): Promise<Buffer>;
   close(): Promise<void>;
 }
 
@@ -23,18 +23,19 @@ const numbersOnLoopMax = 50_000;
 /** What waits for the thread is bounded by the calls that a request may have at one time. */
 export function createEmbeddingCodec(): EmbeddingCodec {
   const thread = createRestingThread(new URL('./embedding-worker.mjs', import.meta.url), 'embedding worker');
-  const offLoop = <T>(work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>
-    thread.ask<T>((id) => ({ message: work(id), transfer: [buffer] }));
+  const offLoop = <T>(tenant: string, work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>
+    thread.ask<T>(tenant, (id) => ({ message: work(id), transfer: [buffer] }));
 
   return {
-    async decode(bytes, format, count) {
+    async decode(tenant, bytes, format, count) {
       if (bytes.length <= offLoopBodyBytes) return decodeEmbeddings(bytes, format, count);
       const own = ownBytes(bytes);
-      return offLoop((id) => ({ id, kind: 'decode', bytes: own, format, count }), own.buffer);
+      return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: own, format, count }), own.buffer);
     },
-    async encode(answer, form) {
+    async encode(tenant, answer, form) {
       if (answer.rows.length <= numbersOnLoopMax) return writeEmbeddings(answer, form);
       const bytes = await offLoop<Uint8Array<ArrayBuffer>>(
+        tenant,
         (id) => ({ id, kind: 'encode', answer, form }),
         answer.rows.buffer,
       );

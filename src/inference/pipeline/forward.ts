@@ -25,7 +25,7 @@ export interface ForwardedCall extends ModelCall {
  * metered like a conversation. Ends the caller's answer in every case.
  */
 export async function runForwarded(services: Services, call: ForwardedCall): Promise<void> {
-  const reading = services.conversations.read(call.body, call.endpoint);
+  const reading = services.conversations.read(call.principal.tenant, call.body, call.endpoint);
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));

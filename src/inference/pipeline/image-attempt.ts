@@ -84,7 +84,7 @@ class ImageAttempt extends SplitAttempt {
     this.losses = body.losses;
     const bytes = await this.ask(body, this.job.inputTokensEstimate);
     if (bytes === null) return 0;
-    const read = await this.#services.imageCodec.read(bytes, this.#facts.format, this.#form);
+    const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
     if ('class' in read) {
       this.fail(read);
       return 0;

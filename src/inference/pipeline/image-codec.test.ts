@@ -15,7 +15,7 @@ const answerOf = (...pictures: Buffer[]) =>
 test('a large answer is read in a thread to the same as here, in either form', async () => {
   const pictures = [jpegOf(offLoopBodyBytes), jpegOf(10)];
   for (const form of ['bytes', 'base64'] as const satisfies readonly PictureForm[]) {
-    const read = await codec.read(answerOf(...pictures), 'openai', form);
+    const read = await codec.read('a', answerOf(...pictures), 'openai', form);
     assert.deepEqual(read, readImages(answerOf(...pictures), 'openai', form));
     assert.ok(!('class' in read));
     const [first] = read.images;
@@ -26,8 +26,8 @@ test('a large answer is read in a thread to the same as here, in either form', a
 });
 
 test('what a large answer is worth is said as of a small one', async () => {
-  const large = await codec.read(answerOf(Buffer.alloc(offLoopBodyBytes, 65)), 'openai', 'bytes');
-  const small = await codec.read(answerOf(Buffer.alloc(100, 65)), 'openai', 'bytes');
+  const large = await codec.read('a', answerOf(Buffer.alloc(offLoopBodyBytes, 65)), 'openai', 'bytes');
+  const small = await codec.read('a', answerOf(Buffer.alloc(100, 65)), 'openai', 'bytes');
   assert.ok('class' in large && large.class === 'malformed');
   assert.deepEqual(large, small);
 });

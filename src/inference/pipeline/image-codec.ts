@@ -10,7 +10,7 @@ import { createRestingThread } from './resting-thread.ts';
 /** Reads upstreams' pictures: small answers here and now, those of many megabytes in a thread (faults.md F24). */
 export interface ImageCodec {
   /** An upstream's 2xx body, whose memory may be taken away. */
-  read(bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault>;
+  read(tenant: string, bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault>;
   close(): Promise<void>;
 }
 
@@ -36,10 +36,10 @@ export interface CheckedPicture {
 export function createImageCodec(): ImageCodec {
   const thread = createRestingThread(new URL('./image-worker.mjs', import.meta.url), 'image worker');
   return {
-    async read(bytes, format, as) {
+    async read(tenant, bytes, format, as) {
       if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);
       const own = new Uint8Array(bytes);
-      return thread.ask((id) => ({
+      return thread.ask(tenant, (id) => ({
         message: { id, bytes: own, format, as } satisfies ImageWork,
         transfer: [own.buffer],
       }));

@@ -27,7 +27,7 @@ export type ImageCall = ModelCall & { linkBase: string };
 
 /** The way of a request for new pictures. Ends the caller's answer in every case. */
 export async function runImages(services: Services, call: ImageCall): Promise<void> {
-  const reading = services.conversations.read(call.body, 'images');
+  const reading = services.conversations.read(call.principal.tenant, call.body, 'images');
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => draw(services, keyed, body, null));

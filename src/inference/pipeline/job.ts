@@ -38,6 +38,8 @@ export interface PreparedBody extends EncodedBody {
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
 export interface Job {
   requestId: string;
+  /** Whose turns it takes. */
+  tenant: string;
   alias: string;
   /** End-user id, for the ledger. */
   user: string | null;

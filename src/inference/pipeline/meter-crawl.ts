@@ -10,7 +10,8 @@ import type { Services } from './services.ts';
 /** Must be settled, once. */
 export interface CrawlPageHold {
   kind: 'held';
-  settle(end: 'got' | 'nothing', failure: Failure | null): void;
+  /** `worked`: nothing came of it, but a thread or the browser was killed over it, so that it is paid. */
+  settle(end: 'got' | 'worked' | 'nothing', failure: Failure | null): void;
 }
 
 /** What pages of crawls cost: the port that `src/tools/crawl/crawl-ports.ts` describes. */
@@ -51,10 +52,10 @@ export function createCrawlMeter(
         settle(end, failure) {
           const progress = newProgress();
           const got = end === 'got';
-          progress.delivered = got ? 'whole' : 'nothing';
+          progress.delivered = got ? 'whole' : end === 'worked' ? 'partial' : 'nothing';
           progress.status = got ? 200 : 502;
           progress.class = failure?.kind ?? 'ok';
-          if (got) progress.usage = { inputTokens: 0, outputTokens: 0 };
+          if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
           const call = { clientRequestId: null, startedMs };
           const caller = { gone: false, committed: got };
           settleCall(services, call, claim, reserved, { alias: '', user: null, stream: false, progress, caller });

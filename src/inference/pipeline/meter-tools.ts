@@ -24,10 +24,10 @@ export interface ToolCallHold {
   /** Answer headers: limits, cost. Flat name, value… */
   readonly headers: readonly string[];
   /**
-   * `status`: what the caller gets. A refused, failed or abandoned call costs nothing. `pages`: of those that it might
-   * read, how many it did; unsaid, all.
+   * `status`: what the caller gets. A refused, failed or abandoned call costs nothing, unless it `worked`: a thread or
+   * the browser was killed over it. `pages`: of those that it might read, how many it did; unsaid, all.
    */
-  settle(end: { status: number; failure: Failure | null; aborted: boolean; pages?: number }): void;
+  settle(end: { status: number; failure: Failure | null; aborted: boolean; worked?: boolean; pages?: number }): void;
   /** Units of the tool with so many pages. */
   costOf(pages: number): number;
 }
@@ -83,13 +83,13 @@ function holdOf(
     kind: 'held',
     headers: costHeaders(reserved),
     costOf: (pages) => milliWith(pages) / 1_000,
-    settle({ status, failure, aborted, pages }) {
+    settle({ status, failure, aborted, worked = false, pages }) {
       const done = failure === null && !aborted && status < 400;
       const progress = newProgress();
-      progress.delivered = done ? 'whole' : 'nothing';
+      progress.delivered = done ? 'whole' : worked ? 'partial' : 'nothing';
       progress.status = status;
       progress.class = failure?.kind ?? 'ok';
-      if (done) progress.usage = { inputTokens: 0, outputTokens: 0 };
+      if (done || worked) progress.usage = { inputTokens: 0, outputTokens: 0 };
       settleCall(services, call, claim, reserved, {
         alias: '',
         user: null,

@@ -102,6 +102,7 @@ export function jobOf(
   });
   return {
     requestId: call.requestId,
+    tenant: call.principal.tenant,
     alias: alias.id,
     user: facts.user,
     caller: call.caller,

@@ -1,27 +1,31 @@
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 
-/** A thread for what comes in bursts: an unused one costs some 40 MB, so it is let go after `idleMs`. */
+/** A thread for what comes in bursts, in turn for those that ask: an unused one costs some 40 MB, so it is let go after `idleMs`. */
 export interface RestingThread {
-  ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
+  ask<T>(tenant: string, order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T>;
   close(): Promise<void>;
 }
 
 const idleMs = 60_000;
+/** More than calls that may be under way: those bound it. */
+const waitingMax = 16_384;
 
 /** `entry` is the thread's `.mjs`; `name` is for messages. */
 export function createRestingThread(entry: URL, name: string): RestingThread {
   const thread = createWorkThread(entry, name);
+  const turns = createTurns({ name: `Orders of the ${name}`, places: 1, waitingMax });
   let running = 0;
   let idle: NodeJS.Timeout | null = null;
   const stopWaiting = () => {
     if (idle !== null) clearTimeout(idle);
   };
   return {
-    async ask<T>(order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T> {
+    async ask<T>(tenant: string, order: (id: number) => { message: object; transfer: ArrayBuffer[] }): Promise<T> {
       stopWaiting();
       running++;
       try {
-        return await thread.ask<T>(order);
+        return await turns.run(tenant, null, () => thread.ask<T>(order));
       } finally {
         running--;
         if (running === 0) {

@@ -96,6 +96,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
 function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] }): Job {
   return {
     requestId: 'req_1',
+    tenant: 'dev/test',
     alias: 'chat',
     user: null,
     caller,

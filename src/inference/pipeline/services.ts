@@ -6,7 +6,7 @@ import type { UsageEvent } from '../../metering/ledger.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
 import type { Spool } from '../../net/spool.ts';
-import type { Transcoder } from '../audio/transcode.ts';
+import type { SharedTranscoder } from '../audio/transcode.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
@@ -64,7 +64,7 @@ export interface Services extends ConversationServices {
   transcriptionEngines: ReadonlyMap<string, TranscriptionEngine>;
   /** The voices that servers list themselves. */
   voiceLists: VoiceLists;
-  transcoder: Transcoder;
+  transcoder: SharedTranscoder;
   /** Where uploads wait. */
   spool: Spool;
   imageCodec: ImageCodec;

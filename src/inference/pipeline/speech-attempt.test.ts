@@ -70,7 +70,7 @@ function speak(
   const services = {
     clock: systemClock,
     transport: undefined as never,
-    transcoder: { transcode: () => new PassThrough() } as never,
+    transcoder: { of: () => ({ transcode: () => new PassThrough() }) } as never,
   };
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
   const route = { firstToken() {} } as never;

@@ -184,20 +184,23 @@ class Trial {
     const made = { format: 'pcm', rateHz: null } as const;
     this.#open(made);
     try {
-      const ended = await followEngine(engine.speak({ text, voice: this.#plan.voice.name, speed, signal }), {
-        timers,
-        signal,
-        take: (sound) => {
-          if (sound.length === 0) return 'empty';
-          this.#bytes += sound.length;
-          this.#noteFirst();
-          return this.#take(sound, made) ? 'taken' : 'behind';
+      const ended = await followEngine(
+        engine.speak({ tenant: this.#job.tenant, text, voice: this.#plan.voice.name, speed, signal }),
+        {
+          timers,
+          signal,
+          take: (sound) => {
+            if (sound.length === 0) return 'empty';
+            this.#bytes += sound.length;
+            this.#noteFirst();
+            return this.#take(sound, made) ? 'taken' : 'behind';
+          },
+          drained: () =>
+            new Promise((resolve) => {
+              this.#onDrain = resolve;
+            }),
         },
-        drained: () =>
-          new Promise((resolve) => {
-            this.#onDrain = resolve;
-          }),
-      });
+      );
       if (ended === 'left') return this.#fault;
       return this.#firstMs === null ? fault('malformed', 'made no sound of the text') : null;
     } catch (error) {
@@ -219,7 +222,7 @@ class Trial {
     this.#opened = from;
     const conversion = conversionOf(from, this.#run.request.format, this.#plan.tempo);
     this.#way = createSoundWay(conversion, {
-      transcoder: this.#services.transcoder,
+      transcoder: this.#services.transcoder.of(this.#job.tenant),
       out: (sound) => this.#out(sound),
       onDrain: () => this.#drained(),
       onFault: (found) => this.#stop(found),

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Conversion } from '../audio/ffmpeg-arguments.ts';
-import type { Transcoder } from '../audio/transcode.ts';
+import type { SharedTranscoder } from '../audio/transcode.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { type FoundVoice, findVoice, type VoiceFacts, voicesOf } from '../dialects/speech/voices.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
@@ -142,7 +142,7 @@ function mappedVoice({ voices }: Alias, { voice }: SpeechRequest): string | unde
 const bestToConvert: readonly AudioFormat[] = ['wav', 'pcm', 'flac', 'mp3', 'opus', 'aac'];
 
 function formFor(
-  transcoder: Pick<Transcoder, 'refusal'>,
+  transcoder: Pick<SharedTranscoder, 'refusal'>,
   source: SpeechSource,
   { format, speed }: SpeechRequest,
 ): Pick<SpeechPlan, 'ask' | 'tempo' | 'losses'> | Failure {

@@ -11,7 +11,7 @@ import { speechWay } from './speech-way.ts';
 
 /** The way of a request for speech; routed and metered like a conversation. Ends the caller's answer in every case. */
 export async function runSpeech(services: Services, call: ModelCall): Promise<void> {
-  const reading = services.conversations.read(call.body, 'speech');
+  const reading = services.conversations.read(call.principal.tenant, call.body, 'speech');
   const read = reading instanceof Promise ? await reading : reading;
   if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));

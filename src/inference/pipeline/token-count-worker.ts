@@ -4,9 +4,8 @@ import type { DialectId } from '../dialects/dialect.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 import { loadDialects } from './dialect-table.ts';
 
-/** What the worker is asked; every order is answered once, with the same `id`. */
+/** What the worker is asked; every order is answered once, in turn. */
 export interface CountOrder {
-  id: number;
   raw: Uint8Array<ArrayBuffer>;
   dialect: DialectId;
 }
@@ -16,14 +15,14 @@ const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
 await loadDialects();
-parentPort!.on('message', ({ id, raw, dialect }: CountOrder) => {
+parentPort!.on('message', ({ raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
     const result = read.ok
       ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
       : read;
-    parentPort!.postMessage({ id, result });
+    parentPort!.postMessage({ result });
   } catch (error) {
-    parentPort!.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    parentPort!.postMessage({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
   }
 });

@@ -7,7 +7,7 @@ const bodyOf = (content: string) => Buffer.from(JSON.stringify({ model: 'm', mes
 test('bodies are counted at the same time, each by its own text, and the caller keeps its bytes', async () => {
   const counter = createTokenCounter();
   const bodies = Array.from({ length: 25 }, (_, i) => bodyOf('word '.repeat(10 * (i + 1))));
-  const counts = await Promise.all(bodies.map((body) => counter.count(body, 'anthropic-messages')));
+  const counts = await Promise.all(bodies.map((body) => counter.count('a', body, 'anthropic-messages')));
   const tokens = counts.map((count) => (count?.ok ? count.value.inputTokens : -1));
   for (let i = 1; i < tokens.length; i++) assert.equal(tokens[i]! - tokens[i - 1]!, 10);
   assert.match(bodies[0]!.toString(), /word/);
@@ -16,16 +16,16 @@ test('bodies are counted at the same time, each by its own text, and the caller 
 
 test('a body that is wrong is a refusal, and the next one is counted', async () => {
   const counter = createTokenCounter();
-  const wrong = await counter.count(Buffer.from('{"model":'), 'anthropic-messages');
+  const wrong = await counter.count('a', Buffer.from('{"model":'), 'anthropic-messages');
   assert.equal(wrong?.ok, false);
-  assert.equal((await counter.count(bodyOf('x'), 'anthropic-messages'))?.ok, true);
+  assert.equal((await counter.count('a', bodyOf('x'), 'anthropic-messages'))?.ok, true);
   await counter.close();
 });
 
 test('more than 64 MB at once is not counted, and does not wait', async () => {
   const counter = createTokenCounter();
   const large = bodyOf(' x'.repeat(12_000_000));
-  const counts = Array.from({ length: 4 }, () => counter.count(large, 'anthropic-messages'));
+  const counts = Array.from({ length: 4 }, () => counter.count('a', large, 'anthropic-messages'));
   assert.deepEqual(await Promise.all(counts.slice(2)), [null, null]);
   await counter.close();
 });

@@ -1,40 +1,71 @@
 import { Worker } from 'node:worker_threads';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import type { DialectId, Result } from '../dialects/dialect.ts';
 import type { Counted } from './count-request.ts';
 import type { CountOrder } from './token-count-worker.ts';
 
 /** The tokenizer's tables take 80 MB: they are let go after this. */
 const idleMs = 60_000;
-/** Claude Code asks for 25 at once, of 30 KB each; beyond either bound a caller gets no count. */
-const waitingMax = 256;
+/** The second is started when one is busy with another tenant's text. */
+const threadsMax = 2;
+/** Claude Code asks for 25 at once, of 30 KB each; beyond either bound a caller gets no count. Of one tenant half. */
+const waitingMax = 512;
 const waitingBytesMax = 64 * 1024 * 1024;
-/** From the first of those that wait: the tables take a second to load on a busy machine. */
-const answerTimeoutMs = 5_000;
+/** Of waiting, and again of counting: the tables take a second to load on a busy machine. */
+const timeoutMs = 5_000;
 
-/** Counts the tokens of request bodies by a tokenizer in a thread of its own, started at the first of them. */
+/** Counts the tokens of request bodies by a tokenizer in threads of its own, started at the first of them. */
 export interface TokenCounter {
-  /** A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. */
-  count(raw: Buffer, dialect: DialectId): Promise<Result<Counted> | null>;
+  /**
+   * A Failure (400) for a body that does not pass its dialect's check; null when no count can be had in time. Bodies of
+   * several tenants are counted in turn.
+   */
+  count(tenant: string, raw: Buffer, dialect: DialectId): Promise<Result<Counted> | null>;
   close(): Promise<void>;
 }
 
-interface Waiting {
-  bytes: number;
-  resolve(result: Result<Counted> | null): void;
-  timer: NodeJS.Timeout;
-}
+type Count = Result<Counted> | null;
 
 export function createTokenCounter(): TokenCounter {
-  const waiting = new Map<number, Waiting>();
+  const idle = Array.from({ length: threadsMax }, createCountThread);
+  const all = [...idle];
+  const turns = createTurns({ name: 'Texts to be counted', places: threadsMax, waitingMax, waitingBytesMax });
+  return {
+    async count(tenant, raw, dialect) {
+      const turn = await turns.take(tenant, AbortSignal.timeout(timeoutMs), raw.length).catch(() => null);
+      if (turn === null) return null;
+      // The one that was used last has its tables.
+      const thread = idle.pop()!;
+      try {
+        return await thread.count(raw, dialect);
+      } finally {
+        idle.push(thread);
+        turn.giveBack();
+      }
+    },
+    async close() {
+      await Promise.all(all.map((thread) => thread.close()));
+    },
+  };
+}
+
+interface CountThread {
+  /** One after the other. */
+  count(raw: Buffer, dialect: DialectId): Promise<Count>;
+  close(): Promise<void>;
+}
+
+function createCountThread(): CountThread {
   let worker: Worker | null = null;
-  let idle: NodeJS.Timeout | null = null;
-  let waitingBytes = 0;
-  let lastId = 0;
+  let timer: NodeJS.Timeout | null = null;
+  let end: (count: Count) => void = () => undefined;
 
   function running(): Worker {
     if (worker !== null) return worker;
     const started = new Worker(new URL('./token-count-worker.mjs', import.meta.url));
-    started.on('message', ({ id, result }: { id: number; result?: Result<Counted> }) => answer(id, result ?? null));
+    started.on('message', ({ result }: { result?: Result<Counted> }) => {
+      if (worker === started) end(result ?? null);
+    });
     const lost = () => {
       if (worker === started) letGo();
     };
@@ -45,42 +76,35 @@ export function createTokenCounter(): TokenCounter {
     return started;
   }
 
-  function answer(id: number, result: Result<Counted> | null): void {
-    const order = waiting.get(id);
-    if (order === undefined) return;
-    waiting.delete(id);
-    waitingBytes -= order.bytes;
-    clearTimeout(order.timer);
-    order.resolve(result);
-    if (waiting.size > 0) return;
-    idle = setTimeout(letGo, idleMs);
-    idle.unref();
+  function rearm(ms: number): void {
+    if (timer !== null) clearTimeout(timer);
+    timer = setTimeout(letGo, ms);
+    timer.unref();
   }
 
-  /** Whoever still waits gets no count: a thread that is stuck is not waited for. */
+  /** Whoever waits gets no count: a thread that is stuck is not waited for. */
   function letGo(): void {
     const gone = worker;
     worker = null;
-    for (const id of [...waiting.keys()]) answer(id, null);
+    end(null);
     void gone?.terminate();
   }
 
   return {
-    async count(raw, dialect) {
-      if (waiting.size >= waitingMax || waitingBytes + raw.length > waitingBytesMax) return null;
-      if (idle !== null) clearTimeout(idle);
-      const id = ++lastId;
-      return new Promise((resolve) => {
-        const timer = setTimeout(letGo, answerTimeoutMs);
-        timer.unref();
-        waitingBytes += raw.length;
-        waiting.set(id, { resolve, timer, bytes: raw.length });
+    count: (raw, dialect) =>
+      new Promise((resolve) => {
+        const thread = running();
+        end = (count) => {
+          end = () => undefined;
+          rearm(idleMs);
+          resolve(count);
+        };
+        rearm(timeoutMs);
         const own = new Uint8Array(raw);
-        running().postMessage({ id, raw: own, dialect } satisfies CountOrder, [own.buffer]);
-      });
-    },
+        thread.postMessage({ raw: own, dialect } satisfies CountOrder, [own.buffer]);
+      }),
     async close() {
-      if (idle !== null) clearTimeout(idle);
+      if (timer !== null) clearTimeout(timer);
       await worker?.terminate();
     },
   };

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { Transcoder } from '../audio/transcode.ts';
+import type { SharedTranscoder } from '../audio/transcode.ts';
 import { type TranscriptionFacts, timestampsOf, translates } from '../dialects/transcription/format.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
@@ -91,7 +91,7 @@ function sendAs({ containers, fileBytesMax }: TranscriptionFacts, { sniffed, byt
   return reads('flac') ? 'flac' : 'wav';
 }
 
-function refusalOf(plan: TranscriptionPlan, transcoder: Pick<Transcoder, 'refusal'>, { sniffed }: UploadedSound) {
+function refusalOf(plan: TranscriptionPlan, transcoder: Pick<SharedTranscoder, 'refusal'>, { sniffed }: UploadedSound) {
   if (plan.kind === 'engine' || plan.sendAs === null) return null;
   return transcoder.refusal(conversionTo(plan.sendAs, sniffed));
 }
@@ -101,7 +101,7 @@ function asTranscribing(
   target: Target,
   { type }: Alias,
   plan: TranscriptionPlan,
-  transcoder: Pick<Transcoder, 'refusal'>,
+  transcoder: Pick<SharedTranscoder, 'refusal'>,
   sound: UploadedSound,
 ): Target {
   const transcription =

@@ -35,7 +35,7 @@ export async function runTranscription(
   const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
   if (sniffed === null) return refuse(notAudio(file.bytes));
 
-  const sound = createUploadedSound(services, file, sniffed);
+  const sound = createUploadedSound({ transcoder: services.transcoder.of(call.principal.tenant) }, file, sniffed);
   try {
     await runOnce(services, call, read.value, form, sound);
   } finally {

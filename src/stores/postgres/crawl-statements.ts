@@ -14,7 +14,9 @@ export const insertCrawl = `
 /** Replicas that ask at one moment get different ones. */
 export const leaseFree = `
   UPDATE culvert.crawl SET worker = $1, lease_until_ms = $3 WHERE id IN (
-    SELECT id FROM culvert.crawl WHERE status = 'scraping' AND lease_until_ms <= $2 ORDER BY id LIMIT $4
+    SELECT id FROM culvert.crawl AS one WHERE status = 'scraping' AND lease_until_ms <= $2
+    ORDER BY (SELECT count(*) FROM culvert.crawl AS other WHERE other.tenant = one.tenant
+      AND other.status = 'scraping' AND (other.lease_until_ms > $2 OR other.id < one.id)), id LIMIT $4
     FOR UPDATE SKIP LOCKED
   ) RETURNING *`;
 export const failPage = `

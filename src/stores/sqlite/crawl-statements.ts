@@ -26,7 +26,12 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
     ),
     forgetOpen: prepare(`DELETE FROM crawl_page WHERE crawl = ? AND ${open}`),
 
-    free: prepare(`SELECT * FROM crawl WHERE status = 'scraping' AND lease_until_ms <= ? ORDER BY id LIMIT ?`),
+    /** Round the tenants: each one's first that nobody works at, less those of it that somebody does. */
+    free: prepare(
+      `SELECT * FROM crawl AS one WHERE status = 'scraping' AND lease_until_ms <= ?1
+       ORDER BY (SELECT count(*) FROM crawl AS other WHERE other.tenant = one.tenant AND other.status = 'scraping'
+         AND (other.lease_until_ms > ?1 OR other.id < one.id)), id LIMIT ?2`,
+    ),
     lease: prepare('UPDATE crawl SET worker = ?, lease_until_ms = ? WHERE id = ?'),
     reopen: prepare(`UPDATE crawl_page SET state = 'waiting' WHERE crawl = ? AND state = 'fetching' AND ${open}`),
     renew: prepare(`UPDATE crawl SET lease_until_ms = ? WHERE id = ? AND worker = ? AND status = 'scraping'`),

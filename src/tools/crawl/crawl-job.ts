@@ -8,7 +8,7 @@ import { runPage } from './crawl-page.ts';
 import type { CrawlMeter, CrawlSink } from './crawl-ports.ts';
 import { createScope } from './crawl-scope.ts';
 import type { Crawl, CrawlEnd, CrawlStore, FoundUrl, FoundUrls, Lease, TakenPage } from './crawl-store.ts';
-import type { CrawlThread } from './crawl-thread.ts';
+import type { CrawlThreads } from './crawl-threads.ts';
 import { findInSitemaps } from './find-sitemaps.ts';
 
 export interface CrawlParts {
@@ -16,7 +16,7 @@ export interface CrawlParts {
   reader: PageReader;
   files: SiteFileReader;
   turns: HostTurns;
-  thread: CrawlThread;
+  threads: CrawlThreads;
   meter: CrawlMeter;
   /** Null: there is no vector store to write to. */
   sink: CrawlSink | null;
@@ -123,7 +123,9 @@ async function startOf({ store, crawl }: CrawlRun): Promise<string> {
 async function beginCrawl(run: CrawlRun, frontier: Frontier): Promise<boolean> {
   const { store, lease, crawl, clock, hooked } = run;
   const listed =
-    crawl.options.sitemap === 'skip' ? [] : await findInSitemaps(crawl.url, { ...run, urlsMax: frontier.rowsMax });
+    crawl.options.sitemap === 'skip'
+      ? []
+      : await findInSitemaps(crawl.url, { ...run, tenant: crawl.tenant, urlsMax: frontier.rowsMax });
   for (let at = 0; at < listed.length; at += linksMax) {
     // Patterns that take too long stop the crawl at its first page, where there is one to tell of.
     const found = (await frontier.of(listed.slice(at, at + linksMax), 1)) ?? [];
@@ -149,10 +151,10 @@ export interface Frontier {
 const linksMax = 2_000;
 /** Looked at in one turn of the loop. */
 const linksAtOnce = 200;
-/** Held against the caller's patterns at once: few enough that only a pattern can take long. */
-const matchedAtOnce = 1_000;
+/** Held against the caller's patterns at once: few enough that the next tenant's turn comes soon. */
+const matchedAtOnce = 100;
 
-function createFrontier({ crawl: { options }, thread }: CrawlRun, start: string): Frontier {
+function createFrontier({ crawl: { options, tenant }, threads }: CrawlRun, start: string): Frontier {
   let scope = createScope(start, options);
   const rows = Math.min(rowsMax, Math.max(rowsMin, options.limit * rowsPerPage));
   const { includePaths: include, excludePaths: exclude } = options;
@@ -178,7 +180,7 @@ function createFrontier({ crawl: { options }, thread }: CrawlRun, start: string)
       for (let at = 0; at < urls.length; at += matchedAtOnce) {
         const some = urls.slice(at, at + matchedAtOnce);
         const texts = some.map(({ url }) => (options.patternsOn === 'url' ? url : new URL(url).pathname));
-        const fits = await thread.ask('match', { include, exclude, texts });
+        const fits = await threads.ask(tenant, 'match', { include, exclude, texts });
         if (fits === null) return null;
         fitting.push(...some.filter((_, which) => fits[which]));
       }

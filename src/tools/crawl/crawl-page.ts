@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Failure, factsOf } from '../../kernel/failure.ts';
 import { HostBusy } from '../../net/host-turns.ts';
 import { canonicalUrl } from '../canonical-url.ts';
+import { isPaid } from '../page-reader.ts';
 import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
 import { isCopyOf, originalOf } from './canonical-copy.ts';
 import { chunksOf } from './chunk-page.ts';
@@ -39,7 +40,9 @@ export async function runPage(run: CrawlRun, frontier: Frontier, page: TakenPage
   let outcome: PageOutcome | null = null;
   try {
     // A store that fails must not be taken for a host that is busy: it is told apart below.
-    outcome = await turns.take(url.host, delayMs, signal, () => paidPage(run, frontier, page));
+    outcome = await turns.take({ tenant: crawl.tenant, host: url.host, delayMs }, signal, () =>
+      paidPage(run, frontier, page),
+    );
   } catch (error) {
     if (!(error instanceof HostBusy) && !signal.aborted) throw error;
   }
@@ -59,10 +62,11 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
     await store.putBack(lease, page.seq, { charged: false });
     return { next: 'stop', error: `Stopped: ${factsOf(hold, run.clock.wallMs()).message}` };
   }
-  let end: 'got' | 'nothing' = 'nothing';
+  let end: 'got' | 'worked' | 'nothing' = 'nothing';
   let failure: Failure | null = null;
   try {
     const { read, forbidden } = await readPage(run, page);
+    if ('kind' in read && isPaid(read)) end = 'worked';
     if (signal.aborted && 'kind' in read) return null;
     if ('kind' in read) {
       failure = read;
@@ -71,7 +75,13 @@ async function paidPage(run: CrawlRun, frontier: Frontier, page: TakenPage): Pro
         return goOn;
       }
       if (isPassing(read)) return null;
-      await fail(run, page, codeOf(read), factsOf(read, run.clock.wallMs()).message);
+      await fail(
+        run,
+        page,
+        codeOf(read),
+        factsOf(read, run.clock.wallMs()).message,
+        isPaid(read) ? 'worked' : 'nothing',
+      );
       return goOn;
     }
     const outcome = await keepPage(run, frontier, page, read);
@@ -164,7 +174,7 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
 }
 
 const tooSlowMessage =
-  'Stopped: includePaths or excludePaths take too long to be held against a URL; write them without nested repetition.';
+  'Stopped: includePaths or excludePaths take too long to be held against URLs; write shorter ones, with + and * rather than counts.';
 
 async function putInCollection({ sink, crawl }: CrawlRun, page: TakenPage, read: ScrapedPage): Promise<Failure | null> {
   const { collection } = crawl.options;
@@ -195,8 +205,21 @@ function contentHashOf(page: TakenPage, { markdown, metadata }: ScrapedPage, the
     .digest('base64url');
 }
 
-async function fail({ store, lease, clock }: CrawlRun, page: TakenPage, code: string, error: string): Promise<void> {
-  const ended = { state: 'failed', seq: page.seq, atMs: clock.wallMs(), code, error, free: !page.paid } as const;
+async function fail(
+  { store, lease, clock }: CrawlRun,
+  page: TakenPage,
+  code: string,
+  error: string,
+  end: 'worked' | 'nothing' = 'nothing',
+): Promise<void> {
+  const ended = {
+    state: 'failed',
+    seq: page.seq,
+    atMs: clock.wallMs(),
+    code,
+    error,
+    free: !page.paid && end === 'nothing',
+  } as const;
   await store.finish(lease, ended, noFrontier, []);
 }
 

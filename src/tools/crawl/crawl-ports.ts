@@ -16,8 +16,11 @@ export interface CrawlOwner {
 /** Must be settled, once. */
 export interface CrawlHold {
   kind: 'held';
-  /** `got`: the page was read and is kept. Nothing else costs anything. */
-  settle(end: 'got' | 'nothing', failure: Failure | null): void;
+  /**
+   * `got`: the page was read and is kept. `worked`: it could not be, after a thread or the browser was killed over it.
+   * Nothing else costs anything.
+   */
+  settle(end: 'got' | 'worked' | 'nothing', failure: Failure | null): void;
 }
 
 /** Given by the composition: where `collection` writes. Metered as calls of the owner. */

@@ -1,15 +1,20 @@
 import { parentPort } from 'node:worker_threads';
 import { yieldToMainThread } from '../../kernel/thread-priority.ts';
 import { readSitemap, type SitemapText } from './read-sitemap.ts';
+import { compilePatterns, type PatternFault, type UrlPattern } from './url-patterns.ts';
 
 /** What the thread of crawls can be asked. It is ended when one of them takes too long. */
 export interface CrawlWork {
-  /** Which of `texts` match one of `include` (null: all do) and none of `exclude`. */
-  match: {
-    asked: { include: readonly string[] | null; exclude: readonly string[] | null; texts: readonly string[] };
-    answer: readonly boolean[];
-  };
+  /** Why these patterns are not taken; null as a member: they are. */
+  check: { asked: CrawlPatterns; answer: { fault: (PatternFault & { field: keyof CrawlPatterns }) | null } };
+  /** Which of `texts` match one of `include` (null: all do) and none of `exclude`. Null for patterns that `check` refuses. */
+  match: { asked: CrawlPatterns & { texts: readonly string[] }; answer: readonly boolean[] };
   sitemap: { asked: { body: Uint8Array; bytesMax: number; urlsMax: number }; answer: SitemapText };
+}
+
+export interface CrawlPatterns {
+  include: readonly string[] | null;
+  exclude: readonly string[] | null;
 }
 
 export type CrawlJobName = keyof CrawlWork;
@@ -27,6 +32,10 @@ parentPort?.on('message', (job: CrawlThreadJob) => {
 
 function answerTo(job: CrawlThreadJob): CrawlWork[CrawlJobName]['answer'] {
   switch (job.job) {
+    case 'check': {
+      const compiled = compiledOf(job);
+      return { fault: 'fault' in compiled ? compiled.fault : null };
+    }
     case 'match':
       return matches(job);
     case 'sitemap':
@@ -34,13 +43,31 @@ function answerTo(job: CrawlThreadJob): CrawlWork[CrawlJobName]['answer'] {
   }
 }
 
+interface Compiled {
+  include: readonly UrlPattern[] | null;
+  exclude: readonly UrlPattern[];
+}
+
+function compiledOf({ include, exclude }: CrawlPatterns): Compiled | CrawlWork['check']['answer'] {
+  const wanted = include === null ? null : compilePatterns(include);
+  if (wanted !== null && !Array.isArray(wanted)) return { fault: { ...wanted, field: 'include' } };
+  const unwanted = compilePatterns(exclude ?? []);
+  if (!Array.isArray(unwanted)) return { fault: { ...unwanted, field: 'exclude' } };
+  return { include: wanted, exclude: unwanted };
+}
+
+/** Kept from one page of a crawl to the next. */
+let last: { of: string; compiled: ReturnType<typeof compiledOf> } | null = null;
+
 function matches({ include, exclude, texts }: CrawlWork['match']['asked']): boolean[] {
-  const compiled = (patterns: readonly string[]) => patterns.map((pattern) => new RegExp(pattern));
-  const wanted = include === null ? null : compiled(include);
-  const unwanted = compiled(exclude ?? []);
+  const of = JSON.stringify([include, exclude]);
+  if (last?.of !== of) last = { of, compiled: compiledOf({ include, exclude }) };
+  const { compiled } = last;
+  // Of a crawl that was begun before they were checked.
+  if ('fault' in compiled) throw new Error('these patterns are not taken');
   return texts.map(
     (text) =>
-      (wanted === null || wanted.some((pattern) => pattern.test(text))) &&
-      !unwanted.some((pattern) => pattern.test(text)),
+      (compiled.include === null || compiled.include.some((matches) => matches(text))) &&
+      !compiled.exclude.some((matches) => matches(text)),
   );
 }

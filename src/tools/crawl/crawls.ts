@@ -30,8 +30,11 @@ export interface CrawlsParts extends Omit<CrawlParts, 'hooked'> {
 /** Of one tenant. */
 export const runningMax = 20;
 const keptMax = 500;
-/** Worked at by this process at one time; others wait for it, or for another replica. More than one tenant may have. */
-const jobsMax = 24;
+/**
+ * Worked at by this process at one time; others wait for it, or for another replica. Of several tenants' as many: a
+ * crawl is held until it ends, and mostly waits for its host.
+ */
+const jobsMax = 5 * runningMax;
 const leaseMs = 30_000;
 const renewIntervalMs = 8_000;
 const lookIntervalMs = 5_000;

@@ -1,5 +1,5 @@
 import type { SiteFileReader } from '../site-files.ts';
-import type { CrawlThread } from './crawl-thread.ts';
+import type { CrawlThreads } from './crawl-threads.ts';
 
 /** Of one file, as it comes and unpacked. */
 const bytesMax = 10 * 1024 * 1024;
@@ -7,7 +7,9 @@ const filesMax = 20;
 
 export interface SitemapParts {
   files: SiteFileReader;
-  thread: CrawlThread;
+  threads: CrawlThreads;
+  /** Whose turn it takes. */
+  tenant: string;
   signal: AbortSignal;
   /** URLs in all. */
   urlsMax: number;
@@ -15,7 +17,7 @@ export interface SitemapParts {
 
 /** The pages that a site's sitemaps name: those of its robots.txt, else `/sitemap.xml`, and what these refer to. */
 export async function findInSitemaps(start: string, parts: SitemapParts): Promise<readonly string[]> {
-  const { files, thread, signal, urlsMax } = parts;
+  const { files, threads, tenant, signal, urlsMax } = parts;
   const { origin } = new URL(start);
   const { sitemaps } = await files.robots(new URL(start), signal);
   const waiting = sitemaps.length > 0 ? [...sitemaps] : [`${origin}/sitemap.xml`];
@@ -25,9 +27,9 @@ export async function findInSitemaps(start: string, parts: SitemapParts): Promis
     const url = URL.parse(waiting.shift()!, origin)?.href;
     if (url === undefined || asked.has(url)) continue;
     asked.add(url);
-    const body = await files.file(url, bytesMax, signal);
+    const body = await files.file(tenant, url, bytesMax, signal);
     if (body === null) continue;
-    const found = await thread.ask('sitemap', { body, bytesMax, urlsMax: urlsMax - pages.length });
+    const found = await threads.ask(tenant, 'sitemap', { body, bytesMax, urlsMax: urlsMax - pages.length });
     if (found === null) continue;
     for (const page of found.pages) pages.push(page);
     waiting.push(...found.sitemaps.slice(0, filesMax));

@@ -1,4 +1,4 @@
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { webhookKey } from '../../kernel/webhook-key.ts';
 import { isHeaderValue } from '../../net/page-headers.ts';
@@ -7,6 +7,7 @@ import { readScrapeOptions, readUrl } from '../scrape/scrape-options.ts';
 import { ToolFields } from '../tool-fields.ts';
 import { newWebhookSecret } from './crawl-message.ts';
 import { type CrawlCollection, type CrawlOptions, type CrawlWebhook, crawlEvents } from './crawl-options.ts';
+import type { CrawlThreads } from './crawl-threads.ts';
 
 /** `tools.crawl` of the configuration: no crawl is faster or larger. */
 export interface CrawlRules {
@@ -67,20 +68,28 @@ function limitIn(fields: ToolFields, { pagesMax }: CrawlRules, warnings: string[
   return Math.min(asked, pagesMax);
 }
 
-/** A path is given as a regular expression; a `/` at its beginning or `*` alone are what people try first. */
+/** Whether they are patterns is found out in a thread: see `refusalOfPatterns`. */
 function patternsIn(fields: ToolFields, name: string): readonly string[] | null {
   const texts = fields.texts(name, patterns);
-  if (texts === null || texts.length === 0) return null;
-  texts.forEach((text, at) => {
-    try {
-      new RegExp(text);
-    } catch {
-      const path = `${fields.pathOf(name)}[${at}]`;
-      const message = `'${path}' is no regular expression; for all paths below /blog write ^/blog/.*`;
-      throw new FailureError(invalid(path, message));
-    }
-  });
-  return texts;
+  return texts === null || texts.length === 0 ? null : texts;
+}
+
+/** A 400 for a pattern that is none, or none that takes linear time; 503 when too much waits to be looked at. */
+export async function refusalOfPatterns(
+  threads: CrawlThreads,
+  tenant: string,
+  { includePaths: include, excludePaths: exclude }: CrawlOptions,
+): Promise<Failure | null> {
+  if (include === null && exclude === null) return null;
+  const checked = await threads.ask(tenant, 'check', { include, exclude });
+  if (checked === null) return invalid('includePaths', "'includePaths' and 'excludePaths' take too long to be read.");
+  const { fault } = checked;
+  if (fault === null) return null;
+  const path = `${fault.field}Paths[${fault.at}]`;
+  return invalid(
+    path,
+    `'${path}' is no pattern that is taken here (${fault.why}). Patterns are RE2's: regular expressions without look-around and back-references. For all paths below /blog write ^/blog/.*`,
+  );
 }
 
 function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {

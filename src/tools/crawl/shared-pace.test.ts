@@ -26,12 +26,12 @@ test('a page waits for its turn among all replicas; without a delay nobody is as
   );
   const never = new AbortController().signal;
   const work = async () => 'read';
-  assert.equal(await turns.take('site.test', 1_000, never, work), 'read');
-  assert.equal(await turns.take('free.test', 1_000, never, work), 'read');
-  assert.equal(await turns.take('fast.test', 0, never, work), 'read');
+  assert.equal(await turns.take({ tenant: 'a', host: 'site.test', delayMs: 1_000 }, never, work), 'read');
+  assert.equal(await turns.take({ tenant: 'a', host: 'free.test', delayMs: 1_000 }, never, work), 'read');
+  assert.equal(await turns.take({ tenant: 'a', host: 'fast.test', delayMs: 0 }, never, work), 'read');
   assert.deepEqual(told, ['site.test 1000 0', 'wait 700', 'free.test 1000 0']);
   await assert.rejects(
-    turns.take('late.test', 1_000, leaving.signal, async () => assert.fail()),
+    turns.take({ tenant: 'a', host: 'late.test', delayMs: 1_000 }, leaving.signal, async () => assert.fail()),
     { name: 'AbortError' },
   );
 });

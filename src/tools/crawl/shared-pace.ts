@@ -17,8 +17,9 @@ export interface SharedPaceParts {
 /** Turns within this process, and then among all that share the pace. Rejects as its store does. */
 export function turnsOverReplicas(turns: HostTurns, { pace, clock, pause }: SharedPaceParts): HostTurns {
   return {
-    take: (host, delayMs, signal, work) =>
-      turns.take(host, delayMs, signal, async () => {
+    take: (visit, signal, work) =>
+      turns.take(visit, signal, async () => {
+        const { host, delayMs } = visit;
         const waitMs = delayMs > 0 ? await pace.take(host, delayMs, clock.wallMs()) : 0;
         if (waitMs > 0) await pause(waitMs, signal);
         signal.throwIfAborted();

@@ -23,13 +23,16 @@ function order(html: string): Omit<ExtractOrder, 'id'> {
   };
 }
 
+const kindOf = async (outcome: ReturnType<ExtractPool['extract']>) => (await outcome).kind;
 const never = new AbortController().signal;
 /** Takes any machine longer than the ms that the tests give it: a document of a hundred thousand paragraphs. */
 const slow = `<article>${'<p>a, b, c</p>'.repeat(70_000)}</article>`;
 
 test('pages are read one after another by a thread that stays', async () => {
   const pool = newPool();
-  const outcomes = await Promise.all(['a', 'b', 'c'].map((word) => pool.extract(order(`<p>${word}`), 60_000, never)));
+  const outcomes = await Promise.all(
+    ['a', 'b', 'c'].map((word) => pool.extract('a', order(`<p>${word}`), 60_000, never)),
+  );
   assert.deepEqual(
     outcomes.map((outcome) => (outcome.kind === 'extracted' ? outcome.extracted.text : outcome.kind)),
     ['a', 'b', 'c'],
@@ -38,11 +41,11 @@ test('pages are read one after another by a thread that stays', async () => {
 
 test('F59 a page that takes too long is killed with its thread, and the next one is read by another', async () => {
   const pool = newPool({ killMs: 1 });
-  const killed = await pool.extract(order(slow), 60_000, never);
+  const killed = await pool.extract('a', order(slow), 60_000, never);
   assert.deepEqual(killed, { kind: 'unfit', why: 'it takes too long to read', killed: true });
   const patient = newPool();
-  assert.equal((await patient.extract(order(slow), 1, never)).kind, 'unfit');
-  assert.equal((await patient.extract(order('<p>next'), 60_000, never)).kind, 'extracted');
+  assert.equal((await patient.extract('a', order(slow), 1, never)).kind, 'unfit');
+  assert.equal((await patient.extract('a', order('<p>next'), 60_000, never)).kind, 'extracted');
 });
 
 test('F59 a page that holds its thread for long leaves the next one another', async () => {
@@ -50,32 +53,49 @@ test('F59 a page that holds its thread for long leaves the next one another', as
   const leaving = new AbortController();
   const ends: string[] = [];
   const told = (name: string) => () => void ends.push(name);
-  const first = pool.extract(order(slow), 60_000, leaving.signal).then(told('slow'));
-  await pool.extract(order('<p>next'), 60_000, never).then(told('next'));
+  const first = pool.extract('a', order(slow), 60_000, leaving.signal).then(told('slow'));
+  await pool.extract('a', order('<p>next'), 60_000, never).then(told('next'));
   assert.deepEqual(ends, ['next']);
   leaving.abort();
   await first;
 });
 
+test('S30 hard pages of one tenant leave a thread to the pages of another', async () => {
+  const pool = newPool();
+  const leaving = new AbortController();
+  const hard = Array.from({ length: 16 }, () => pool.extract('a', order(slow), 60_000, leaving.signal));
+  let hardDone = 0;
+  for (const one of hard) void one.then(() => (hardDone += 1));
+  for (const word of ['one', 'two', 'three'])
+    assert.equal((await pool.extract('b', order(`<p>${word}`), 60_000, never)).kind, 'extracted');
+  assert.equal(hardDone, 0);
+  leaving.abort();
+  await Promise.all(hard);
+});
+
 test('whoever waits for a page may leave, whether it is being read or not', async () => {
   const pool = newPool();
   const leaving = new AbortController();
-  const both = [pool.extract(order(slow), 60_000, leaving.signal), pool.extract(order(slow), 60_000, leaving.signal)];
+  const both = [
+    pool.extract('a', order(slow), 60_000, leaving.signal),
+    pool.extract('a', order(slow), 60_000, leaving.signal),
+  ];
   leaving.abort();
-  assert.deepEqual(await Promise.all(both), [{ kind: 'aborted' }, { kind: 'aborted' }]);
-  assert.equal((await pool.extract(order('<p>next'), 60_000, never)).kind, 'extracted');
+  assert.deepEqual(await Promise.all(both.map(kindOf)), ['aborted', 'aborted']);
+  assert.equal((await pool.extract('a', order('<p>next'), 60_000, never)).kind, 'extracted');
 });
 
 test('F59 who waits too long for a thread, behind pages that hang, is told so', async () => {
   // A millisecond: not even a thread has started by then.
   const pool = newPool({ killMs: 1 });
-  assert.deepEqual(await pool.extract(order('<p>behind'), 0, never), { kind: 'busy' });
+  const told = await pool.extract('a', order('<p>behind'), 0, never);
+  assert.equal(told.kind === 'busy' && told.failure.kind, 'overloaded');
 });
 
 test('more pages than may wait are refused at once', async () => {
   const pool = newPool();
   const leaving = new AbortController();
-  const many = Array.from({ length: 300 }, () => pool.extract(order('<p>a'), 60_000, leaving.signal));
+  const many = Array.from({ length: 300 }, () => pool.extract('a', order('<p>a'), 60_000, leaving.signal));
   assert.equal((await many.at(-1)!).kind, 'busy');
   leaving.abort();
   await Promise.all(many);

@@ -1,4 +1,6 @@
 import { Worker } from 'node:worker_threads';
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { withLargeYoungGeneration } from '../../kernel/young-generation.ts';
 import type { Extracted, ExtractOrder, ExtractReply } from './extract-order.ts';
 
@@ -6,9 +8,14 @@ import type { Extracted, ExtractOrder, ExtractReply } from './extract-order.ts';
 export interface ExtractPool {
   /**
    * Never rejects. `timeoutMs` counts from the moment at which a thread begins; who has waited for one as long, and for
-   * the end of one page more, is `busy`.
+   * the end of one page more, is `busy`. Threads are given in turn to the tenants whose pages wait.
    */
-  extract(order: Omit<ExtractOrder, 'id'>, timeoutMs: number, signal: AbortSignal): Promise<ExtractOutcome>;
+  extract(
+    tenant: string,
+    order: Omit<ExtractOrder, 'id'>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ExtractOutcome>;
   close(): Promise<void>;
 }
 
@@ -17,11 +24,12 @@ export type ExtractOutcome =
   | { kind: 'wrong'; field: 'includeTags' | 'excludeTags'; message: string }
   /** `killed`: it took too long, or all the memory of its thread. In words, of the page. */
   | { kind: 'unfit'; why: string; killed: boolean }
-  | { kind: 'busy' }
-  | { kind: 'aborted' };
+  | { kind: 'busy'; failure: Failure }
+  /** `begun`: a thread was at it. */
+  | { kind: 'aborted'; begun: boolean };
 
 export interface ExtractPoolOptions {
-  /** At work at one time; one more for each of them that a page has held for a second, at most as many again. */
+  /** At work at one time; more where pages hold theirs for long, up to twice as many and one. */
   threads: number;
   /** A page that takes longer is given up, with its thread. */
   killMs: number;
@@ -30,39 +38,61 @@ export interface ExtractPoolOptions {
 }
 
 const heapMbMax = 256;
-const waitingMax = 256;
+/** Of one tenant half. */
+const waitingMax = 512;
 const waitingBytesMax = 128 * 1024 * 1024;
-/** Longer than pages take: one that does may hang its thread. */
+/** A page that takes longer makes room for one of another tenant. */
+const slowMs = 250;
+/** Longer than pages take: one that does may hang its thread, and makes room for one of its own tenant. */
 const lateMs = 1_000;
 /** A thread takes some 40 MB: unused, it is let go. */
 const idleMs = 60_000;
 
 interface Job {
-  order: Omit<ExtractOrder, 'id'>;
-  timeoutMs: number;
-  waitTimer: NodeJS.Timeout;
+  tenant: string;
   settle(outcome: ExtractOutcome): void;
 }
 
 interface Thread {
   worker: Worker;
-  ready: boolean;
+  state: 'starting' | 'idle' | 'taken';
   job: Job | null;
   /** The job's end, or the idle thread's. */
   timer: NodeJS.Timeout | null;
-  /** Until its job is late. */
-  lateTimer: NodeJS.Timeout | null;
-  late: boolean;
+  /** Until its job is slow, then until it is late. */
+  paceTimer: NodeJS.Timeout | null;
+  pace: 'quick' | 'slow' | 'late';
 }
 
 export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: ExtractPoolOptions): ExtractPool {
   const threads = new Set<Thread>();
-  const waiting: Job[] = [];
-  let waitingBytes = 0;
+  /** Each has its turn, and takes the next thread that is ready. */
+  const takers: ((thread: Thread) => void)[] = [];
+  const closing = new AbortController();
   let lastId = 0;
-  let closed = false;
 
-  function start(): Thread {
+  const turns = createTurns({
+    name: 'Pages to be read',
+    // One more than a tenant may have, so that two bad pages of one leave another its thread.
+    places: () =>
+      threadsMax +
+      Math.min(
+        threadsMax + 1,
+        jobsWhere(({ pace }) => pace !== 'quick'),
+      ),
+    tenantPlaces: 2 * threadsMax,
+    waitingMax,
+    waitingBytesMax,
+    mayTake: (tenant) => jobsWhere(({ job, pace }) => job!.tenant === tenant && pace !== 'late') < threadsMax,
+  });
+
+  function jobsWhere(holds: (thread: Thread) => boolean): number {
+    let jobs = 0;
+    for (const thread of threads) if (thread.job !== null && holds(thread)) jobs += 1;
+    return jobs;
+  }
+
+  function start(): void {
     const entry = new URL('./extract-worker.mjs', import.meta.url);
     const options = {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
@@ -71,13 +101,13 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
       stderr: true,
     };
     const worker = withLargeYoungGeneration(() => new Worker(entry, options));
-    const thread: Thread = { worker, ready: false, job: null, timer: null, lateTimer: null, late: false };
+    const thread: Thread = { worker, state: 'starting', job: null, timer: null, paceTimer: null, pace: 'quick' };
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on('message', (message: ExtractReply | { ready: true }) => {
-      if ('ready' in message) thread.ready = true;
+      if ('ready' in message) thread.state = 'idle';
       else end(thread, outcomeOf(message));
-      next();
+      serve();
     });
     worker.on('error', (error: Error & { code?: string }) => {
       const spent = error.code === 'ERR_WORKER_OUT_OF_MEMORY';
@@ -87,7 +117,6 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
     worker.on('exit', () => lose(thread, 'it cannot be read'));
     worker.unref();
     threads.add(thread);
-    return thread;
   }
 
   function outcomeOf(reply: ExtractReply): ExtractOutcome {
@@ -100,16 +129,17 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
   /** The job that ran in it; null: none did. */
   function takeJob(thread: Thread): Job | null {
     if (thread.timer !== null) clearTimeout(thread.timer);
-    if (thread.lateTimer !== null) clearTimeout(thread.lateTimer);
+    if (thread.paceTimer !== null) clearTimeout(thread.paceTimer);
     const { job } = thread;
     thread.job = null;
-    thread.late = false;
+    thread.pace = 'quick';
     return job;
   }
 
   function end(thread: Thread, outcome: ExtractOutcome): void {
     const job = takeJob(thread);
     job?.settle(outcome);
+    thread.state = 'idle';
     thread.worker.unref();
     thread.timer = setTimeout(() => lose(thread, ''), idleMs);
     thread.timer.unref();
@@ -121,85 +151,111 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
     const job = takeJob(thread);
     void thread.worker.terminate();
     job?.settle({ kind: 'unfit', why, killed: true });
-    next();
+    serve();
   }
 
-  function next(): void {
-    while (waiting.length > 0 && !closed) {
-      const running = [...threads].filter(({ job, late }) => job !== null && !late).length;
-      if (running >= threadsMax) return;
-      const free = [...threads].find(({ ready, job }) => ready && job === null);
-      if (free === undefined) {
-        const starting = [...threads].filter(({ ready }) => !ready).length;
-        const late = [...threads].filter((thread) => thread.late).length;
-        if (threads.size < threadsMax + Math.min(late, threadsMax) && starting < waiting.length) start();
-        return;
-      }
-      run(free, waiting.shift()!);
+  /** Gives ready threads to those that have their turn, and starts what is lacking. */
+  function serve(): void {
+    for (const thread of threads) {
+      if (takers.length === 0) return;
+      if (thread.state !== 'idle') continue;
+      thread.state = 'taken';
+      takers.shift()!(thread);
     }
+    let starting = 0;
+    for (const { state } of threads) if (state === 'starting') starting += 1;
+    for (; starting < takers.length && !closing.signal.aborted; starting += 1) start();
   }
 
-  function run(thread: Thread, job: Job): void {
-    waitingBytes -= job.order.body.byteLength;
-    clearTimeout(job.waitTimer);
-    if (thread.timer !== null) clearTimeout(thread.timer);
-    thread.job = job;
-    thread.worker.ref();
-    const limitMs = Math.max(1, Math.min(killMs, job.timeoutMs));
-    thread.timer = setTimeout(() => lose(thread, 'it takes too long to read'), limitMs);
-    thread.lateTimer = setTimeout(() => {
-      thread.late = true;
-      next();
-    }, lateMs);
-    const { body } = job.order;
-    // Copied, not moved: the plain way may need it again.
-    thread.worker.postMessage({ ...job.order, body, id: ++lastId } satisfies ExtractOrder);
+  /** Rejects when nobody waits any more. */
+  function freeThread(signal: AbortSignal): Promise<Thread> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const gone = () => {
+        takers.splice(takers.indexOf(taken), 1);
+        reject(signal.reason);
+      };
+      const taken = (thread: Thread) => {
+        signal.removeEventListener('abort', gone);
+        resolve(thread);
+      };
+      signal.addEventListener('abort', gone, { once: true });
+      takers.push(taken);
+      serve();
+    });
+  }
+
+  function run(
+    thread: Thread,
+    tenant: string,
+    order: Omit<ExtractOrder, 'id'>,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<ExtractOutcome> {
+    return new Promise((resolve) => {
+      // What nobody waits for is not read to its end.
+      const leave = () => lose(thread, '');
+      const job: Job = {
+        tenant,
+        settle(outcome) {
+          signal.removeEventListener('abort', leave);
+          resolve(signal.aborted ? { kind: 'aborted', begun: true } : outcome);
+        },
+      };
+      if (thread.timer !== null) clearTimeout(thread.timer);
+      thread.job = job;
+      thread.worker.ref();
+      thread.timer = setTimeout(
+        () => lose(thread, 'it takes too long to read'),
+        Math.max(1, Math.min(killMs, timeoutMs)),
+      );
+      thread.paceTimer = setTimeout(() => becomeSlow(thread), slowMs);
+      signal.addEventListener('abort', leave, { once: true });
+      // Copied, not moved: the plain way may need it again.
+      thread.worker.postMessage({ ...order, id: ++lastId } satisfies ExtractOrder);
+    });
+  }
+
+  function becomeSlow(thread: Thread): void {
+    thread.pace = 'slow';
+    turns.look();
+    thread.paceTimer = setTimeout(() => {
+      thread.pace = 'late';
+      turns.look();
+    }, lateMs - slowMs);
   }
 
   return {
-    extract(order, timeoutMs, signal) {
-      const bytes = order.body.byteLength;
-      if (closed || signal.aborted) return Promise.resolve({ kind: 'aborted' });
-      if (waiting.length >= waitingMax || (waiting.length > 0 && waitingBytes + bytes > waitingBytesMax)) {
-        return Promise.resolve({ kind: 'busy' });
+    async extract(tenant, order, timeoutMs, signal) {
+      const gone = AbortSignal.any([signal, closing.signal]);
+      if (gone.aborted) return nobody;
+      // Pages that hang their reader one after the other hold up nobody for ever.
+      const waiting = AbortSignal.any([gone, AbortSignal.timeout(Math.ceil(timeoutMs + killMs))]);
+      let turn: Turn | null = null;
+      try {
+        turn = await turns.take(tenant, waiting, order.body.byteLength);
+        const thread = await freeThread(waiting);
+        if (!gone.aborted) return await run(thread, tenant, order, timeoutMs, gone);
+        end(thread, nobody);
+        return nobody;
+      } catch (error) {
+        if (gone.aborted) return nobody;
+        return { kind: 'busy', failure: error instanceof FailureError ? error.failure : waitedTooLong };
+      } finally {
+        turn?.giveBack();
       }
-      return new Promise((resolve) => {
-        const giveUpWaiting = (outcome: ExtractOutcome) => {
-          const at = waiting.indexOf(job);
-          if (at === -1) return false;
-          waiting.splice(at, 1);
-          waitingBytes -= bytes;
-          job.settle(outcome);
-          return true;
-        };
-        const leave = () => {
-          if (giveUpWaiting({ kind: 'aborted' })) return;
-          // What nobody waits for is not read to its end.
-          for (const thread of threads) if (thread.job === job) lose(thread, '');
-        };
-        const job: Job = {
-          order,
-          timeoutMs,
-          // Pages that hang their reader one after the other hold up nobody for ever.
-          waitTimer: setTimeout(() => giveUpWaiting({ kind: 'busy' }), timeoutMs + killMs),
-          settle(outcome) {
-            clearTimeout(job.waitTimer);
-            signal.removeEventListener('abort', leave);
-            resolve(signal.aborted ? { kind: 'aborted' } : outcome);
-          },
-        };
-        signal.addEventListener('abort', leave, { once: true });
-        waiting.push(job);
-        waitingBytes += bytes;
-        next();
-      });
     },
     async close() {
-      closed = true;
-      for (const job of waiting.splice(0)) job.settle({ kind: 'aborted' });
+      closing.abort();
       const all = [...threads];
       for (const thread of all) lose(thread, 'the server is closing');
       await Promise.all(all.map(({ worker }) => worker.terminate()));
     },
   };
 }
+
+const nobody: ExtractOutcome = { kind: 'aborted', begun: false };
+const waitedTooLong: Failure = {
+  kind: 'overloaded',
+  message: 'The page waited for its turn to be read for as long as it may: others are being read. Retry shortly.',
+};

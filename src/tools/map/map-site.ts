@@ -8,7 +8,7 @@ import { type MapRequest, readingForLinks } from './map-request.ts';
 export interface MapParts {
   reader: PageReader;
   /** Pages that a site's sitemaps name; what was found until the signal. Never rejects. */
-  sitemapPages(start: string, urlsMax: number, signal: AbortSignal): Promise<readonly string[]>;
+  sitemapPages(tenant: string, start: string, urlsMax: number, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** The links of a site, by its sitemaps and its first page, without reading what they lead to. */
@@ -23,7 +23,7 @@ export async function mapSite(
   const options = readingForLinks(timeoutMs);
   const [page, named] = await Promise.all([
     sitemap === 'only' ? null : reader.read({ tenant, url, options, paced: false, signal }),
-    sitemap === 'skip' ? [] : sitemapPages(url, limit, ending),
+    sitemap === 'skip' ? [] : sitemapPages(tenant, url, limit, ending),
   ]);
   if (page !== null && 'kind' in page) {
     // What the guard forbids is no matter of luck.

@@ -38,6 +38,7 @@ function open(t: TestContext, { rules, resolve = nobody, chromium }: World = {})
   });
   const render = (url: string, asked: Partial<RenderOrder> = {}) =>
     renderer.render({
+      tenant: 'a',
       url,
       headers: {},
       mobile: false,

@@ -1,7 +1,9 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
-import { createHostTurns, HostBusy } from '../../net/host-turns.ts';
 import type { PageRenderer, Rendered, RenderOrder } from '../page-renderer.ts';
 import { createBrowserHomes } from './browser-homes.ts';
+import { runsAsRoot } from './chromium-start.ts';
 import { findChromium } from './find-chromium.ts';
 import { playwrightInstalled } from './load-playwright.ts';
 import type { VisitEnd } from './render-message.ts';
@@ -22,15 +24,21 @@ export interface ChromiumRendererParts {
   onTrouble(message: string): void;
 }
 
-const pagesAtOnceMax = 2;
-const waitingMax = 32;
+/** Of one tenant; one more is for another's. */
+const tenantPagesMax = 2;
+const pagesAtOnceMax = tenantPagesMax + 1;
+const waitingMax = 64;
 
 /** Pages in Chromium: one browser, a fresh context for each, all traffic through the guarded proxy, in one thread. */
 export function createChromiumRenderer(parts: ChromiumRendererParts): PageRenderer {
   const { resolve, nowMs, onTrouble } = parts;
   const thread = createRenderThread({ homes: createBrowserHomes(parts.dataDir), resolve, onTrouble });
-  /** All pages wait for one thing alone, the browser. */
-  const turns = createHostTurns({ atOnceMax: pagesAtOnceMax, waitingMax, hostsMax: 1, nowMs });
+  const turns = createTurns({
+    name: 'Pages to be rendered',
+    places: pagesAtOnceMax,
+    tenantPlaces: tenantPagesMax,
+    waitingMax,
+  });
 
   function missing(): string | null {
     const named = parts.chromium();
@@ -61,7 +69,8 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
       if (ending.aborted) end();
       ending.addEventListener('abort', end, { once: true });
     });
-    const { signal: _, mayFollow, ...page } = order;
+    const { signal: _, tenant, mayFollow, ...page } = order;
+    let began = false;
     const once = () => {
       const timeoutMs = Math.max(1, Math.floor(endMs - nowMs()));
       const visit = { ...page, timeoutMs, chromium, userAgent: parts.userAgent(), rules };
@@ -69,20 +78,22 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
     };
     // Killed or fallen over another page: a new one is a fair chance, and no more than one.
     const work = async () => {
+      began = true;
       const end = await once();
       return renderedOf(end === 'died' && !ending.aborted ? await once() : end);
     };
-    const rendered = turns.take('chromium', 0, ending, work).catch((error: unknown): Rendered => {
-      if (error instanceof HostBusy) return busy;
+    const rendered = turns.run(tenant, ending, work).catch((error: unknown): Rendered => {
+      if (error instanceof FailureError) return busy;
       if (ending.aborted) return order.signal.aborted ? left : tooSlow;
       onTrouble(`a page could not be rendered: ${error instanceof Error ? error.message : String(error)}`);
       return crash;
     });
     // A browser that starts slowly, or a page that closes slowly, keeps its place and nobody waiting.
-    return Promise.race([rendered, over]);
+    const end = await Promise.race([rendered, over]);
+    return !end.ok && began && killedFor.has(end.reason) ? { ...end, worked: true } : end;
   }
 
-  return { missing, render, close: thread.close };
+  return { missing, sandboxed: () => !runsAsRoot(), render, close: thread.close };
 }
 
 /** Bytes that came from another thread are no Buffers. */
@@ -97,7 +108,13 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 }
 
 const nowhere = { ok: false, reason: 'blocked', message: 'it is not a URL' } as const;
+/** Ends of a page that had the browser, and might have had it for ever. */
+const killedFor: ReadonlySet<string> = new Set(['timeout', 'broken', 'aborted']);
 const crash = { ok: false, reason: 'broken', message: 'the browser broke off over it' } as const;
 const tooSlow = { ok: false, reason: 'timeout', message: 'it took too long in the browser' } as const;
 const left = { ok: false, reason: 'aborted', message: 'nobody waits for it any more' } as const;
-const busy = { ok: false, reason: 'busy', message: 'too many pages wait for the browser already' } as const;
+const busy = {
+  ok: false,
+  reason: 'busy',
+  message: 'too many pages of this key, or of all, wait for the browser already',
+} as const;

@@ -2,7 +2,7 @@ import type { Address, FetchRules } from '../../net/fetch-guard.ts';
 import type { Rendered, RenderOrder } from '../page-renderer.ts';
 
 /** A page as the browser's thread is told of it. */
-export interface PageVisit extends Omit<RenderOrder, 'signal' | 'mayFollow'> {
+export interface PageVisit extends Omit<RenderOrder, 'tenant' | 'signal' | 'mayFollow'> {
   id: number;
   /** The program. */
   chromium: string;

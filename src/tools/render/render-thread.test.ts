@@ -55,7 +55,7 @@ async function open(t: TestContext, listener: RequestListener) {
   const render = (mayFollow: ((url: URL) => Promise<boolean>) | null = null, path = '/') => {
     const usual = { headers: {}, mobile: false, waitForMs: 0, screenshot: null, bytesMax: 100_000, timeoutMs: 60_000 };
     const signal = new AbortController().signal;
-    return renderer.render({ ...usual, url: `http://${place}${path}`, mayFollow, signal });
+    return renderer.render({ ...usual, tenant: 'a', url: `http://${place}${path}`, mayFollow, signal });
   };
   return { renderer, render, troubles };
 }

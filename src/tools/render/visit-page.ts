@@ -11,7 +11,7 @@ export interface Visit {
   /** Fresh, and through the pass; it is closed by whoever made it. */
   context: BrowserContext;
   pass: ProxyPass;
-  order: Omit<RenderOrder, 'mayFollow' | 'signal'>;
+  order: Omit<RenderOrder, 'tenant' | 'mayFollow' | 'signal'>;
   mayFollow: MayFollow | null;
   signal: AbortSignal;
   /** Ms that are left at the moment. */

@@ -1,15 +1,19 @@
-import type { Failure, PageRefusal } from '../../kernel/failure.ts';
+import type { Failure, PageRefusal, PageRefused } from '../../kernel/failure.ts';
 import type { FetchRefusal } from '../../net/guarded-fetch.ts';
 import type { PageFetched } from '../../net/page-fetch.ts';
 import type { Rendered } from '../page-renderer.ts';
 
-export function refused(code: PageRefusal, message: string): Failure {
-  return { kind: 'page-refused', code, message, param: code === 'url_blocked' ? 'url' : null };
+/** `worked`: a thread or the browser was killed over it, so that it is paid. */
+export function refused(code: PageRefusal, message: string, worked?: 'worked' | undefined): PageRefused {
+  const param = code === 'url_blocked' ? 'url' : null;
+  return { kind: 'page-refused', code, message, param, ...(worked !== undefined && { worked: true }) };
 }
 
-export const tooSlow = refused('page_timeout', "The page did not come in time; 'timeout' may be raised.");
+export const tooSlowMessage = "The page did not come in time; 'timeout' may be raised.";
 /** Nobody is there to read it. */
 export const left: Failure = { kind: 'request-timeout', message: 'Nobody waits for the page any more.' };
+/** The same, of a page that was being read or rendered. */
+export const leftAtWork: Failure = refused('page_timeout', 'Nobody waits for the page any more.', 'worked');
 
 const codeOf = {
   blocked: 'url_blocked',
@@ -21,12 +25,14 @@ const codeOf = {
 } as const satisfies Record<Exclude<FetchRefusal, 'aborted'>, PageRefusal>;
 
 /** What callers are told of a page that could not be had. */
-export function refusalOf({ reason, message }: (PageFetched | Rendered) & { ok: false }): Failure {
-  if (reason === 'aborted') return left;
+export function refusalOf(refusal: (PageFetched | Rendered) & { ok: false }): Failure {
+  const { reason, message } = refusal;
+  const worked = 'worked' in refusal && refusal.worked ? 'worked' : undefined;
+  if (reason === 'aborted') return worked === undefined ? left : leftAtWork;
   if (reason === 'unfit' || reason === 'no-html')
     return { kind: 'unsupported', message: `It cannot be rendered: ${message}.` };
   if (reason === 'busy') return { kind: 'overloaded', message: `The page cannot be fetched now: ${message}.` };
   const code = codeOf[reason];
   const named = code === 'url_blocked' ? ' (url_blocked)' : '';
-  return refused(code, `The page cannot be fetched${named}: ${message}.`);
+  return refused(code, `The page cannot be fetched${named}: ${message}.`, worked);
 }

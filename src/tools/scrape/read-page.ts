@@ -3,14 +3,14 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Validators } from '../../net/guarded-fetch.ts';
 import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
 import { type Extracted, noFacts } from '../extract/extract-order.ts';
-import type { ExtractPool } from '../extract/extract-pool.ts';
+import type { ExtractOutcome, ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import type { Rendered } from '../page-renderer.ts';
 import type { PageStore } from '../page-store.ts';
 import { needsBrowser } from './needs-browser.ts';
 import { type CachedPage, createPageCache } from './page-cache.ts';
-import { left, refusalOf, refused, tooSlow } from './page-failures.ts';
+import { left, leftAtWork, refusalOf, refused, tooSlowMessage } from './page-failures.ts';
 import type { Rendering, RenderWay } from './rendering.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
@@ -84,7 +84,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     else {
       const rendered = await renderPage(order, endMs);
       if (rendered.ok) return readAndShow(order, rendered, endMs);
-      if (signal.aborted) return left;
+      if (signal.aborted) return refusalOf(rendered);
       warnings.push(`The page seems to need a browser, and could not be rendered: ${rendered.message}.`);
     }
     return readAndShow(order, plain, Math.max(endMs, clock.monotonicMs() + plainAfterAllMs));
@@ -120,12 +120,13 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   function fetchPage(
-    { url, options, paced, mayFollow, signal }: PageOrder,
+    { tenant, url, options, paced, mayFollow, signal }: PageOrder,
     kept: (CachedPage & { is: 'stale' }) | null,
   ): Promise<PageFetched> {
     const wishedBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
     const page = Math.min(parts.bytesMax(), wishedBytes);
     return parts.fetcher.fetch({
+      tenant,
       url,
       accept,
       headers: options.headers,
@@ -151,7 +152,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   async function extractPage(order: PageOrder, came: Came, endMs: number): Promise<PageRead | Failure> {
-    const { url, options, signal } = order;
+    const { tenant, url, options, signal } = order;
     const { body, contentType } = came;
     const metadata = metadataOf(url, came);
     const kind = pageKindOf(contentType, body);
@@ -172,11 +173,13 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
     const leftMs = () => Math.max(1, endMs - clock.monotonicMs());
     const way = came.cut ? 'plain' : 'document';
-    let outcome = await pool.extract({ ...job, way }, leftMs(), signal);
+    let outcome = await pool.extract(tenant, { ...job, way }, leftMs(), signal);
+    let worked = workedOf(outcome);
     if (outcome.kind === 'unfit' && (kind === 'html' || kind === 'xml') && way === 'document') {
-      if (endMs <= clock.monotonicMs()) return tooSlow;
+      if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
       warnings.push(`The page is given as plain text: ${outcome.why}.`);
-      outcome = await pool.extract({ ...job, way: 'plain' }, leftMs(), signal);
+      outcome = await pool.extract(tenant, { ...job, way: 'plain' }, leftMs(), signal);
+      worked ??= workedOf(outcome);
     }
     switch (outcome.kind) {
       case 'extracted': {
@@ -186,12 +189,12 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       case 'wrong':
         return invalid(outcome.field, outcome.message);
       case 'unfit':
-        if (endMs <= clock.monotonicMs()) return tooSlow;
-        return refused('page_broken', `The page cannot be read: ${outcome.why}.`);
+        if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
+        return refused('page_broken', `The page cannot be read: ${outcome.why}.`, worked);
       case 'busy':
-        return { kind: 'overloaded', message: 'Too many pages are being read at once. Retry shortly.' };
+        return outcome.failure;
       case 'aborted':
-        return left;
+        return worked === undefined ? left : leftAtWork;
     }
   }
 
@@ -203,6 +206,12 @@ export function createPageReader(parts: PageReaderParts): PageReader {
       await Promise.all([pool.close(), rendering.close()]);
     },
   };
+}
+
+/** What failed after a thread had been kept busy is paid. */
+function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
+  const worked = (outcome.kind === 'unfit' && outcome.killed) || (outcome.kind === 'aborted' && outcome.begun);
+  return worked ? 'worked' : undefined;
 }
 
 const nothing: Extracted = { markdown: '', text: '', html: '', rawHtml: null, links: [], facts: noFacts, warnings: [] };

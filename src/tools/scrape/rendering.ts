@@ -7,7 +7,7 @@ import type { ScrapeOptions } from './scraped-page.ts';
 /** When pages are rendered, and how one comes out of the browser. */
 export interface Rendering {
   wayOf(options: ScrapeOptions): RenderWay | Failure;
-  /** Why nothing is rendered here, with what to do; null: it is. */
+  /** Why a page that needs it is not rendered unasked, with what to do; null: it is. */
   missing(): string | null;
   /** A turn at its host, as a fetch. Never rejects. */
   render(order: PageOrder, bounds: { bytesMax: number; timeoutMs: number }): Promise<Rendered>;
@@ -21,13 +21,18 @@ export interface RenderingParts {
   renderer: PageRenderer;
   /** `tools.scrape.render`, in force: what holds where the caller says nothing; `never` holds for all. */
   rule(): ScrapeOptions['render'];
+  /** `tools.scrape.render_without_sandbox`, in force. */
+  withoutSandbox(): boolean;
   /** The same that fetches wait for. */
   turns: HostTurns;
 }
 
+/** A page that breaks out of its renderer has the server's rights then: nobody but who asks for it takes that risk. */
+const noSandbox =
+  "Chromium has no sandbox here (the server runs as root): a page is rendered only where the call says render: 'always', or the server tools.scrape.render_without_sandbox: true";
 const switchedOff = 'rendering is switched off here (tools.scrape.render: never)';
 
-export function createRendering({ renderer, rule, turns }: RenderingParts): Rendering {
+export function createRendering({ renderer, rule, withoutSandbox, turns }: RenderingParts): Rendering {
   const missing = () => (rule() === 'never' ? switchedOff : renderer.missing());
 
   function wayOf(options: ScrapeOptions): RenderWay | Failure {
@@ -39,16 +44,16 @@ export function createRendering({ renderer, rule, turns }: RenderingParts): Rend
 
   return {
     wayOf,
-    missing,
-    async render({ url, options, paced, mayFollow = null, signal }, bounds) {
+    missing: () => missing() ?? (renderer.sandboxed() || withoutSandbox() ? null : noSandbox),
+    async render({ tenant, url, options, paced, mayFollow = null, signal }, bounds) {
       const { headers, mobile, waitForMs, formats } = options;
       const screenshot = formats.includes('screenshot') ? (options.screenshot ?? usualScreenshot) : null;
-      const page = { url, headers, mobile, waitForMs, screenshot, mayFollow };
+      const page = { tenant, url, headers, mobile, waitForMs, screenshot, mayFollow };
       const render = () => renderer.render({ ...page, ...bounds, signal });
       if (paced) return render();
       const ending = AbortSignal.any([signal, AbortSignal.timeout(bounds.timeoutMs)]);
       try {
-        return await turns.take(URL.parse(url)?.host ?? '', 0, ending, render);
+        return await turns.take({ tenant, host: URL.parse(url)?.host ?? '', delayMs: 0 }, ending, render);
       } catch (error) {
         if (error instanceof HostBusy) return busy;
         if (ending.aborted) return signal.aborted ? left : tooSlow;

@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { factsOf } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
-import type { PageReader } from '../page-reader.ts';
+import { isPaid, type PageReader } from '../page-reader.ts';
 import { shownPage } from '../scrape/scrape-answer.ts';
 import type { ScrapedPage, ScrapeOptions } from '../scrape/scraped-page.ts';
 import type { SearchHit } from './merge-hits.ts';
@@ -24,7 +24,7 @@ export interface HitsToScrape {
 export interface ScrapedHits {
   /** In the order of the hits. */
   pages: readonly JsonObject[];
-  /** How many could be read. */
+  /** How many are paid: those that could be read, and those that a thread or the browser was killed over. */
   read: number;
   warnings: readonly string[];
 }
@@ -39,11 +39,14 @@ export async function scrapeHits(
   let next = 0;
   let chars = 0;
   let leftOut = 0;
+  let worked = 0;
 
   async function work(): Promise<void> {
     while (next < hits.length) {
       const at = next++;
-      const page = await readHit(reader, hits[at]!.url, order);
+      const read = await readHit(reader, hits[at]!.url, order);
+      if (read.worked) worked += 1;
+      const { page } = read;
       chars += charsOf(page);
       if (chars > contentCharsMax) {
         leftOut++;
@@ -60,15 +63,22 @@ export async function scrapeHits(
   const warnings =
     failed === 0 ? [] : [`${failed} of ${hits.length} pages could not be given: see their metadata.error.`];
   if (leftOut > 0) warnings.push('Ask for fewer formats or a smaller limit.');
-  return { pages, read: hits.length - failed, warnings };
+  return { pages, read: hits.length - failed + worked, warnings };
 }
 
-async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: HitsToScrape): Promise<JsonObject> {
+interface ReadHit {
+  page: JsonObject;
+  /** It failed, and is paid. */
+  worked: boolean;
+}
+
+async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: HitsToScrape): Promise<ReadHit> {
   const leftMs = order.leftMs();
-  if (leftMs <= 0 || order.signal.aborted) return failed(url, 'there was no time left for it');
+  if (leftMs <= 0 || order.signal.aborted) return { page: failed(url, 'there was no time left for it'), worked: false };
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
   const page = await reader.read({ tenant: order.tenant, url, options, paced: false, signal: order.signal });
-  return 'kind' in page ? failed(url, wordsOf(page)) : contentOf(page);
+  if ('kind' in page) return { page: failed(url, wordsOf(page)), worked: isPaid(page) };
+  return { page: contentOf(page), worked: false };
 }
 
 function contentOf(page: ScrapedPage): JsonObject {

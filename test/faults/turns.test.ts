@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { chromiumMissing } from '../chromium.ts';
+import { otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { serve } from '../tools/bad-web/serve.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: what is looked at is the wire
+type Body = any;
+
+/** So many calls of one key, before another key's. */
+const many = 16;
+
+/** Sends what holds a thread for seconds, so many times, and tells how many of these calls have been answered. */
+function flood(ask: (nth: number, signal: AbortSignal) => Promise<Response>) {
+  const leaving = new AbortController();
+  let answered = 0;
+  const all = Array.from({ length: many }, (_, nth) =>
+    ask(nth, leaving.signal).then(
+      async (response) => {
+        await response.arrayBuffer();
+        answered += 1;
+      },
+      () => undefined,
+    ),
+  );
+  return {
+    answered: () => answered,
+    async end() {
+      leaving.abort();
+      await Promise.all(all);
+    },
+  };
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+}
+
+const asOther = { authorization: `Bearer ${otherKey}` };
+
+const hardPage = `<article>${'<p>a, b, c</p>'.repeat(70_000)}</article>`;
+
+async function siteGateway(t: Parameters<typeof startGateway>[0]): Promise<{ gateway: TestGateway; url: string }> {
+  const site = await serve(t as never, (response, request) => {
+    response.setHeader('content-type', 'text/html');
+    if (request.url?.startsWith('/hard')) return response.end(hardPage);
+    if (request.url?.startsWith('/script')) return response.end('<script>document.write("written")</script>');
+    const links = Array.from({ length: 300 }, (_, at) => `<a href="/${'ab'.repeat(700)}${at}">x</a>`);
+    response.end(`<h1>Easy</h1><p>It has words.</p>${request.url === '/links' ? links.join('') : ''}`);
+  });
+  const tools = { crawl: { delay: '0s' } };
+  const gateway = await startGateway(t, { fetch: { allow_private: [site.place] }, tools });
+  return { gateway, url: site.url };
+}
+
+test('S30 a page of one key is read while hard pages of another wait', async (t) => {
+  const { gateway, url } = await siteGateway(t);
+  const scrape = (path: string, init: RequestInit = {}) =>
+    gateway.fetch('/v1/tools/scrape', { json: { url: url + path, maxAge: 0, render: 'never' }, ...init });
+  const hard = flood((nth, signal) => scrape(`/hard?${nth}`, { signal }));
+  await settled();
+  for (let nth = 0; nth < 3; nth += 1) {
+    const easy = await scrape(`/easy?${nth}`, { headers: asOther });
+    assert.equal(easy.status, 200);
+    assert.match(((await easy.json()) as Body).data.markdown, /It has words/);
+  }
+  assert.ok(hard.answered() <= many / 2, `${hard.answered()} hard pages came first`);
+  await hard.end();
+});
+
+test('S30 patterns of one key that take long hold up no crawl of another', async (t) => {
+  const { gateway, url } = await siteGateway(t);
+  const begin = async (json: object, init: RequestInit = {}) => {
+    const begun = await gateway.fetch('/v1/tools/crawl', { json: { url, ignoreRobotsTxt: true, ...json }, ...init });
+    assert.equal(begun.status, 200, await begun.clone().text());
+    return ((await begun.json()) as Body).id as string;
+  };
+  const told = async (id: string, init: RequestInit = {}) =>
+    (await (await gateway.fetch(`/v1/tools/crawl/${id}`, init)).json()) as Body;
+  const excludePaths = ['(a?b?){400}[c-z]$'];
+  const hard = await Promise.all(
+    Array.from({ length: many }, () => begin({ url: `${url}/links`, sitemap: 'skip', excludePaths })),
+  );
+  const asked = { limit: 1, sitemap: 'skip', includePaths: ['^/easy'] };
+  const id = await begin(asked, { headers: asOther });
+  let easy = await told(id, { headers: asOther });
+  while (easy.status === 'scraping') easy = await told(id, { headers: asOther });
+  assert.equal(easy.status, 'completed', JSON.stringify(easy));
+  const still = (await Promise.all(hard.map((one) => told(one)))).filter(({ status }) => status === 'scraping');
+  assert.ok(still.length >= many / 2, `only ${still.length} of the hard crawls were still under way`);
+  const message = /takes? too long/;
+  const [first] = (await Promise.all(hard.map((one) => told(one)))).filter(({ status }) => status === 'failed');
+  if (first !== undefined) assert.match(first.error, message);
+});
+
+test('S30 a pattern that cannot be held against a text in linear time is refused, naming its field', async (t) => {
+  const { gateway, url } = await siteGateway(t);
+  for (const [field, pattern] of [
+    ['includePaths', '^/(?=a)'],
+    ['includePaths', '(a)\\1'],
+    ['excludePaths', '(?<!b)c'],
+    ['excludePaths', '(a{1,50}){1,50}'],
+  ] as const) {
+    const answer = await gateway.fetch('/v1/tools/crawl', { json: { url, [field]: ['ok', pattern] } });
+    const { error } = (await answer.json()) as Body;
+    assert.deepEqual([answer.status, error.param], [400, `${field}[1]`]);
+    assert.match(error.message, /RE2/);
+  }
+});
+
+test('S30 tokens of one key are counted while large texts of another wait', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, overUpstreams(upstream.url));
+  await gateway.modelsKnown;
+  const count = (content: string, init: RequestInit = {}) =>
+    gateway.fetch('/v1/messages/count_tokens', {
+      json: { model: 'chat', messages: [{ role: 'user', content }] },
+      ...init,
+    });
+  // The tables are there.
+  assert.equal((await count('Hello', { headers: asOther })).status, 200);
+  const large = Array.from({ length: 500_000 }, (_, at) => `w${at.toString(36)}é`).join(' ');
+  const hard = flood((_, signal) => count(large, { signal }));
+  await settled();
+  for (let nth = 0; nth < 3; nth += 1) {
+    const counted = await count('Hello '.repeat(10), { headers: asOther });
+    const { input_tokens } = (await counted.json()) as Body;
+    assert.ok(input_tokens > 9 && input_tokens < 40, `${input_tokens}`);
+  }
+  assert.ok(hard.answered() <= many / 2, `${hard.answered()} large texts came first`);
+  await hard.end();
+});
+
+test('S30 a page that kept a thread busy until it was killed is paid; one that never came is free', async (t) => {
+  const { gateway, url } = await siteGateway(t);
+  const scrape = async (json: object) => {
+    const answer = await gateway.fetch('/v1/tools/scrape', { json: { maxAge: 0, render: 'never', ...json } });
+    const { error } = (await answer.json()) as Body;
+    return { reason: error?.reason, cost: answer.headers.get('x-culvert-cost') };
+  };
+  // The thread is there.
+  await scrape({ url });
+  assert.deepEqual(await scrape({ url: `${url}/hard`, timeout: 400 }), { reason: 'page_timeout', cost: '1' });
+  assert.deepEqual(await scrape({ url: 'http://127.0.0.1:9/' }), { reason: 'url_blocked', cost: '0' });
+  const crawl = await gateway.fetch('/v1/tools/crawl', {
+    json: { url: `${url}/hard`, limit: 1, sitemap: 'skip', ignoreRobotsTxt: true, scrapeOptions: { timeout: 400 } },
+  });
+  const { id } = (await crawl.json()) as Body;
+  const told = async () => (await (await gateway.fetch(`/v1/tools/crawl/${id}`)).json()) as Body;
+  let ended = await told();
+  while (ended.status === 'scraping') ended = await told();
+  assert.deepEqual([ended.status, ended.failed, ended.creditsUsed], ['completed', 1, 1]);
+});
+
+const asRoot = process.getuid?.() === 0 ? false : 'Chromium has its sandbox here';
+
+test('S30 without a sandbox Chromium renders what asks for it, and nothing else', {
+  skip: chromiumMissing || asRoot,
+}, async (t) => {
+  const { gateway, url } = await siteGateway(t);
+  const scrape = async (render: string) => {
+    const json = { url: `${url}/script`, maxAge: 0, render, timeout: 60_000 };
+    return (await (await gateway.fetch('/v1/tools/scrape', { json })).json()) as Body;
+  };
+  const auto = await scrape('auto');
+  assert.equal(auto.data.metadata.renderer, 'none');
+  assert.match(auto.warning, /no sandbox here .*render: 'always'/);
+  assert.equal((await scrape('always')).data.markdown, 'written');
+});
