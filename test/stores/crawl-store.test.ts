@@ -42,7 +42,9 @@ const end = { status: 'completed', error: null, atMs: nowMs + 5, expiresMs: nowM
 for (const driver of drivers) {
   const { skip } = driver;
 
-  test(`S30 ${driver.name}: crawls are taken up round the tenants, who has fewest at work first`, { skip }, async (t) => {
+  test(`S30 ${driver.name}: crawls are taken up round the tenants, who has fewest at work first`, {
+    skip,
+  }, async (t) => {
     const under = await opened(t, driver);
     const store = await under.crawls();
     for (const id of ['c1', 'c2', 'c3']) await begin(store, id);
