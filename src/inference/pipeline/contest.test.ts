@@ -63,6 +63,7 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
   const caller = fakeCaller();
   const job = {
     requestId: 'req_1',
+    tenant: 'dev/test',
     alias: 'chat',
     user: null,
     caller,
