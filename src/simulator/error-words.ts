@@ -16,6 +16,10 @@ const statusByCode: Readonly<Record<string, number>> = {
   authentication_error: 401,
   overloaded_error: 529,
   api_error: 500,
+  server_error: 500,
+  INTERNAL: 500,
+  UNAVAILABLE: 503,
+  RESOURCE_EXHAUSTED: 429,
 };
 const messageByStatus: Readonly<Record<number, string>> = {
   400: 'The request could not be understood.',

@@ -8,7 +8,7 @@ import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
 const { gateway, upstream } = await serve({ server: { body_limit: '2mb' } });
 
-/** Sends a body as it is and expects a refusal: nothing forwarded, nothing in the books. */
+/** Sends a body as it is and expects a refusal: nothing forwarded, nothing charged. */
 async function refused(body: string | Buffer, headers: Record<string, string> = {}) {
   const response = await gateway.fetch(chatPath, {
     method: 'POST',
@@ -17,7 +17,15 @@ async function refused(body: string | Buffer, headers: Record<string, string> = 
   });
   const { error } = (await response.json()) as ErrorBody;
   const record = await gateway.fetch(`/v1/requests/${response.headers.get('x-culvert-request-id')}`);
-  assert.equal(record.status, 404, 'no ledger row, so no charge');
+  // Of many refusals in a second not each is kept.
+  if (record.status !== 404) {
+    const { units, cost_usd, usage } = (await record.json()) as {
+      units: number;
+      cost_usd: null;
+      usage: { source: string };
+    };
+    assert.deepEqual([units, cost_usd, usage.source], [0, null, 'refused'], 'no charge');
+  }
   return { status: response.status, error };
 }
 

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-test('§6 what no target can do is refused before anything is reserved, sent or written to the books', async (t) => {
+test('§6 what no target can do is refused before anything is reserved, sent or charged', async (t) => {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
   const config = overUpstreams(upstream.url);
@@ -16,7 +16,11 @@ test('§6 what no target can do is refused before anything is reserved, sent or 
   const { error } = (await response.json()) as { error: { param: string } };
   assert.deepEqual([response.status, error.param], [400, 'tools']);
   const id = response.headers.get('x-culvert-request-id');
-  assert.equal((await gateway.fetch(`/v1/requests/${id}`)).status, 404);
+  const record = (await (await gateway.fetch(`/v1/requests/${id}`)).json()) as {
+    units: number;
+    usage: { source: string };
+  };
+  assert.deepEqual([record.units, record.usage.source], [0, 'refused']);
   assert.deepEqual(
     upstream.requests().filter(({ method }) => method === 'POST'),
     [],

@@ -36,7 +36,7 @@ export function damageOf(file: string, depth: 'quick' | 'whole'): Damage | null 
   try {
     const database = new DatabaseSync(file, { readOnly: true, timeout: lookTimeoutMs });
     try {
-      const found = database.prepare(`PRAGMA ${depth === 'whole' ? 'integrity_check' : 'quick_check'}(1)`).get();
+      const found = database.prepare(depth === 'whole' ? 'PRAGMA integrity_check(1)' : 'PRAGMA quick_check(1)').get();
       const what = String(Object.values(found ?? {})[0]);
       return what === 'ok' ? null : { file, what: what.replaceAll(/\s+/g, ' ') };
     } finally {
