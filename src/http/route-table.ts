@@ -19,10 +19,16 @@ export interface RouteTable {
   /** The route that stands at or above `path`. */
   above(path: string): Route | null;
   readonly routes: readonly Route[];
+  /** The endpoints without parameters as a sentence, for who names none. */
+  readonly listed: string;
 }
 
 export function createRouteTable(routes: readonly Route[]): RouteTable {
   const router = createRouter({ maxParamLength: paramCharsMax });
+  const listed = routes
+    .filter(({ path }) => path.startsWith('/v1/') && !path.includes(':'))
+    .map(({ method, path }) => `${method} ${path}`);
+  const prefixes = routes.map((route) => ({ route, prefix: `${route.path}/` }));
   for (const route of routes) router.on(route.method, route.path, () => undefined, route);
 
   /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
@@ -34,7 +40,9 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
   return {
     find,
     methodsOf: (path) => methodsTried.filter((method) => find(method, path) !== null),
-    above: (path) => routes.find((route) => path === route.path || path.startsWith(`${route.path}/`)) ?? null,
+    above: (path) =>
+      prefixes.find(({ route, prefix }) => path === route.path || path.startsWith(prefix))?.route ?? null,
     routes,
+    listed: `Endpoints: ${listed.join(', ')}.`,
   };
 }

@@ -15,6 +15,7 @@ import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import type { Exchange, Route } from './exchange.ts';
+import { oneAtATime, responseOf } from './one-at-a-time.ts';
 import { preflight, saneRequestId } from './preflight.ts';
 import { rawRefusal } from './refusal-of.ts';
 import type { RouteTable } from './route-table.ts';
@@ -79,6 +80,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   let lastCallMs = Number.NEGATIVE_INFINITY;
   let onIdle: (() => void) | null = null;
 
+  const inTurn = oneAtATime(onRequest);
   const server = createServer(
     {
       maxHeaderSize: headerBytesMax,
@@ -91,10 +93,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       // Java and curl offer HTTP/2 over plain text with every request; RFC 9110 §7.8 lets us leave that be.
       shouldUpgradeCallback: (request) => request.headers.upgrade?.toLowerCase() === 'websocket',
     },
-    onRequest,
+    inTurn,
   );
-  server.on('checkContinue', onRequest);
-  server.on('checkExpectation', onRequest);
+  server.on('checkContinue', inTurn);
+  server.on('checkExpectation', inTurn);
   server.on('clientError', onClientError);
   server.on('upgrade', onUpgrade);
   server.on('connect', (_request, socket) => socket.destroy());
@@ -209,15 +211,12 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   function unrouted(method: string, path: string): Failure {
     const allowed = table?.methodsOf(path) ?? [];
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
-    const known = (table?.routes ?? [])
-      .filter((route) => route.path.startsWith('/v1/') && !route.path.includes(':'))
-      .map((route) => `${route.method} ${route.path}`);
-    return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. Endpoints: ${known.join(', ')}.` };
+    return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. ${table?.listed ?? ''}` };
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     // Bytes after an answer that is on its way: a second answer written here would land inside the first.
-    if (error.code === 'ECONNRESET' || !socket.writable || answerIsOnItsWay(socket)) {
+    if (error.code === 'ECONNRESET' || !socket.writable || responseOf(socket)?.headersSent === true) {
       socket.destroy();
       return;
     }
@@ -277,11 +276,6 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       if (running > 0) await idleWithin(settleMaxMs);
     },
   };
-}
-
-/** Node keeps the response of the request that it reads for on the socket; it asks the same before it answers itself. */
-function answerIsOnItsWay(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
-  return socket._httpMessage?.headersSent === true;
 }
 
 function clientFailure(code: string | undefined): Failure {

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { answerTo } from '../send-bytes.ts';
+import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { chatOnce, startGatewayProcess } from './gateway-process.ts';
+
+const chat = (content: string) => {
+  const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content }] });
+  return (key: string) =>
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+};
+
+test('S28 pipelined requests are answered in order, one after the other: the second is not begun before the first is out', async (t) => {
+  const { gateway, upstream } = await start(t);
+  const told = () => upstream.requests().filter(({ method }) => method === 'POST').length;
+  upstream.script('/v1/chat/completions', ['always delay=300ms']);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const received = textOf(socket);
+  const ask = chat('Hello')(gateway.key);
+  const missing = 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n';
+  socket.write(ask + missing + ask);
+  await until(() => told() === 1);
+  // Nothing of the others while the first is on its way.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.deepEqual([told(), received()], [1, '']);
+  await until(() => statuses(received()).length === 3);
+  assert.deepEqual(statuses(received()), [200, 404, 200]);
+  // And it goes on to be a connection like any other.
+  socket.write(missing);
+  await until(() => statuses(received()).length === 4);
+});
+
+test('S28 of more requests than may wait, the first are answered and the connection closes behind them', async (t) => {
+  const { gateway } = await start(t);
+  const {
+    statuses: answered,
+    closed,
+    text,
+  } = await answerTo(gateway.url, 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(500));
+  assert.equal(closed, true);
+  assert.ok(answered.length > 1 && answered.length <= 20, `${answered.length}`);
+  assert.match(text, /connection: close/i);
+});
+
+test('S28 a caller who leaves with requests in line takes them along', async (t) => {
+  const { gateway, upstream } = await start(t);
+  upstream.script('/v1/chat/completions', ['always delay=200ms']);
+  const ask = chat('Hello')(gateway.key);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  socket.write(ask.repeat(3));
+  await until(() => upstream.requests().some(({ method }) => method === 'POST'));
+  socket.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 1);
+});
+
+test('S28 writes of 60 KB of pipelined requests, by one connection and by 50, keep others waiting for no more than 100 ms', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGatewayProcess(t, overUpstreams(upstream.url));
+  const one = 'GET /nowhere HTTP/1.1\r\nHost:x\r\n\r\n';
+  const burst = one.repeat(Math.floor(60_000 / one.length));
+  for (let i = 0; i < 20; i++) await chatOnce(gateway.url);
+  for (const connections of [1, 50]) {
+    const waits: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const sockets = await Promise.all(Array.from({ length: connections }, () => connected(t, gateway.url)));
+      for (const socket of sockets) socket.write(burst);
+      for (let i = 0; i < 5; i++) waits.push((await chatOnce(gateway.url)).ms);
+      for (const socket of sockets) socket.destroy();
+    }
+    // The median of the rounds' longest: a loaded machine may stop for longer than this by itself.
+    const longest = [0, 5, 10].map((at) => Math.max(...waits.slice(at, at + 5))).sort((a, b) => a - b)[1]!;
+    t.diagnostic(`${connections}: ${longest.toFixed(0)} ms`);
+    assert.ok(longest <= 100, `${connections} connections: ${longest.toFixed(0)} ms`);
+  }
+});
+
+async function start(t: TestContext) {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway: TestGateway = await startGateway(t, overUpstreams(upstream.url));
+  await gateway.modelsKnown;
+  await (await gateway.fetch('/v1/models')).arrayBuffer();
+  return { gateway, upstream };
+}
+
+function connected(t: TestContext, url: string): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve(socket));
+    socket.on('error', () => undefined);
+    socket.resume();
+    t.after(() => socket.destroy());
+  });
+}
+
+function textOf(socket: Socket): () => string {
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString('latin1');
+  });
+  return () => text;
+}
+
+function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    if (holds()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  assert.fail('it never came');
+}
