@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { disagreements, recordsOf } from './books-agree.ts';
+import { closedPort } from './dead-places.ts';
+import { answeredShare, type CallSeen, type Calls, openLoop } from './many-calls.ts';
+
+const seconds = 10;
+const poisonedPerSecond = 1 / 1.5;
+
+// Limits are those of `npm run bench -- availability` less what chance takes from a thousand requests, four sigma.
+const aliases = {
+  'three-at-30': { specs: ['flap=0.3;seed=1', 'flap=0.3;seed=2', 'flap=0.3;seed=3'], rate: 100, atLeast: 0.977 },
+  'two-at-50': { specs: ['flap=0.5;seed=4', 'flap=0.5;seed=5'], rate: 100, atLeast: 0.905 },
+  'one-at-30': { specs: ['flap=0.3;seed=6'], rate: 100, atLeast: 0.977 },
+  'each-second': { specs: ['every=2;seed=7', 'every=2;seed=8'], rate: 30, atLeast: 0.92 },
+  'in-turns': { specs: ['alternate=1s', 'alternate=1s/down'], rate: 30, atLeast: 1 },
+  outage: { specs: ['status=503', 'status=503'] },
+  'one-dead': { specs: ['closed', 'ok'] },
+  'poison-one': { specs: ['prompt=poison;status=500'] },
+  'poison-two': { specs: ['prompt=poison;status=500', 'prompt=poison;status=500'] },
+} as const;
+type Alias = keyof typeof aliases;
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const closed = await closedPort();
+const providerOf = (alias: string, index: number) => `${alias}-${index + 1}`;
+const keysOf = (alias: string) => ['a', 'b', 'c'].map((name) => `sk-cv-test-${alias}-${name}`);
+const targets = Object.entries(aliases).flatMap(([alias, { specs }]) =>
+  specs.map((spec, index) => ({ alias, spec, provider: providerOf(alias, index) })),
+);
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: Object.fromEntries(
+      targets.map(({ provider, spec }) => [
+        provider,
+        { type: 'openai', base_url: `${spec === 'closed' ? closed : upstream.url}/v1`, api_key: `key-of-${provider}` },
+      ]),
+    ),
+    models: Object.fromEntries(
+      Object.keys(aliases).map((alias) => [
+        alias,
+        {
+          targets: targets
+            .filter((one) => one.alias === alias)
+            .map(({ provider, spec }) => ({ provider, model: `mock/${spec === 'closed' ? 'ok' : spec}` })),
+        },
+      ]),
+    ),
+    keys: Object.keys(aliases).flatMap((alias) => keysOf(alias).map((key) => ({ key, account: alias, name: key }))),
+  },
+);
+
+const shares = Object.entries(aliases).flatMap(([alias, one]) =>
+  'atLeast' in one ? [{ alias: alias as Alias, rate: one.rate, atLeast: one.atLeast }] : [],
+);
+
+// All at once: each mostly waits.
+describe('upstreams that fail in part', { concurrency: true }, () => {
+  for (const { alias, rate, atLeast } of shares) {
+    const number = alias === 'in-turns' ? 'F62' : 'F61';
+    test(`${number} ${alias}: ${atLeast * 100} % are answered, and of the last as many as of the first`, async () => {
+      const seen = await load(alias, rate);
+      const share = answeredShare(seen);
+      assert.ok(share >= atLeast, `${share * 100} % answered`);
+      const last = answeredShare(seen, ({ sinceMs }) => sinceMs > (seconds * 1_000) / 2);
+      assert.ok(last >= atLeast - 0.02, `${last * 100} % of the second half`);
+      await agree(alias, seen);
+    });
+  }
+
+  test('F61 one dead of two: all are answered, and one in fifty at most goes there first', async () => {
+    const seen = await load('one-dead', 30);
+    assert.equal(answeredShare(seen), 1);
+    const records = await recordsOf({ url: gateway.url, adminKey, account: 'one-dead' });
+    const delayed = records.filter(({ route }) => route.attempts.length > 1).length;
+    assert.ok(delayed <= seen.length / 50, `${delayed} of ${seen.length}`);
+  });
+
+  test('F61 everything fails: after the first second 1.25 upstream calls a request at most', async () => {
+    const startMs = Date.now();
+    const seen = await load('outage', 50);
+    const records = await recordsOf({ url: gateway.url, adminKey, account: 'outage' });
+    const later = records.filter(({ created_at }) => Date.parse(created_at) >= startMs + 1_000);
+    const calls = later.reduce((sum, { route }) => sum + route.attempts.length, 0);
+    assert.ok(calls <= later.length * 1.25, `${calls} calls for ${later.length} requests`);
+    assert.ok(calls > later.length / 2, `${calls} calls: nobody would see that it is over`);
+    await agree('outage', seen);
+  });
+
+  for (const alias of ['poison-one', 'poison-two'] as const) {
+    test(`S26 ${alias}: a prompt that its provider cannot stand fails alone`, async () => {
+      const [culprit = '', ...others] = keysOf(alias);
+      const poisonous = { keys: [culprit], content: 'This is poison.', count: Math.floor(seconds * poisonedPerSecond) };
+      const down = watchDown(alias);
+      const [seen, bad] = await Promise.all([
+        // So few that a row of failures is not broken by luck.
+        load(alias, 3, { keys: others }),
+        load(alias, poisonedPerSecond, poisonous),
+      ]);
+      const looksDown = await down.stop();
+      assert.equal(answeredShare(seen), 1, 'the others are answered');
+      assert.equal(answeredShare(bad), 0);
+      assert.equal(looksDown, 0, 'looks that found the model down');
+      await agree(alias, [...seen, ...bad]);
+    });
+  }
+});
+
+/** Chats through `alias`, whole and streamed in turns. */
+function load(alias: Alias, rate: number, more: Partial<Calls> = {}): Promise<CallSeen[]> {
+  const calls: Calls = {
+    url: gateway.url,
+    model: alias,
+    keys: keysOf(alias),
+    form: 'both',
+    count: rate * seconds,
+    patienceMs: 15_000,
+    ...more,
+  };
+  return openLoop(calls, rate);
+}
+
+async function agree(alias: Alias, seen: readonly CallSeen[]): Promise<void> {
+  const calls = callsTo(alias);
+  const counts = aliases[alias].specs.map((_, index) => {
+    const provider = providerOf(alias, index);
+    return [provider, calls.filter(({ headers }) => headers.authorization === `Bearer key-of-${provider}`).length];
+  });
+  const upstreamCalls = async () => Object.fromEntries(counts);
+  assert.deepEqual(await disagreements({ url: gateway.url, adminKey, account: alias, seen, upstreamCalls }), []);
+}
+
+function callsTo(alias: Alias) {
+  return upstream
+    .requests()
+    .filter(({ method, headers }) => method === 'POST' && headers.authorization?.startsWith(`Bearer key-of-${alias}-`));
+}
+
+/** Counts how often the alias is shown as down. */
+function watchDown(alias: Alias): { stop(): Promise<number> } {
+  let looks = 0;
+  const look = async () => {
+    const response = await gateway.fetch('/admin/v1/models', { headers: { authorization: `Bearer ${adminKey}` } });
+    const { data } = (await response.json()) as { data: { id: string; status: string }[] };
+    const found = data.find(({ id }) => id === alias);
+    assert.ok(found);
+    if (found.status === 'down') looks++;
+  };
+  const timer = setInterval(look, 200);
+  return {
+    async stop() {
+      clearInterval(timer);
+      await look();
+      return looks;
+    },
+  };
+}

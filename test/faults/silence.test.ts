@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { adminKey, startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { disagreements, recordsOf } from './books-agree.ts';
+import { answeredShare, type CallSeen, openLoop } from './many-calls.ts';
+
+const aliases = ['whole', 'stream', 'cold'] as const;
+type Alias = (typeof aliases)[number];
+
+/** Of those that make the usual time of a target known. */
+const before = 60;
+const perSecond = 40;
+const requests = 200;
+/** Two and a half seconds of the load: what goes on sending to the silent one is refused soon. */
+const concurrency = 100;
+/** Above what a busy machine makes of a second, far below every timeout. */
+const knownMaxMs = 8_000;
+const firstTokenTimeoutMs = 30_000;
+
+const upstream = await startUpstream();
+after(() => upstream.close());
+const credentialOf = (alias: Alias, index: number) => `key-of-${alias}-${index}`;
+const keyOf = (alias: Alias) => `sk-cv-test-silence-${alias}`;
+const gateway = await startGateway(
+  { after: after as never },
+  {
+    providers: Object.fromEntries(
+      aliases.flatMap((alias) =>
+        [1, 2].map((index) => [
+          `${alias}-${index}`,
+          { type: 'openai', base_url: `${upstream.url}/v1`, api_key: credentialOf(alias, index) },
+        ]),
+      ),
+    ),
+    // The one that falls silent is asked first.
+    models: Object.fromEntries(
+      aliases.map((alias) => [
+        alias,
+        { targets: [1, 2].map((index) => ({ provider: `${alias}-${index}`, model: 'mock/ok', priority: index })) },
+      ]),
+    ),
+    plans: { default: { windows: 'off', rpm: 'off', concurrency } },
+    keys: aliases.map((alias) => ({ key: keyOf(alias), account: alias, name: alias })),
+  },
+);
+
+describe('F63 a target that accepts and says nothing', { concurrency: true }, () => {
+  for (const form of ['whole', 'stream'] as const) {
+    test(`${form} answers, its usual known: all come from elsewhere, long before any timeout, each charged once`, async () => {
+      const warm = await load(form, form, before);
+      assert.equal(callsTo(form, 1).length, before, 'it was the one that is asked');
+      tell(form, ['always hang']);
+      const seen = await load(form, form, requests);
+      assert.equal(answeredShare(seen), 1);
+      assert.deepEqual(new Set(seen.map(({ status }) => status)), new Set([200]), 'no slot is held by the silent one');
+      const slowestMs = Math.max(...seen.map(({ ms }) => ms));
+      assert.ok(slowestMs < knownMaxMs, `${slowestMs} ms`);
+
+      const records = await recordsOf({ url: gateway.url, adminKey, account: form });
+      const held = records.filter(({ route }) => route.attempts.some((one) => one.class === 'cancelled'));
+      assert.ok(held.length > 0 && held.length < requests / 2, `${held.length} were sent to the silent one`);
+      assert.equal(callsTo(form, 2).length, requests, 'the other is asked once for each');
+      await agree(form, [...warm, ...seen]);
+      const left = callsTo(form, 1).slice(before);
+      assert.ok(
+        left.every(({ aborted }) => aborted),
+        'what lost is closed',
+      );
+
+      tell(form, []);
+      await isAskedAgain(form);
+    });
+  }
+
+  test('streams, nothing known of it: suspect long before its timeout', async () => {
+    tell('cold', ['always hang']);
+    const seen = await load('cold', 'stream', 20);
+    assert.equal(answeredShare(seen), 1);
+    const slowestMs = Math.max(...seen.map(({ ms }) => ms));
+    assert.ok(slowestMs < firstTokenTimeoutMs / 2, `${slowestMs} ms`);
+    const [later] = await load('cold', 'stream', 1);
+    assert.ok(later!.outcome === 'answered' && later!.ms < knownMaxMs, 'and others are picked first from then on');
+    await agree('cold', [...seen, later!]);
+  });
+});
+
+/** What becomes of the calls to the first target from now on. */
+function tell(alias: Alias, specs: readonly string[]): void {
+  upstream.script(`/v1/chat/completions ${credentialOf(alias, 1)}`, specs);
+}
+
+function load(alias: Alias, form: 'whole' | 'stream', count: number): Promise<CallSeen[]> {
+  const calls = { url: gateway.url, model: alias, keys: [keyOf(alias)], form, count, patienceMs: 25_000 };
+  return openLoop(calls, perSecond);
+}
+
+/** Once it speaks: by itself, a little at a time. */
+async function isAskedAgain(alias: 'whole' | 'stream'): Promise<void> {
+  const endMs = performance.now() + 15_000;
+  while (callsTo(alias, 1).filter(({ bytes_sent }) => bytes_sent > 0).length < before + 10) {
+    assert.ok(performance.now() < endMs, 'it is not asked again');
+    assert.equal(answeredShare(await load(alias, alias, 20)), 1);
+  }
+}
+
+function callsTo(alias: Alias, index: number) {
+  const authorization = `Bearer ${credentialOf(alias, index)}`;
+  return upstream
+    .requests()
+    .filter(({ method, headers }) => method === 'POST' && headers.authorization === authorization);
+}
+
+async function agree(alias: Alias, seen: readonly CallSeen[]): Promise<void> {
+  const upstreamCalls = async () =>
+    Object.fromEntries([1, 2].map((index) => [`${alias}-${index}`, callsTo(alias, index).length]));
+  assert.deepEqual(await disagreements({ url: gateway.url, adminKey, account: alias, seen, upstreamCalls }), []);
+}
