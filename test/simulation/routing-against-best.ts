@@ -43,7 +43,8 @@ const answersAfterMs = 200;
 const failsAfterMs = 40;
 
 /**
- * Real routing on a clock of its own, beside a policy that knows how likely each target fails at each instant. Chance is drawn once for each attempt of a request and serves both, so that only choices differ.
+ * Real routing on a clock of its own, beside a policy that knows how likely each target fails at each instant. Chance is
+ * drawn once for each attempt of a request and serves both, so that only choices differ.
  */
 export function againstBest(schedule: FaultSchedule, seed: number): Compared {
   const { targets, requestsPerSecond, durationMs } = schedule;
