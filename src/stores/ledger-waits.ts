@@ -4,7 +4,7 @@ import { FailureError } from '../kernel/failure.ts';
 
 /**
  * A reservation that is not committed by then is refused, queueing and connecting included: the caller is to have the
- * 503 within 250 ms (design §11), its way there and back included.
+ * 503 within 250 ms (design §11), its way there and back included. Our own loop's lag is left out (kernel/loop-clock).
  */
 export const openTimeoutMs = 230;
 /** A close that cannot be written is kept in memory this long; then its reservation is charged at the estimate. */

@@ -1,3 +1,4 @@
+import type { LoopClock, LoopInstant } from '../../kernel/loop-clock.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { notRecorded, openTimeoutMs, queuedOpensMax } from '../ledger-waits.ts';
 import { isRowsFault } from './database.ts';
@@ -31,6 +32,7 @@ interface Waiting {
   state: 'queued' | 'sent' | 'answered';
   /** A statement with it has been sent whose outcome is unknown. */
   maybeWritten: boolean;
+  since: LoopInstant;
   deadline: NodeJS.Timeout;
   resolve(): void;
   reject(error: Error): void;
@@ -43,6 +45,7 @@ interface Waiting {
 export function createOpenQueue(
   write: (rows: readonly ReservationRow[]) => Promise<void>,
   lanesMax: number,
+  loop: Pick<LoopClock, 'now' | 'leftMs'>,
   observer: OpenObserver,
 ): OpenQueue {
   let queue: Waiting[] = [];
@@ -128,6 +131,8 @@ export function createOpenQueue(
   }
 
   function opened(one: Waiting): void {
+    // Too late to be acted on, though no timer could say so.
+    if (one.state !== 'answered' && loop.leftMs(one.since, openTimeoutMs) < 0) settle(one, notRecorded(fault));
     if (one.state === 'answered') {
       observer.onUnwanted(one.row.requestId);
       return;
@@ -143,6 +148,13 @@ export function createOpenQueue(
     clearTimeout(one.deadline);
     if (error === null) one.resolve();
     else one.reject(error);
+  }
+
+  function look(one: Waiting): void {
+    const leftMs = loop.leftMs(one.since, openTimeoutMs);
+    // What our own loop took is not the database's: its answer may be there, and is read next.
+    if (leftMs > 0) one.deadline = setTimeout(() => look(one), leftMs);
+    else tooLate(one);
   }
 
   function tooLate(one: Waiting): void {
@@ -166,7 +178,8 @@ export function createOpenQueue(
           row,
           state: 'queued',
           maybeWritten: false,
-          deadline: setTimeout(() => tooLate(one), openTimeoutMs),
+          since: loop.now(),
+          deadline: setTimeout(() => look(one), openTimeoutMs),
           resolve,
           reject,
         };

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { createLoopClock } from '../../kernel/loop-clock.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import { type BucketsOf, isRefusal } from '../batch-sums.ts';
 import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
@@ -59,6 +60,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   /** Committed reservations of this process: what `close` may close, once. */
   const reserved = new Set<string>();
   const leftovers = createLeftovers(clock);
+  const loop = createLoopClock(clock);
   let fault: string | null = null;
   let dropped = 0;
 
@@ -67,7 +69,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     troubles.look();
   }
 
-  const opens = createOpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, {
+  const opens = createOpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, loop, {
     onOpened: (requestId) => reserved.add(requestId),
     onUnwanted: leftovers.unwanted,
     onOutcome: hear,
@@ -134,6 +136,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
       await closes.flush(shutdownWaitMs);
       closes.stop();
       clearInterval(sweeping);
+      loop.stop();
       try {
         await leftovers.sweep(run, 0);
         if (use === 'serve') await boots.end();

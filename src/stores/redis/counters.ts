@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
+import { createLoopClock } from '../../kernel/loop-clock.ts';
 import type {
   Counters,
   Entry,
@@ -7,11 +8,13 @@ import type {
   Full,
   Held,
   Hold,
+  Limit,
   QuotaBooks,
   Scope,
   Unavailable,
 } from '../../metering/counters.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
+import { createKnownOver } from './known-over.ts';
 import { createLeases } from './leases.ts';
 import { allowedOnWire, fullOf, placeOf, spanOnWire, statesOf } from './limits-on-wire.ts';
 import { type Answer, createLink } from './link.ts';
@@ -88,6 +91,8 @@ export interface RedisCounters extends Counters {
  */
 export function createRedisCounters(options: RedisCountersOptions): RedisCounters {
   const { url, books, rules, clock, onTrouble } = options;
+  const loop = createLoopClock(clock);
+  const knownOver = createKnownOver(options.nowMs ?? (() => clock.monotonicMs()));
   const leases = createLeases(() => link);
   const link = createLink({
     url,
@@ -98,6 +103,8 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
     beforeEpoch: (run) => leases.takeAgain(run),
     onReady: () => {
+      // It may begin with less than was counted before.
+      knownOver.forget();
       leases.onReady();
       settlements.onReady();
     },
@@ -115,14 +122,27 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     args: readonly string[],
   ): Promise<Answer> {
     const keys = [openKey(account), ...scopes.map((scope) => scopeKey(account, scope)), ...places];
-    const untilMs = clock.monotonicMs() + commandTimeoutMs;
+    const since = loop.now();
     for (let seeds = 0; ; seeds++) {
       const answer = await link.run(script, keys, args);
       if (typeof answer === 'string' || answer[0] !== needsSeed) return answer;
       if (seeds === seedsPerAskMax) return 'unsent';
       const missing = answer.slice(1).map((place) => scopes[(place as number) - 1]!);
-      if (!(await within(seeding.ensure(account, missing), untilMs - clock.monotonicMs()))) return 'unsent';
+      if (!(await within(seeding.ensure(account, missing), () => loop.leftMs(since, commandTimeoutMs))))
+        return 'unsent';
     }
+  }
+
+  function learnt(
+    answer: readonly Reply[],
+    limits: readonly Limit[],
+    places: Entry['places'],
+    needs: (limit: Limit) => number,
+  ): Full {
+    const over = fullOf(answer, [...limits, ...places]);
+    const limit = limits[(answer[1] as number) - 1];
+    if (limit !== undefined) knownOver.learn(over, limit, limits, needs(limit), answer[4] as number);
+    return over;
   }
 
   async function enter(entry: Entry): Promise<EntryAnswer> {
@@ -148,8 +168,8 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     );
     const placeScopes = places.map(({ scope }) => scope);
     if (answer === 'unknown') leases.giveBack(account, placeScopes, requestId);
-    if (typeof answer === 'string') return unavailable;
-    if (answer[0] === full) return fullOf(answer, [...limits, ...places]);
+    if (typeof answer === 'string') return knownOver.find(limits, () => callMilli, 'any') ?? unavailable;
+    if (answer[0] === full) return learnt(answer, limits, places, () => callMilli);
     return {
       kind: 'entered',
       states: statesOf(answer, 1),
@@ -161,11 +181,14 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     enter(entry) {
       if (entry.limits.length === 0 && entry.places.length === 0)
         return { kind: 'entered', states: [], leave: () => {} };
-      return enter(entry);
+      return knownOver.find(entry.limits, () => entry.callMilli, 'certain') ?? enter(entry);
     },
 
     async hold(hold: Hold): Promise<Held | Full | Unavailable> {
       const { requestId, account, costMilli, limits } = hold;
+      const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
+      const over = knownOver.find(limits, needs, 'certain');
+      if (over !== null) return over;
       const scopes = [...hold.scopes];
       const asked = limits.flatMap((limit) => [
         placeOf(limit.scope, scopes),
@@ -190,8 +213,8 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
       );
       sweep.used(account);
       if (answer === 'unknown') settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
-      if (typeof answer === 'string') return unavailable;
-      if (answer[0] === full) return fullOf(answer, limits);
+      if (typeof answer === 'string') return knownOver.find(limits, needs, 'any') ?? unavailable;
+      if (answer[0] === full) return learnt(answer, limits, [], needs);
       return {
         kind: 'held',
         requestId,
@@ -228,6 +251,7 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
       leases.close();
       settlements.close();
       sweep.close();
+      loop.stop();
       link.close();
     },
   };
@@ -240,9 +264,15 @@ function known(answer: Answer): readonly Reply[] {
 }
 
 /** False when it takes longer. */
-function within(promise: Promise<boolean>, ms: number): Promise<boolean> {
+function within(promise: Promise<boolean>, leftMs: () => number): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), Math.max(0, ms));
+    let timer: NodeJS.Timeout;
+    const look = () => {
+      const ms = leftMs();
+      if (ms > 0) timer = setTimeout(look, ms);
+      else resolve(false);
+    };
+    look();
     void promise.then(resolve).finally(() => clearTimeout(timer));
   });
 }

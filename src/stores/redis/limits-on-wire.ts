@@ -38,7 +38,7 @@ export function statesOf(answer: readonly Reply[], from: number): LimitState[] {
   return states;
 }
 
-/** `[1, which, used, free at]`; `which` counts through `limits` from 1. */
+/** `[1, which, used, free at, now]`, of places without now; `which` counts through `limits` from 1. */
 export function fullOf(
   answer: readonly Reply[],
   limits: readonly { id: string; scope: Scope; allowed: number }[],

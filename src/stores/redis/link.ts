@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
+import { ownLagMaxMs } from '../../kernel/loop-clock.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import { evictionPolicy } from './facts.ts';
 import { epochKey, keysOf } from './keys.ts';
@@ -10,10 +11,11 @@ import type { Script } from './script.ts';
 import { NoReply, openWire, type Reply, type Wire } from './wire.ts';
 
 /**
- * After an epoch begins nobody is admitted for so long: a hold of the epoch before is answered within 250 ms, and is in
- * the ledger, or refused by it, 250 ms later. The ledger's snapshots that seed the new epoch then know all of them.
+ * After an epoch begins nobody is admitted for so long: a hold of the epoch before is answered within 250 ms and what our
+ * loop may add, and is in the ledger, or refused by it, as long again later. The ledger's snapshots that seed the new
+ * epoch then know all of them.
  */
-export const epochGuardMs = 600;
+export const epochGuardMs = 600 + 2 * ownLagMaxMs;
 
 /**
  * Though nobody asks anything, a flush is noticed within this long: running requests take their places again before the

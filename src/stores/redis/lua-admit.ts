@@ -46,7 +46,7 @@ end
 /**
  * Before the body. ARGV: 3 request, 4 milli-calls, 5 number of scopes, 6 number of limits, then for each limit its
  * scope's place and what is allowed, then for each set of places what is allowed; KEYS of places come after the scopes.
- * Answers 0 and (used, leaves at) of each limit; 1, which of limits and places, used, free at.
+ * Answers 0 and (used, leaves at) of each limit; 1, which of limits and places, used, free at, now.
  */
 export const enterScript = script(`${luaWindows}${luaScopes}
 local id, cost, nScopes, nLimits = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -68,7 +68,7 @@ for i = 1, nLimits do
     if not full or (fullAt >= 0 and (at < 0 or at > fullAt)) then full, fullAt, fullUsed = i, at, total end
   end
 end
-if full then return {1, full, fullUsed, fullAt} end
+if full then return {1, full, fullUsed, fullAt, now} end
 local base = 6 + 2 * nLimits
 local nPlaces = #KEYS - 2 - nScopes
 for i = 1, nPlaces do
@@ -101,7 +101,7 @@ return answer
 /**
  * After the model. ARGV: 3 request, 4 milli-units, 5 number of scopes to count in, 6 their names, 7 number of scopes in
  * all, 8 milli-calls for limits of calls, then for each limit its scope's place, measure, span, allowed, rule. Answers 0,
- * the instant that the units stand in, and (used, leaves at) of each limit; 1, which limit, used, free at.
+ * the instant that the units stand in, and (used, leaves at) of each limit; 1, which limit, used, free at, now.
  */
 export const holdScript = script(`${luaWindows}${luaScopes}
 local id, cost, counted, nScopes = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7])
@@ -156,7 +156,7 @@ for i = 1, limits do
 end
 if full then
   for i = 1, nScopes do flush(scopes[i]) end
-  return {1, full, fullUsed, fullAt}
+  return {1, full, fullUsed, fullAt, now}
 end
 local called = {}
 for i = 1, limits do

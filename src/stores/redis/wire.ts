@@ -1,9 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { createLoopClock, type LoopInstant } from '../../kernel/loop-clock.ts';
 
 /** What Redis answers to what we ask; scripts answer lists of whole numbers and texts. */
 export type Reply = string | number | null | readonly Reply[];
 
-/** No answer within this long is none: admission answers 503 rather than wait. */
+/**
+ * No answer within this long is none: admission answers 503 rather than wait. Our own loop's lag is left out, up to
+ * `ownLagMaxMs`.
+ */
 export const commandTimeoutMs = 230;
 
 /** Commands of one connection that wait for an answer; more are not sent. */
@@ -33,7 +37,7 @@ export interface Wire {
 }
 
 interface Waiting {
-  sentMs: number;
+  sent: LoopInstant;
   overdue: boolean;
   fail(error: Error): void;
 }
@@ -74,6 +78,7 @@ export async function openWire(
   }
   established = true;
 
+  const loop = createLoopClock(clock);
   /** In the order of sending, which is that of deadlines and of answers. */
   const waiting = new Set<Waiting>();
   let overdue = 0;
@@ -84,6 +89,7 @@ export async function openWire(
     over = true;
     if (!established) return;
     if (timer !== null) clearTimeout(timer);
+    loop.stop();
     for (const one of waiting) one.fail(new NoReply(reason, true));
     waiting.clear();
     destroyQuietly(client);
@@ -92,13 +98,12 @@ export async function openWire(
 
   function watch(): void {
     if (timer !== null || over) return;
-    let dueMs = Number.POSITIVE_INFINITY;
+    let leftMs = Number.POSITIVE_INFINITY;
     for (const one of waiting) {
-      dueMs = Math.min(dueMs, one.sentMs + (one.overdue ? silentMaxMs : commandTimeoutMs));
+      leftMs = Math.min(leftMs, loop.leftMs(one.sent, one.overdue ? silentMaxMs : commandTimeoutMs));
       if (!one.overdue) break;
     }
-    if (dueMs === Number.POSITIVE_INFINITY) return;
-    const leftMs = dueMs - clock.monotonicMs();
+    if (leftMs === Number.POSITIVE_INFINITY) return;
     // Answers that are there already, behind a long turn of the loop, are read before anything is given up.
     timer = setTimeout(() => setImmediate(giveUp), Math.max(1, leftMs));
     timer.unref();
@@ -106,10 +111,9 @@ export async function openWire(
 
   function giveUp(): void {
     timer = null;
-    const nowMs = clock.monotonicMs();
     for (const one of waiting) {
-      if (nowMs - one.sentMs >= silentMaxMs) return end('no answer for 2 s');
-      if (nowMs - one.sentMs < commandTimeoutMs) break;
+      if (loop.leftMs(one.sent, silentMaxMs) <= 0) return end('no answer for 2 s');
+      if (loop.leftMs(one.sent, commandTimeoutMs) > 0) break;
       if (one.overdue) continue;
       one.overdue = true;
       overdue += 1;
@@ -123,7 +127,7 @@ export async function openWire(
       if (over) return Promise.reject(new NoReply('not connected', false));
       if (waiting.size >= inFlightMax) return Promise.reject(new NoReply('too many commands wait', false));
       return new Promise<Reply>((resolve, reject) => {
-        const one: Waiting = { sentMs: clock.monotonicMs(), overdue: false, fail: reject };
+        const one: Waiting = { sent: loop.now(), overdue: false, fail: reject };
         waiting.add(one);
         watch();
         const answered = (): boolean => {
@@ -137,7 +141,7 @@ export async function openWire(
           (reply) => {
             if (!answered()) return;
             // Too late to be acted on, though no timer could say so: the ledger counts on this deadline.
-            if (clock.monotonicMs() - one.sentMs > commandTimeoutMs) reject(new NoReply('the answer came late', true));
+            if (loop.leftMs(one.sent, commandTimeoutMs) < 0) reject(new NoReply('the answer came late', true));
             else resolve(reply as Reply);
           },
           (error: Error) => {
@@ -151,6 +155,7 @@ export async function openWire(
       established = false;
       over = true;
       if (timer !== null) clearTimeout(timer);
+      loop.stop();
       for (const one of waiting) one.fail(new NoReply('closed', true));
       waiting.clear();
       destroyQuietly(client);

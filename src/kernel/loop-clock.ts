@@ -1,0 +1,53 @@
+import type { Clock } from './clock.ts';
+
+/**
+ * Waits for others, without the time in which our own loop did not turn: an answer that came in time must not count as
+ * late because nobody here could read it. What our loop may add to a wait is bounded by `ownLagMaxMs`, on which others
+ * rely who count in real time.
+ */
+export interface LoopClock {
+  now(): LoopInstant;
+  /** Ms left of a wait of `waitMs` that began at `since`; 0 or less when it is over. */
+  leftMs(since: LoopInstant, waitMs: number): number;
+  stop(): void;
+}
+
+/** When a wait began: by the loop's own time, and by the clock. */
+export interface LoopInstant {
+  turnedMs: number;
+  atMs: number;
+}
+
+/** How much longer than it is meant to be a wait may last because of our own loop. */
+export const ownLagMaxMs = 500;
+
+const tickMs = 20;
+/** What lies between two ticks above this is not counted: the loop was elsewhere. */
+const turnMaxMs = 2 * tickMs;
+
+/** Runs until `stop`, without holding the process. */
+export function createLoopClock(clock: Pick<Clock, 'monotonicMs'>): LoopClock {
+  let turnedMs = 0;
+  let tickedMs = clock.monotonicMs();
+  // After a long turn timers run before sockets are read, so the tick knows of it before any answer does.
+  const ticking = setInterval(() => {
+    const nowMs = clock.monotonicMs();
+    turnedMs += Math.min(nowMs - tickedMs, turnMaxMs);
+    tickedMs = nowMs;
+  }, tickMs);
+  ticking.unref();
+
+  function now(): LoopInstant {
+    const atMs = clock.monotonicMs();
+    return { turnedMs: turnedMs + Math.min(atMs - tickedMs, turnMaxMs), atMs };
+  }
+
+  return {
+    now,
+    leftMs(since, waitMs) {
+      const { turnedMs: turned, atMs } = now();
+      return Math.min(waitMs - (turned - since.turnedMs), waitMs + ownLagMaxMs - (atMs - since.atMs));
+    },
+    stop: () => clearInterval(ticking),
+  };
+}

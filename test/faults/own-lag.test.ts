@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { type Asked, ask } from './books-balance.ts';
+import { startReplicas } from './replicas.ts';
+
+const skip = postgresMissing || redisMissing;
+const postgres = skip === false ? await startPostgres(null) : null;
+
+const planOf = (rpm: number) => ({ default: { windows: { '5h': 10_000, week: 10_000, month: 20_000 }, rpm } });
+
+test('a process that has no turn for 400 ms answers 200 and 429, not that the books are unavailable', {
+  skip,
+}, async (t) => {
+  const redis = await startRedis(t);
+  const { all, urls } = await startReplicas(t, 2, { postgres: postgres!, redis, plans: planOf(150) });
+  for (const url of urls) assert.equal((await ask(url)).status, 200);
+  const seen: Asked[] = [];
+  for (let round = 0; round < 6; round++) {
+    const asked = Array.from({ length: 40 }, (_, i) => ask(urls[i % 2]!));
+    await after(2 + 3 * round);
+    for (const one of all) one.process.kill('SIGSTOP');
+    await after(400);
+    for (const one of all) one.process.kill('SIGCONT');
+    seen.push(...(await Promise.all(asked)));
+  }
+  const statuses = Object.groupBy(seen, ({ status }) => status);
+  assert.deepEqual(Object.keys(statuses), ['200', '429'], JSON.stringify(statuses[503]?.[0]));
+  assert.equal(statuses[200]!.length, 148, 'exact, whatever the loop did');
+});
+
+test('who is over a limit is told so without Redis until the limit frees, and nobody else is', { skip }, async (t) => {
+  const redis = await startRedis(t);
+  const { urls } = await startReplicas(t, 1, { postgres: postgres!, redis, plans: planOf(3) });
+  const [url] = urls as [string];
+  for (let i = 0; i < 3; i++) assert.equal((await ask(url)).status, 200);
+  const before = await ask(url);
+  assert.equal(before.status, 429);
+  await redis.kill();
+  const without = await ask(url);
+  assert.equal(without.status, 429, without.text);
+  const { error } = JSON.parse(without.text) as { error: { limit: string } };
+  assert.equal(error.limit, (JSON.parse(before.text) as { error: { limit: string } }).error.limit);
+});
