@@ -8,6 +8,7 @@ import {
   cannotBeTried,
   hopeOf,
   isClosedOut,
+  isUnreachable,
   type Lane,
   type LaneState,
   reasonOf,
@@ -222,17 +223,22 @@ export function repeatHopeAfter(outcome: OutcomeClass): number {
   return outcome === 'unreachable' || outcome === 'stall_first_token' || outcome === 'stall_idle' ? 0.1 : 0.8;
 }
 
+/** So many failures of one request at one target, and what could not be reached is looked at before it is asked again. */
+const repeatsMax = 2;
+
 /**
  * When nothing fresh is ready: the choice most likely to answer of all that could be tried at all, repeats and closed
  * ones too, with its `lane` set; null when every lane is limited or refused a connection just now.
  */
 export function leastBad(choices: readonly Choice[], nowMs: number): Choice | null {
   let best: Choice | null = null;
+  let unreached: Choice | null = null;
   let bestHope = -1;
   for (const choice of choices) {
     if (choice.unfit !== null || choice.running > 0) continue;
     for (const lane of choice.lanes) {
       if (cannotBeTried(standingOf(lane, nowMs))) continue;
+      if (choice.tries === 0 && isUnreachable(lane)) unreached = choice;
       const hope = Math.min(
         hopeOf(lane.state, 'right now', nowMs),
         hopeOf(lane.state, 'lately', nowMs) * choice.repeatHope,
@@ -243,7 +249,9 @@ export function leastBad(choices: readonly Choice[], nowMs: number): Choice | nu
       choice.lane = lane;
     }
   }
-  return best;
+  if (unreached === null || best!.tries < repeatsMax) return best;
+  unreached.lane = unreached.lanes.find((lane) => !cannotBeTried(standingOf(lane, nowMs)))!;
+  return unreached;
 }
 
 /** Every need that keeps a choice out, once each. */

@@ -105,6 +105,11 @@ export function isClosedOut(lane: Lane, standing: Standing): boolean {
   return breaker.at !== 'closed' && breaker.why !== 'unreachable' && !isRest(breaker.why);
 }
 
+/** Whether its connections failed, and it is closed out for that. */
+export function isUnreachable({ state: { breaker } }: Lane): boolean {
+  return (breaker.at === 'open' || breaker.at === 'probing') && breaker.why === 'unreachable';
+}
+
 /** The part that its weight is worth, above 0 and at most 1: its success share, squared, and its ramp. */
 export function healthOf(state: LaneState, nowMs: number): number {
   const share = state.share.at(nowMs);
