@@ -52,6 +52,7 @@ test('an empty file, a file of comments and keys without values are the defaults
   assert.deepEqual(defaults.plans.default, {
     windows: { '5h': 1000, week: 10_000, month: 40_000 },
     rpm: 60,
+    storage: 10 * 1024 ** 3,
     scope: 'account',
   });
   assert.deepEqual(configOf('# nothing\n'), defaults);

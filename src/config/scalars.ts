@@ -54,9 +54,9 @@ export function duration(bounds: { min?: string; max?: string } = {}) {
 }
 
 /** A size within [1, max]; the output is bytes. */
-export function size(bounds: { max?: string } = {}) {
+export function size({ max = '8000000gb' } = {}) {
   const example = 'expected a size such as 32mb';
-  const maxBytes = bounds.max === undefined ? Number.MAX_SAFE_INTEGER : (parseSizeBytes(bounds.max) ?? 0);
+  const maxBytes = parseSizeBytes(max) ?? 0;
   return z
     .string({ error: example })
     .meta({ pattern: '^\\d{1,9}(\\.\\d{1,3})?([bB]|[kKmMgG][bB])$', kind: 'size' })
@@ -64,8 +64,7 @@ export function size(bounds: { max?: string } = {}) {
       const bytes = parseSizeBytes(text);
       if (bytes === undefined) context.addIssue({ code: 'custom', message: example });
       else if (bytes < 1) context.addIssue({ code: 'custom', message: 'expected a size above 0' });
-      else if (bytes > maxBytes)
-        context.addIssue({ code: 'custom', message: `expected a size of at most ${bounds.max}` });
+      else if (bytes > maxBytes) context.addIssue({ code: 'custom', message: `expected a size of at most ${max}` });
       return bytes ?? z.NEVER;
     });
 }

@@ -10,6 +10,7 @@ import {
   orOff,
   positiveInt,
   secret,
+  size,
   webhookSecret,
 } from './scalars.ts';
 
@@ -93,6 +94,11 @@ export const planSchema = z.strictObject({
   budget: orOff(inOrder(z.strictObject(windows('usd', 'USD', unlimited))), 'an object with 5h, week, month')
     .optional()
     .describe('USD in rolling windows.'),
+  storage: orOff(z.union([positiveInt(Number.MAX_SAFE_INTEGER), size()]), 'a size such as 10gb')
+    .prefault('10gb')
+    .describe(
+      'Bytes that an account may keep here: vectors, pages, crawls, pictures, kept replies and uploads together. Omitted: 10gb; only off disables it.',
+    ),
   scope: z.enum(['account', 'key']).default('account').describe('Whether all keys of an account share these limits.'),
   abandoned: z
     .enum(['free', 'tokens', 'full'])
@@ -130,6 +136,7 @@ export const keyLimitsSchema = z
 const builtInDefaultPlan: z.output<typeof planSchema> = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },
   rpm: 60,
+  storage: 10 * 1024 ** 3,
   scope: 'account',
 };
 

@@ -98,6 +98,11 @@ export const storageSchema = z
       .describe(
         'Encrypts stored credentials and signs links, ≥ 32 bytes; shared by all replicas. Default: generated into the data folder; with Redis it must be given.',
       ),
+    reserve: size()
+      .optional()
+      .describe(
+        'Free space on the disk of the data folder that is kept for the ledger: below it vectors, pages, pictures, uploads and kept replies are refused. Default: 512mb, or 5 % of the disk where that is less.',
+      ),
     retention: duration({ min: '1d' })
       .prefault('90d')
       .describe('How long single requests are kept in the ledger, and pages that were read.'),

@@ -39,7 +39,7 @@ export async function receiveModelCall(
  * `filesMax`: beyond it the form is refused.
  */
 export async function receiveUpload(
-  services: ConversationServices & Pick<Services, 'spool'>,
+  services: ConversationServices & Pick<Services, 'spool' | 'storage'>,
   exchange: Exchange,
   filesMax: number,
   handle: (head: CallHead, form: Multipart) => Promise<void>,
@@ -47,6 +47,8 @@ export async function receiveUpload(
   const head = receiveHead(services, exchange);
   if (head === null) return;
   const { server, telemetry } = services.snapshot().config;
+  const full = await services.storage.mayKeep(head.principal.account);
+  if (full !== null) return head.caller.refuse(full, head.admitted.headers);
   const bounds = { bodyBytes: server.upload_limit, files: filesMax };
   const form = await readMultipart(exchange, services.spool, bounds);
   if (form === null) return;

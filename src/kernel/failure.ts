@@ -32,7 +32,8 @@ export type Failure =
   | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
   | PageRefused
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
-  | { kind: 'quota-unavailable'; message: string }
+  /** `cause` where reads that cost next to nothing may go on unbooked. */
+  | { kind: 'quota-unavailable'; message: string; cause?: 'disk-full' }
   | { kind: 'overloaded'; message: string }
   | { kind: 'unsupported'; message: string }
   | { kind: 'internal' };
@@ -69,7 +70,7 @@ const pageRefusalStatus = {
 /** One of the plan's limits is reached. Amounts are what the caller reads: units, calls, tokens or USD, decimals. */
 export interface QuotaExceeded {
   kind: 'quota-exceeded';
-  /** `5h|week|month|minute|concurrency|tier:<name>:<limit>|tokens:<window>|budget:<window>` */
+  /** `5h|week|month|minute|concurrency|tier:<name>:<limit>|tokens:<window>|budget:<window>|storage` (in bytes) */
   limit: string;
   window: '5h' | 'week' | 'month' | null;
   used: number;

@@ -5,6 +5,7 @@ import { declaredKeys } from '../auth/declared-keys.ts';
 import { issueFirstKey } from '../auth/issue-key.ts';
 import { createKeyRing, type KeyRing } from '../auth/key-ring.ts';
 import { watchKeys } from '../auth/watch-keys.ts';
+import { declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
@@ -19,6 +20,8 @@ import { StartRefused } from './stores.ts';
 export interface Callers {
   ring: KeyRing;
   plans(): PlanBook;
+  /** The name of an account's plan; that of the default plan for one that nobody knows. */
+  planOf(account: string): string;
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
   /** The secret of a newcomer's key, made now and to be shown once; null when somebody has a key already. */
@@ -72,10 +75,17 @@ export async function openCallers(options: {
   const generated = generatedAdminKey();
   const ring = createKeyRing(clock, declaredKeys(config, generated?.key ?? null));
   let stored: Stored = { accounts: [], keys: [], plans: [] };
+  let planByAccount: ReadonlyMap<string, string> | null = null;
   let knownLost: ReadonlySet<string> = new Set();
   let plans = bookOfPlans();
 
+  function plansOfAccounts(): ReadonlyMap<string, string> {
+    const all = [...stored.accounts, ...declaredAccounts(config)];
+    return new Map(all.map(({ id, plan }) => [id, plan]));
+  }
+
   function bookOfPlans(): PlanBook {
+    planByAccount = null;
     const onUnreadable = (name: string) =>
       log.warn({ plan: name }, 'a stored plan cannot be read any more: its accounts have the default plan');
     const book = createPlanBook({ config, stored: stored.plans, onUnreadable });
@@ -121,6 +131,10 @@ export async function openCallers(options: {
   return {
     ring,
     plans: () => plans,
+    planOf(account) {
+      planByAccount ??= plansOfAccounts();
+      return planByAccount.get(account) ?? config.default_plan;
+    },
     newAdminKey: generated?.created ? generated.key : null,
     async issueFirstKey() {
       if (ring.userKeys() > 0) return null;

@@ -38,7 +38,7 @@ export function ownVectors(config: Config): OwnVectors {
       },
     };
     const onTrouble = (message: string) => console.error(message);
-    const workers = await openVectors({ config, folder, stores, clock, onTrouble });
+    const workers = await openVectors({ config, folder, stores, clock, onKept: () => undefined, onTrouble });
     closes.unshift(() => workers.close());
     return createVectorOperator(workers.store);
   }

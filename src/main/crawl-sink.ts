@@ -43,7 +43,11 @@ export function createCrawlSink({ engine, services, ring }: CrawlSinkParts): Cra
     const startedMs = clock.monotonicMs();
     const requestId = newRequestId(atMs);
     const held = await meter
-      .hold({ requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs }, prepared.texts)
+      .hold(
+        { requestId, clientRequestId: null, principal, admitted: admittedBefore, atMs, startedMs },
+        prepared.texts,
+        prepared.effect,
+      )
       .catch((error: unknown) => {
         prepared.drop();
         throw error;

@@ -41,11 +41,13 @@ import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
+import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
 import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
 import { closableAccounts, closableAdmission } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
 import { keepSnapshot } from './snapshot.ts';
+import { openStorage } from './storage.ts';
 import { openStores, StartRefused, type Stores } from './stores.ts';
 import { tellFinished } from './tell-finished.ts';
 import { tellRefused } from './tell-refused.ts';
@@ -156,6 +158,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log }).catch(orGiveUp);
   opened.push(callers.stop);
   const { ring, plans } = callers;
+  const storage = openStorage({
+    folder,
+    allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
+    reserve: () => snapshots.current().config.storage.reserve ?? null,
+    clock,
+  });
+  opened.push(storage.close);
   const recovered = await ledger.recover().catch(orGiveUp);
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
@@ -243,6 +252,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       sealer: createSealer(secret, 'idempotent replies'),
       bootId: stores.bootId,
       clock,
+      async mayKeep(tenant, bytes) {
+        const account = accountOfTenant(tenant);
+        if ((await storage.book.mayKeep(account)) !== null) return false;
+        storage.book.add(account, 'replies', bytes);
+        return true;
+      },
       onTrouble,
     }),
     objects: openObjects,
@@ -288,6 +303,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       engines: localEngines.engines,
       files,
       folder,
+      storage,
       stores,
       callers,
       metrics,

@@ -43,6 +43,7 @@ import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
 import type { GatewayOptions } from './gateway.ts';
+import { boundedPages, type Storage } from './storage.ts';
 import type { Stores } from './stores.ts';
 import { openTools } from './tools.ts';
 import { openVectors } from './vectors.ts';
@@ -54,6 +55,7 @@ export interface MoreRoutesParts {
   engines: Engines;
   files: HostedFiles;
   folder: DataFolder;
+  storage: Storage;
   stores: Stores;
   callers: Callers;
   metrics: Metrics;
@@ -82,13 +84,15 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
 
   await loadDialects();
   const services = await openServices(parts);
-  const vectors = await openVectors({ config, folder, stores, clock, onTrouble });
+  const onKept = (bytes: number) => parts.storage.room.taken(bytes);
+  const vectors = await openVectors({ config, folder, stores, clock, onKept, onTrouble });
+  parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
   const tools = openTools({
     services,
     config: () => snapshot().config,
     resolve,
-    pages: stores.pages,
+    pages: boundedPages(stores.pages, parts.storage),
     dataDir: folder.path,
     version,
     onAttempt: parts.metrics.searched,
@@ -153,7 +157,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     ...crawls.routes,
     mcpRoute({ routes: () => all, admission, clock, version, onUnexpected }),
     requestRoute(ledger, clock),
-    usageRoute({ counters, ledger, plans, clock }),
+    usageRoute({ counters, ledger, plans, storage: services.storage, clock }),
     ...adminRoutes({ handle: async (request) => (await adminApi()).handle(request) }, clock),
     openApiRoute({ admin: async () => (await adminApi()).openApi(), routes: () => all }),
     ...statusRoutes({
@@ -179,6 +183,7 @@ async function openServices({
   engines,
   files,
   folder,
+  storage,
   resolve,
   opened,
 }: MoreRoutesParts): Promise<Services> {
@@ -192,10 +197,11 @@ async function openServices({
     transcriptionEngines: engines.transcription,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
-    spool: await openSpool(join(folder.path, 'spool')),
+    spool: await openSpool(join(folder.path, 'spool'), undefined, storage.room.refusal),
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve }),
     files,
+    storage: storage.book,
   };
   opened(services.tokenCounter.close);
   opened(services.embeddingCodec.close);

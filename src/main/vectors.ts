@@ -9,6 +9,8 @@ export interface VectorsOptions {
   folder: DataFolder;
   stores: Pick<Stores, 'vectorRegistry'>;
   clock: Clock;
+  /** Bytes that were written, or (negative) removed. */
+  onKept(bytes: number): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
 }
@@ -19,6 +21,7 @@ export async function openVectors({
   folder,
   stores,
   clock,
+  onKept,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
   const { engine, url, api_key: apiKey, memory, workers, limits } = config.vectors;
@@ -29,6 +32,7 @@ export async function openVectors({
         : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
+    onKept,
     onTrouble,
     clock,
   });

@@ -22,6 +22,7 @@ const pro: Plan = {
   tokens: none,
   usdNano: none,
   tiers: new Map(),
+  storageBytes: null,
   notify: {
     shares: [0.8, 0.95, 1],
     webhook: 'https://hooks.example.org/q',

@@ -19,6 +19,7 @@ export function planOf(name: string, written: PlanConfig, tiers: Config['tiers']
     ...keyLimitsOf(written),
     tiers: tiersOf(written, tiers),
     abandoned: written.abandoned ?? 'tokens',
+    storageBytes: number(written.storage),
     notify:
       written.notify === undefined
         ? null

@@ -23,6 +23,8 @@ export interface Plan {
   abandoned: 'free' | 'tokens' | 'full';
   /** Every tier that has a limit under this plan. */
   tiers: ReadonlyMap<string, TierLimits>;
+  /** Bytes that an account may keep. */
+  storageBytes: number | null;
   notify: { shares: readonly number[]; webhook: string; secret: string } | null;
 }
 

@@ -19,9 +19,10 @@ export const closeBatchRows = 32;
 export const closeDelayMs = 20;
 
 /** Of a reservation that was refused; `reason` names no host. */
-export function notRecorded(reason: string): FailureError {
+export function notRecorded(reason: string, cause?: 'disk-full'): FailureError {
   return new FailureError({
     kind: 'quota-unavailable',
+    ...(cause !== undefined && { cause }),
     message: `The usage ledger cannot record the request now, so it was not sent (${reason}). Retry it.`,
   });
 }

@@ -13,10 +13,15 @@ export interface VectorEngine {
   readonly bodyMemory: BodyMemory;
   /** Reads and checks a call, and what of it must be embedded first. Every `Prepared` must be run or dropped. */
   prepare(call: VectorCall): Promise<Prepared | Failure>;
+  /** Bytes that an account keeps, over all its keys; null where they are not here. Starts the threads. */
+  keptBytes(account: string): Promise<number | null>;
   /** Why it cannot serve, for /readyz; null when it can or has not been asked for yet. */
   trouble(): string | null;
   close(): Promise<void>;
 }
+
+/** What a call does to what is kept: nothing, more of it, or other and less. */
+export type CallEffect = 'reads' | 'adds' | 'changes';
 
 export interface VectorCall {
   owner: Owner;
@@ -33,6 +38,7 @@ export interface Prepared {
   kind: 'prepared';
   /** What must be embedded before it can run; null for most calls. One model a call. */
   texts: TextsToEmbed | null;
+  effect: CallEffect;
   /** `embedded`: of `texts`, null where there were none. Does the call and ends it. */
   run(embedded: Embedded | null): Promise<VectorAnswer | Failure>;
   /** Ends it, nothing done. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../kernel/failure.ts';
-import type { Embedded, TextsToEmbed } from './engine.ts';
+import type { CallEffect, Embedded, TextsToEmbed } from './engine.ts';
 
 /** Given by the composition: what a vector call costs, and how its texts become vectors. Nothing here rejects. */
 export interface VectorMeter<Call> {
@@ -7,7 +7,7 @@ export interface VectorMeter<Call> {
    * Holds the cost of the call, and with `texts` that of embedding them, at once: all or nothing. `texts.texts` may be
    * empty: then the size alone is asked for, and embedding is charged only where nobody declares it.
    */
-  hold(call: Call, texts: TextsToEmbed | null): Promise<VectorHold | Failure>;
+  hold(call: Call, texts: TextsToEmbed | null, effect: CallEffect): Promise<VectorHold | Failure>;
 }
 
 /** Must be settled, once. */

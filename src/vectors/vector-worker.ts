@@ -13,6 +13,9 @@ const prepared = new Map<number, PreparedCall>();
 /** Asked of the main thread, which knows what the other threads have. */
 const places = new Map<number, (failure: Failure | null) => void>();
 let lastPlace = 0;
+/** What the shards that are opened at the start keep, told with `ready`; later ones tell it by themselves. */
+const keptBefore = new Map<string, number>();
+let ready = false;
 
 yieldToMainThread();
 
@@ -24,7 +27,12 @@ port.on('message', (message: ToWorker) => {
   receiving.add(received);
 });
 const tenants = driver.kind === 'embedded' ? await store.tenants() : [];
-send({ kind: 'ready', collections: tenants.map(({ account, collections }) => ({ account, collections })) });
+send({
+  kind: 'ready',
+  collections: tenants.map(({ account, collections }) => ({ account, collections })),
+  bytes: [...keptBefore].map(([account, bytes]) => ({ account, bytes })),
+});
+ready = true;
 
 async function openStore(): Promise<VectorStore> {
   const tell = (message: string) => send({ kind: 'tell', message });
@@ -38,7 +46,7 @@ async function openStore(): Promise<VectorStore> {
     return createQdrantStore({ url, apiKey, registry, clock: systemClock, limits, onTrouble: tell });
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
-  return createEmbeddedStore({ ...driver, limit: { take, give }, tell });
+  return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell });
 }
 
 function take(account: string): Promise<void> {
@@ -47,6 +55,11 @@ function take(account: string): Promise<void> {
     places.set(id, (failure) => (failure === null ? resolve() : reject(new FailureError(failure))));
     send({ kind: 'take', id, account });
   });
+}
+
+function kept(account: string, bytes: number): void {
+  if (ready) send({ kind: 'kept', account, bytes });
+  else keptBefore.set(account, (keptBefore.get(account) ?? 0) + bytes);
 }
 
 function give(account: string, collections: number): void {
@@ -79,7 +92,7 @@ async function answer(message: Asked): Promise<{ result: unknown; transfer: Arra
     case 'prepare': {
       const call = await prepareCall(store, message.call, { limits, clock: systemClock });
       prepared.set(message.prepared, call);
-      return { result: { texts: call.texts } satisfies PreparedReply, transfer: [] };
+      return { result: { texts: call.texts, effect: call.effect } satisfies PreparedReply, transfer: [] };
     }
     case 'run': {
       const call = prepared.get(message.prepared);

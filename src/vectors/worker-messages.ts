@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../kernel/failure.ts';
-import type { Embedded, TextsToEmbed, VectorCall } from './engine.ts';
+import type { CallEffect, Embedded, TextsToEmbed, VectorCall } from './engine.ts';
 import type { VectorStore } from './store.ts';
 
 /** What a thread is started with. */
@@ -29,17 +29,25 @@ export type ToWorker =
 
 export type FromWorker =
   /** First of all: the collections that accounts have in this thread's shards. */
-  | { kind: 'ready'; collections: readonly { account: string; collections: number }[] }
+  | { kind: 'ready'; collections: readonly { account: string; collections: number }[]; bytes: readonly KeptBytes[] }
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; failure: Failure }
   /** One of the account's places for a collection is wanted; answered by `place` with the same id. */
   | { kind: 'take'; id: number; account: string }
   | { kind: 'give'; account: string; collections: number }
+  /** Bytes that an account keeps more, or less. */
+  | ({ kind: 'kept' } & KeptBytes)
   | { kind: 'tell'; message: string };
+
+export interface KeptBytes {
+  account: string;
+  bytes: number;
+}
 
 /** The result of `prepare`; that of `run` is the answer's body. */
 export interface PreparedReply {
   texts: TextsToEmbed | null;
+  effect: CallEffect;
 }
 
 /** What a call gets whose thread died on the way. */

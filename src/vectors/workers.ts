@@ -10,6 +10,7 @@ import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
 import type { VectorStore } from './store.ts';
 import { createThreadStore } from './thread-store.ts';
+import { createThreadTotals } from './thread-totals.ts';
 import type { FromWorker, PreparedReply, WorkerData } from './worker-messages.ts';
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
@@ -32,6 +33,8 @@ export interface VectorWorkersOptions {
     | { kind: 'qdrant'; url: string; apiKey: string | null; registry: VectorRegistry };
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
+  /** Bytes that were written, or (negative) removed. */
+  onKept?(bytes: number): void;
   /** For the operator's log. */
   onTrouble(message: string): void;
   clock?: Clock;
@@ -60,6 +63,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const places = createCollectionPlaces(limits.collectionsPerAccount);
   const count = workerCount(options.workers, driver.kind);
   const threads = Array.from({ length: count }, (_, number) => createThread(number));
+  const kept = createThreadTotals();
   let lastPrepared = 0;
   let closed = false;
   let trouble: string | null = null;
@@ -100,9 +104,13 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   async function receive(number: number, worker: WorkerThread, message: FromWorker): Promise<void> {
     switch (message.kind) {
       case 'ready':
+        kept.set(number, message.bytes);
         return places.set(number, message.collections);
       case 'give':
         return places.give(number, message.account, message.collections);
+      case 'kept':
+        options.onKept?.(message.bytes);
+        return kept.add(number, message);
       case 'tell':
         return onTrouble(message.message);
       case 'take': {
@@ -133,12 +141,12 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
     const prepared = ++lastPrepared;
     let isPrepared = false;
     try {
-      const { texts } = await line.run(tenant, null, () => {
+      const { texts, effect } = await line.run(tenant, null, () => {
         const { body, moved } = given(call.body);
         return thread.worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
       });
       isPrepared = true;
-      return { kind: 'prepared', texts, run, drop };
+      return { kind: 'prepared', texts, effect, run, drop };
     } catch (error) {
       held.giveBack();
       return failureOf(error);
@@ -187,6 +195,11 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   return {
     bodyMemory: createBodyMemory(),
     prepare,
+    async keptBytes(account) {
+      if (driver.kind === 'qdrant') return null;
+      if (!closed) await Promise.allSettled(threads.map((thread) => thread.worker.ready()));
+      return kept.of(account);
+    },
     trouble() {
       look();
       return threads.map(({ worker }) => worker.trouble()).find((one) => one !== null) ?? trouble;

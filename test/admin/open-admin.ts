@@ -112,7 +112,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
       dataDir: folder,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give() {} },
+      limit: { take: async () => {}, give() {}, kept() {} },
       tell() {},
     });
     return vectorStore;

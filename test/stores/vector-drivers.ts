@@ -36,7 +36,7 @@ const embedded: VectorDriver = {
       dataDir,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give() {} },
+      limit: { take: async () => {}, give() {}, kept() {} },
       tell() {},
     });
     t.after(async () => {

@@ -9,6 +9,7 @@ import type { Ledger, UsageGroup, UsageQuery } from '../../metering/ledger.ts';
 import { readLimits } from '../../metering/limit-view.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import { keyLimitsOf } from '../../metering/plan-rules.ts';
+import type { StorageBook } from '../../metering/storage-book.ts';
 import { usageRecord } from '../../metering/usage-record.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { writeFailure } from '../write-failure.ts';
@@ -18,6 +19,7 @@ export interface UsageParts {
   counters: Pick<Counters, 'read' | 'running'>;
   ledger: Pick<Ledger, 'usage'>;
   plans(): PlanBook;
+  storage: Pick<StorageBook, 'usage'>;
   clock: Clock;
 }
 
@@ -34,7 +36,7 @@ export function usageRoute(parts: UsageParts): Route {
   };
 }
 
-async function answerUsage({ counters, ledger, plans, clock }: UsageParts, exchange: Exchange): Promise<void> {
+async function answerUsage({ counters, ledger, plans, storage, clock }: UsageParts, exchange: Exchange): Promise<void> {
   const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
   const principal = exchange.principal!;
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
@@ -43,14 +45,16 @@ async function answerUsage({ counters, ledger, plans, clock }: UsageParts, excha
   const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
   try {
-    const [limits, rows] = await Promise.all([
+    const [limits, rows, kept] = await Promise.all([
       readLimits(counters, { account, tenant, plan, own }),
       ledger.usage(query),
+      storage.usage(account),
     ]);
     writeJson(exchange, 200, {
       account,
       plan: plan.name,
       ...limits,
+      storage: { used_bytes: kept.usedBytes, allowed_bytes: kept.allowedBytes, ...kept.kinds },
       data: rows.map(usageRecord),
     } as unknown as JsonObject);
   } catch (error) {

@@ -81,7 +81,7 @@ async function runPrepared(
   let end: End = unexpected;
   try {
     if (caller.gone) return;
-    const hold = await meter.hold(call, prepared.texts);
+    const hold = await meter.hold(call, prepared.texts, prepared.effect);
     if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
     held = hold;
     const embedded = prepared.texts === null ? null : await hold.embed();

@@ -56,6 +56,7 @@ async function serve(t: Context, script: Script = {}) {
       const prepared: Prepared = {
         kind: 'prepared',
         texts: script.texts ?? null,
+        effect: 'reads',
         run: async (embedded) => {
           told.push('run');
           return script.run === undefined ? answered : script.run(embedded, metered!);
@@ -64,6 +65,7 @@ async function serve(t: Context, script: Script = {}) {
       };
       return prepared;
     },
+    keptBytes: async () => 0,
     trouble: () => null,
     close: async () => undefined,
   };

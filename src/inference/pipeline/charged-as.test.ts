@@ -16,6 +16,7 @@ const planWith = (tiers: Record<string, TierLimits>): Plan => ({
   usdNano: off,
   tiers: new Map(Object.entries(tiers)),
   abandoned: 'tokens',
+  storageBytes: null,
   notify: null,
 });
 const plan = planWith({

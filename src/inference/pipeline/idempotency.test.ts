@@ -50,6 +50,7 @@ function setUp(
     sealer: createSealer(secret, 'replies'),
     bootId: 'boot-1',
     clock,
+    mayKeep: async () => true,
     onTrouble: (message) => troubles.push(message),
     // A store that answers at all answers first; retries follow each other at once.
     pause: () => new Promise((resolve) => setImmediate(resolve)),

@@ -42,6 +42,8 @@ export interface IdempotencyParts {
   sealer: Sealer;
   bootId: string;
   clock: Clock;
+  /** Whether so many bytes of a reply may be kept for a tenant; they count then. */
+  mayKeep(tenant: string, bytes: number): Promise<boolean>;
   /** Told when a reply could not be kept or a key not be freed; repeats are answered 409 from then on. */
   onTrouble(message: string): void;
   /** For tests: ms of real time otherwise. */
@@ -121,7 +123,8 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       return;
     }
     const { status, body } = outcome;
-    const sealed = body.length > replyBytesMax ? null : sealer.seal(packReply(outcome), contextOf(scope, requestId));
+    const fits = body.length <= replyBytesMax && (await parts.mayKeep(request.tenant, body.length));
+    const sealed = fits ? sealer.seal(packReply(outcome), contextOf(scope, requestId)) : null;
     await write(() => store.keep(scope, key, requestId, { status, sealed }), requestId);
   }
 
@@ -141,7 +144,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
       case 'kept': {
         if (taken.sealed === null) {
           return conflict(
-            `The reply to the first request with this Idempotency-Key, ${first}, is over 1 MB and was not kept. It was not run again.`,
+            `The reply to the first request with this Idempotency-Key, ${first}, was not kept: it is over 1 MB, or there was no room for it. It was not run again.`,
           );
         }
         const packed = sealer.open(taken.sealed, contextOf(scope, first));

@@ -65,6 +65,10 @@ async function draw(
   const way = imageWay(snapshot, facts, call.principal);
   if ('kind' in way) return refuse(way);
   const { alias } = way;
+  // Before anything is drawn that could not be kept for its link.
+  const { account } = call.principal;
+  const full = facts.image!.answerForm === 'url' ? await services.storage.mayKeep(account) : null;
+  if (full !== null) return refuse(full);
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
@@ -114,11 +118,17 @@ async function draw(
 }
 
 /** Links of the upstream's own go on; what we have ourselves is in the answer, or kept for the link to it. */
-async function finished(services: Services, image: GatheredImage, { linkBase }: ImageCall): Promise<FinishedImage> {
+async function finished(
+  services: Services,
+  image: GatheredImage,
+  { linkBase, principal }: ImageCall,
+): Promise<FinishedImage> {
   const { revisedPrompt } = image;
   if ('url' in image) return { url: image.url, revisedPrompt };
   if (image.form === 'base64') return { base64: image.content, revisedPrompt };
-  return { url: await services.files.host(image, linkBase), revisedPrompt };
+  const url = await services.files.host(image, linkBase);
+  services.storage.add(principal.account, 'pictures', image.content.byteLength);
+  return { url, revisedPrompt };
 }
 
 /** What is streamed was asked for as base64 of every upstream, and fetched where one gave a link. */

@@ -32,6 +32,8 @@ export function createCrawlMeter(
     async hold({ keyId }) {
       const principal = principalOf(keyId);
       if ('kind' in principal) return principal;
+      const full = await services.storage.mayKeep(principal.account);
+      if (full !== null) return full;
       const atMs = clock.wallMs();
       const startedMs = clock.monotonicMs();
       const claim: Claim = {

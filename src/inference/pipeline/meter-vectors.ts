@@ -28,14 +28,17 @@ export interface VectorCallHold {
  * for a fault of ours alone, which the server tells the log.
  */
 export interface VectorCallMeter {
-  hold(call: VectorMeterCall, texts: TextsToEmbed | null): Promise<VectorCallHold | Failure>;
+  hold(call: VectorMeterCall, texts: TextsToEmbed | null, effect: VectorCallEffect): Promise<VectorCallHold | Failure>;
 }
+
+/** What the call does to what is kept: nothing, more of it, or other and less. */
+export type VectorCallEffect = 'reads' | 'adds' | 'changes';
 
 /** Embedded where only the length of a model's vectors must be known, and nobody declares it. */
 const probeText = 'How long is a vector?';
 
 export function createVectorMeter(services: Services): VectorCallMeter {
-  return { hold: (call, texts) => holdCall(services, call, texts) };
+  return { hold: (call, texts, effect) => holdCall(services, call, texts, effect) };
 }
 
 /** What of a call must be embedded: `size` is known already where only that was asked for. */
@@ -52,15 +55,31 @@ async function holdCall(
   services: Services,
   call: VectorMeterCall,
   texts: TextsToEmbed | null,
+  effect: VectorCallEffect,
 ): Promise<VectorCallHold | Failure> {
+  const full = effect === 'adds' ? await services.storage.mayKeep(call.principal.account) : null;
+  if (full !== null) return full;
   const snapshot = services.snapshot();
   const embedding = texts === null ? null : embeddingOf(snapshot, call, texts);
   if (embedding !== null && 'kind' in embedding) return embedding;
   const claim = claimFor(call, snapshot, embedding);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return reserved;
+  if (reserved.kind !== 'reserved') {
+    const isFree = effect === 'reads' && embedding === null;
+    return isFree && reserved.kind === 'quota-unavailable' && reserved.cause === 'disk-full' ? unbooked : reserved;
+  }
   return new Hold(services, call, claim, reserved, embedding);
 }
+
+/** On a full disk nothing can be booked, and what is kept can be read all the same: within the limits of a minute. */
+const unbooked: VectorCallHold = {
+  kind: 'held',
+  headers: [],
+  async embed() {
+    throw new Error('there is nothing to embed');
+  },
+  settle() {},
+};
 
 function embeddingOf(snapshot: Snapshot, { principal }: VectorMeterCall, asked: TextsToEmbed): Embedding | Failure {
   const sizeOnly = asked.texts.length === 0;

@@ -5,6 +5,7 @@ import type { Admission } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import type { Settlement } from '../../metering/settlement.ts';
+import type { StorageBook } from '../../metering/storage-book.ts';
 import type { Spool } from '../../net/spool.ts';
 import type { SharedTranscoder } from '../audio/transcode.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
@@ -72,6 +73,8 @@ export interface Services extends ConversationServices {
   pictures: PictureFetcher;
   /** Generated files that callers fetch by a link. */
   files: HostedFiles;
+  /** How much accounts keep. */
+  storage: StorageBook;
 }
 
 /** What was asked and answered, for the log: bounded and without credentials already. */

@@ -11,6 +11,8 @@ export interface Room {
   hold(account: string): RoomHold;
   /** Of all holders. */
   readonly bytes: number;
+  /** Of one account's. */
+  bytesOf(account: string): number;
 }
 
 /** What one request, or one upload, has of a room. */
@@ -55,6 +57,8 @@ class SharedRoom implements Room {
     account.holds += 1;
     return new Hold(this, account);
   }
+
+  readonly bytesOf = (name: string): number => this.#accounts.get(name)?.bytes ?? 0;
 
   left(account: AccountBytes): void {
     account.holds -= 1;

@@ -74,6 +74,7 @@ export function sqliteExtendedCode(error: unknown): number | null {
 export const sqliteBusy = 5;
 export const sqliteLocked = 6;
 export const sqliteCorrupt = 11;
+export const sqliteFull = 13;
 export const sqliteNotADatabase = 26;
 
 /** BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN, PROTOCOL: the same rows may pass later. */

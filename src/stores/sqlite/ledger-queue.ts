@@ -8,7 +8,15 @@ import {
   openTimeoutMs,
   queuedOpensMax,
 } from '../ledger-waits.ts';
-import { isPassing, sqliteBusy, sqliteCode, sqliteCorrupt, sqliteLocked, sqliteNotADatabase } from './database.ts';
+import {
+  isPassing,
+  sqliteBusy,
+  sqliteCode,
+  sqliteCorrupt,
+  sqliteFull,
+  sqliteLocked,
+  sqliteNotADatabase,
+} from './database.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 /** Beyond these, opens are refused and closes given up: memory stays bounded while the disk is away. */
@@ -135,7 +143,7 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       if (code !== null && isPassing(code)) {
         const busy = code === sqliteBusy || code === sqliteLocked;
         if (!busy) diskFault = String(error);
-        expire(String(error));
+        expire(String(error), code === sqliteFull ? 'disk-full' : undefined);
         if (hasWork()) retry(busy ? busyRetryMs : faultRetryMs);
         else settleDrain();
         return;
@@ -248,12 +256,12 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
     return notRecorded('the ledger is damaged on the disk');
   }
 
-  function expire(reason: string): void {
+  function expire(reason: string, cause?: 'disk-full'): void {
     const nowMs = clock.monotonicMs();
     const late = opens.filter((open) => nowMs - open.sinceMs >= openTimeoutMs);
     if (late.length > 0) {
       opens = opens.filter((open) => nowMs - open.sinceMs < openTimeoutMs);
-      for (const open of late) open.reject(notRecorded(reason));
+      for (const open of late) open.reject(notRecorded(reason, cause));
     }
     while (closes.length > 0 && nowMs - closes[0]!.sinceMs >= closeRetryMs) drop(closes.shift()!, reason);
   }

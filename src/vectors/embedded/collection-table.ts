@@ -36,6 +36,11 @@ export interface CollectionTable {
   moveAliases(from: string, to: string): void;
   setIndexes(row: CollectionRow, indexes: CollectionRow['indexes']): void;
   tenants(): TenantSummary[];
+  /** Bytes of its points. */
+  bytes(cid: number): number;
+  addBytes(cid: number, bytes: number): void;
+  /** Bytes by account. */
+  kept(): { account: string; bytes: number }[];
   /** Dropped collections that still have points. */
   doomed(): number[];
   forget(cid: number): void;
@@ -68,6 +73,14 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
   const addAlias = shard.prepare('INSERT OR REPLACE INTO alias (tenant, alias, cid, sum) VALUES (?, ?, ?, ?)');
   const removeAlias = shard.prepare('DELETE FROM alias WHERE tenant = ? AND alias = ?');
   const setIndexes = shard.prepare('UPDATE collection SET indexes = ?, sum = ? WHERE cid = ?');
+  const addKept = shard.prepare(
+    'INSERT INTO kept VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes = bytes + excluded.bytes',
+  );
+  const removeKept = shard.prepare('DELETE FROM kept WHERE cid = ?');
+  const keptOf = shard.prepare('SELECT bytes FROM kept WHERE cid = ?');
+  const keptBy = shard.prepare(
+    'SELECT account, sum(bytes) AS bytes FROM kept JOIN collection USING (cid) GROUP BY account',
+  );
   const rows = (found: unknown) => found as unknown[];
 
   function aliasesOf(tenant: string): { alias: string; cid: number }[] {
@@ -109,6 +122,7 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     },
     drop(cid) {
       removeAliases.run(cid);
+      removeKept.run(cid);
       remove.run(cid);
       doom.run(cid, crc32(String(cid)));
     },
@@ -146,6 +160,11 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
       }
       return [...found.values()];
     },
+    bytes: (cid) => Number(keptOf.get(cid)?.bytes ?? 0),
+    addBytes(cid, bytes) {
+      if (bytes !== 0) addKept.run(cid, bytes);
+    },
+    kept: () => keptBy.all().map(({ account, bytes }) => ({ account: String(account), bytes: Number(bytes) })),
     doomed: () =>
       doomed
         .all()

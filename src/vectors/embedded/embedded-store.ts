@@ -40,6 +40,8 @@ export interface CollectionLimit {
   take(account: string): Promise<void>;
   /** Gives places back. */
   give(account: string, collections: number): void;
+  /** Bytes that the account keeps more, or less; of what was there before when its file is opened. */
+  kept(account: string, bytes: number): void;
 }
 
 export interface EmbeddedStore extends VectorStore {
@@ -94,7 +96,9 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   function open(number: number): Shard {
     const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
     try {
-      return openShard({ file, budget, random, clock, tell, bounds, batches, watch });
+      const opened = openShard({ file, budget, random, clock, tell, bounds, batches, watch, kept: limit.kept });
+      for (const { account, bytes } of opened.kept()) limit.kept(account, bytes);
+      return opened;
     } catch (error) {
       file.close();
       throw error;

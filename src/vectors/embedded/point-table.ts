@@ -23,6 +23,8 @@ export interface PointTable {
   setPayload(cid: number, slot: number, id: PointId, payload: string | null): void;
   setVector(cid: number, slot: number, vector: Float32Array): void;
   remove(cid: number, slot: number): void;
+  /** Of its payload, as it is kept; 0 where it has none. */
+  payloadBytes(cid: number, slot: number): number;
   /** Throws when there is none. */
   row(cid: number, slot: number): { id: PointId; payload: string | null };
   vector(cid: number, slot: number, size: number): Float32Array;
@@ -64,6 +66,7 @@ export function openPointTable(shard: ShardFile): PointTable {
   const purge = shard.prepare(
     'DELETE FROM point WHERE key IN (SELECT key FROM point WHERE key BETWEEN ? AND ? LIMIT ?)',
   );
+  const payloadBytes = shard.prepareRows('SELECT octet_length(payload) FROM point WHERE key = ?');
   const array = (found: unknown) => found as unknown[] | undefined;
 
   return {
@@ -88,6 +91,7 @@ export function openPointTable(shard: ShardFile): PointTable {
     remove(cid, slot) {
       remove.run(rowKey(cid, slot));
     },
+    payloadBytes: (cid, slot) => Number(array(payloadBytes.get(rowKey(cid, slot)))?.[0] ?? 0),
     row(cid, slot) {
       const found = array(row.get(rowKey(cid, slot)));
       if (found === undefined) throw new DamagedRows('a row is missing');

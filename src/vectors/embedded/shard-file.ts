@@ -3,6 +3,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { shardCount } from './shard-of.ts';
 import { overloaded } from './storage-trouble.ts';
 
+/** Of a point's row, its id and their index, beside vector and payload. */
+export const pointOverheadBytes = 64;
+
 /** Longest that another process, such as a backup, may hold a write up. */
 const busyTimeoutMs = 250;
 /** Rows of 1,024 components fill two pages each to 88 %; larger pages cost single writes more. */
@@ -19,7 +22,7 @@ export interface WalBounds {
 
 const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
 
-const schemaVersion = 1;
+const schemaVersion = 2;
 
 const schema = `
   CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL);
@@ -37,6 +40,17 @@ const schema = `
   );
   CREATE UNIQUE INDEX point_id ON point (cid, id);
   CREATE TABLE doomed (cid INTEGER PRIMARY KEY, sum INTEGER NOT NULL);
+  -- Bytes of a collection's points. Changed with every write of it, and never read for an answer.
+  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+`;
+
+/** The rows of all points are read once: seconds for many GB. */
+const secondVersion = `
+  CREATE TABLE kept (cid INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+  INSERT INTO kept SELECT cid, 0 FROM collection;
+  INSERT OR REPLACE INTO kept
+    SELECT cid, sum(length(vector) + coalesce(octet_length(payload), 0) + ${pointOverheadBytes}) FROM point NOT INDEXED
+    WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
 `;
 
 /** One data file: the durable truth of a shard, used by one thread. */
@@ -124,6 +138,11 @@ function bringUpToDate(database: DatabaseSync, number: number): void {
     database.prepare('INSERT INTO shard VALUES (?, ?)').run(number, shardCount);
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
     return;
+  }
+  if (version === 1) {
+    database.exec('BEGIN IMMEDIATE');
+    database.exec(secondVersion);
+    database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
   }
   const row = database.prepare('SELECT number, count FROM shard').get();
   if (row?.number === number && row.count === shardCount) return;

@@ -50,6 +50,8 @@ export interface ShardOptions {
   /** Of all shards of the thread. */
   batches: QueryBatches;
   watch: RowWatch;
+  /** Bytes that an account keeps more, or less, once that is durable. */
+  kept(account: string, bytes: number): void;
 }
 
 /**
@@ -58,7 +60,7 @@ export interface ShardOptions {
  */
 export type Shard = ReturnType<typeof openShard>;
 
-export function openShard({ file, budget, random, clock, tell, bounds, batches, watch }: ShardOptions) {
+export function openShard({ file, budget, random, clock, tell, bounds, batches, watch, kept }: ShardOptions) {
   const collections = openCollectionTable(file);
   collections.check();
   const points = openPointTable(file);
@@ -125,16 +127,21 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
     /** The account that had it; null when there was none. */
     drop(tenant: string, name: string): Promise<string | null> {
       let cid = -1;
+      let gone = { account: '', bytes: 0 };
       return change(
         () => {
           const row = collections.find(tenant, name);
           // By its own name alone: an alias must not take what it stands for with it.
           if (row?.spec.name !== name) return null;
           cid = row.cid;
+          gone = { account: row.account, bytes: collections.bytes(cid) };
           collections.drop(cid);
           return row.account;
         },
-        () => opened.close(cid),
+        () => {
+          opened.close(cid);
+          if (gone.bytes !== 0) kept(gone.account, -gone.bytes);
+        },
       );
     },
 
@@ -156,7 +163,7 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
 
     write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
       group.add(
-        createWriteJob({ rowOf, collections, points, opened, damage, bounds, watch }, tenant, name, operations),
+        createWriteJob({ rowOf, collections, points, opened, damage, bounds, watch, kept }, tenant, name, operations),
       ),
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
@@ -205,31 +212,47 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
     changeAliases: (tenant: string, changes: readonly AliasChange[]): Promise<void> =>
       change(() => changeAliases(collections, tenant, changes)),
 
+    /** Of all its collections, by account. */
+    kept: () => collections.kept(),
+
     tenants: (): TenantSummary[] => damage.guardTable(() => collections.tenants()),
 
     /** Within this shard alone. `from`: the accounts that had them. */
     adopt(from: string, to: Owner): Promise<{ collections: number; from: TenantSummary[] }> {
+      const moved: { account: string; bytes: number }[] = [];
+      const tellMoved = () => {
+        for (const { account, bytes } of moved) {
+          kept(account, -bytes);
+          kept(to.account, bytes);
+        }
+      };
       return change(() => {
         const rows = collections.list(from);
         const before = collections.tenants().filter(({ tenant }) => tenant === from);
         refuseNamesake(rows, collections.list(to.tenant));
-        for (const row of rows) collections.setOwner(row, to);
+        for (const row of rows) {
+          moved.push({ account: row.account, bytes: collections.bytes(row.cid) });
+          collections.setOwner(row, to);
+        }
         collections.moveAliases(from, to.tenant);
         return { collections: rows.length, from: before };
-      });
+      }, tellMoved);
     },
 
     /** The accounts that had them, one for each collection. */
     purge(tenant: string): Promise<string[]> {
-      let rows: CollectionRow[] = [];
+      let rows: { cid: number; account: string; bytes: number }[] = [];
       return change(
         () => {
-          rows = collections.list(tenant);
+          rows = collections.list(tenant).map(({ cid, account }) => ({ cid, account, bytes: collections.bytes(cid) }));
           for (const { cid } of rows) collections.drop(cid);
           return rows.map(({ account }) => account);
         },
         () => {
-          for (const { cid } of rows) opened.close(cid);
+          for (const { cid, account, bytes } of rows) {
+            opened.close(cid);
+            kept(account, -bytes);
+          }
         },
       );
     },

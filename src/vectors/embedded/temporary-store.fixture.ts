@@ -26,7 +26,7 @@ export function temporaryStore(t: TestContext, options: Partial<EmbeddedOptions>
       dataDir,
       shards: allShards,
       memoryBytes: 64 * 1024 * 1024,
-      limit: { take: async () => {}, give: () => {} },
+      limit: { take: async () => {}, give: () => {}, kept: () => {} },
       tell: (message) => told.push(message),
       random: seededRandom(1),
       ...options,

@@ -17,11 +17,12 @@ export interface WriteJobParts {
   damage: Damage;
   bounds: CallBounds;
   watch: RowWatch;
+  kept(account: string, bytes: number): void;
 }
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */
 export function createWriteJob(
-  { rowOf, collections, points, opened, damage, bounds, watch }: WriteJobParts,
+  { rowOf, collections, points, opened, damage, bounds, watch, kept }: WriteJobParts,
   tenant: string,
   name: string,
   operations: readonly WriteOperation[],
@@ -29,6 +30,8 @@ export function createWriteJob(
   let open: OpenCollection | null = null;
   let slotMark = 0;
   let memoryMark = 0;
+  let added = 0;
+  let account = '';
   return {
     points: pointsOf(operations),
     run() {
@@ -39,8 +42,10 @@ export function createWriteJob(
         open.pins++;
         slotMark = open.slots.mark();
         memoryMark = open.memory.mark();
-        writePoints(points, open, operations, bounds);
+        added = writePoints(points, open, operations, bounds);
+        account = row.account;
         collections.setCounts(row, row.points, row.seq);
+        collections.addBytes(row.cid, added);
         return row.seq;
       });
     },
@@ -49,6 +54,7 @@ export function createWriteJob(
       open.pins--;
       open.slots.keep();
       open.memory.settle();
+      if (added !== 0) kept(account, added);
     },
     undone() {
       if (open === null) return;

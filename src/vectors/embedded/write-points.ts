@@ -9,18 +9,22 @@ import type { CallBounds } from './call-bounds.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { slotMax } from './point-row.ts';
 import type { PointTable } from './point-table.ts';
+import { pointOverheadBytes } from './shard-file.ts';
 
 /**
  * Does the operations in order, inside a transaction. What the collection has in memory is noted for when it commits.
- * Throws a FailureError for what does not fit the collection or names an unknown point: the caller rolls back.
+ * Throws a FailureError for what does not fit the collection or names an unknown point: the caller rolls back. Returns
+ * the bytes that it keeps more, or less.
  */
 export function writePoints(
   points: PointTable,
   open: OpenCollection,
   operations: readonly WriteOperation[],
   bounds: CallBounds,
-): void {
+): number {
   const { cid, size, memory, slots } = open;
+  const pointBytes = size * Float32Array.BYTES_PER_ELEMENT + pointOverheadBytes;
+  let bytes = 0;
   const { distance } = open.row.spec;
 
   function upsert(batch: PointBatch): void {
@@ -34,11 +38,14 @@ export function writePoints(
       const vector = vectors.subarray(i * size, (i + 1) * size);
       const payload = batch.payloads[i] ?? null;
       const known = points.slotOfId(cid, id);
+      bytes += bytesOf(payload);
       if (known !== null) {
+        bytes -= points.payloadBytes(cid, known);
         points.replace(cid, known, id, payload, vector);
         memory.note({ kind: 'put', slot: known, vector, payload });
         return;
       }
+      bytes += pointBytes;
       const slot = slots.take();
       if (slot > slotMax) throw new FailureError(invalid('points', `a collection holds ${slotMax + 1} points at most`));
       points.insert(cid, slot, id, payload, vector);
@@ -49,6 +56,7 @@ export function writePoints(
 
   function remove(slot: number): void {
     takePoint();
+    bytes -= pointBytes + points.payloadBytes(cid, slot);
     points.remove(cid, slot);
     slots.give(slot);
     open.row.points--;
@@ -97,6 +105,7 @@ export function writePoints(
       const row = points.row(cid, slot);
       const changed = change(row.payload === null ? {} : (JSON.parse(row.payload) as JsonObject));
       const payload = changed === null ? null : changedText(changed, row.id);
+      bytes += bytesOf(payload) - bytesOf(row.payload);
       points.setPayload(cid, slot, row.id, payload);
       memory.note({ kind: 'put', slot, payload });
     }
@@ -155,6 +164,11 @@ export function writePoints(
         break;
     }
   }
+  return bytes;
+}
+
+function bytesOf(payload: string | null): number {
+  return payload === null ? 0 : Buffer.byteLength(payload);
 }
 
 /** Points that a call writes at most: what it takes of a group commit. */

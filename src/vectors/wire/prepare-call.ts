@@ -1,16 +1,18 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { CollectionSpec } from '../collection.ts';
-import type { Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
+import type { CallEffect, Embedded, TextsToEmbed, VectorCall } from '../engine.ts';
 import { noCollection } from '../refusals.ts';
 import type { VectorStore } from '../store.ts';
 import { type OpenedCall, openCall, type ReadLimits, readCall } from './read-call.ts';
 import { runRequest } from './run-request.ts';
+import type { VectorRequest } from './vector-request.ts';
 import { writeAnswer } from './write-answer.ts';
 
 /** A call that was found right. Holds nothing that must be given back. */
 export interface PreparedCall {
   /** What must be embedded before `run`; null for most calls. */
   texts: TextsToEmbed | null;
+  effect: CallEffect;
   /** `embedded`: of `texts`, null where there are none. Once. Gives the answer's body; rejects with a FailureError. */
   run(embedded: Embedded | null): Promise<Uint8Array<ArrayBuffer>>;
 }
@@ -27,6 +29,7 @@ export async function prepareCall(
   const { request, texts, fill } = readCall(opened, spec, limits);
   return {
     texts,
+    effect: effectOf(request),
     async run(embedded) {
       if (embedded !== null) fill(embedded);
       const result = await runRequest(store, call.owner, request);
@@ -34,6 +37,23 @@ export async function prepareCall(
     },
   };
 }
+
+function effectOf(request: VectorRequest): CallEffect {
+  switch (request.kind) {
+    case 'create':
+      return 'adds';
+    case 'write':
+      return request.operations.some(({ kind }) => addingKinds.has(kind)) ? 'adds' : 'changes';
+    case 'drop':
+    case 'change-aliases':
+    case 'index':
+      return 'changes';
+    default:
+      return 'reads';
+  }
+}
+
+const addingKinds: ReadonlySet<string> = new Set(['upsert', 'set-payload', 'overwrite-payload', 'update-vectors']);
 
 /** These answer for a collection that is not there, too. */
 const needNoCollection: ReadonlySet<string> = new Set(['put-collection', 'delete-collection', 'collection-exists']);

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../kernel/clock.ts';
+import { createWorkThread } from '../kernel/work-thread.ts';
+import { createStorageBook, type KeptBytes, type StorageBook } from '../metering/storage-book.ts';
+import { createDiskRoom, type DiskRoom } from '../stores/disk-room.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
+import type { PageStore } from '../tools/page-store.ts';
+
+/** What accounts keep, and the room there is for it. */
+export interface Storage {
+  book: StorageBook;
+  room: DiskRoom;
+  /** From here on vectors and uploads count, which are opened later. */
+  count(sources: { vectors(account: string): Promise<number | null>; uploads(account: string): number }): void;
+  close(): Promise<void>;
+}
+
+export function openStorage(options: {
+  folder: DataFolder;
+  allowed(account: string): number | null;
+  reserve(): number | null;
+  clock: Clock;
+}): Storage {
+  const { folder, clock } = options;
+  const room = createDiskRoom(folder.path, options.reserve);
+  const entry = new URL('../stores/sqlite/storage-sizes-worker.mjs', import.meta.url);
+  const thread = createWorkThread(entry, 'thread of storage sizes');
+  let counted: Parameters<Storage['count']>[0] | null = null;
+  const book = createStorageBook({
+    allowed: options.allowed,
+    async vectors(account) {
+      // Who has no vectors has no threads for them.
+      if (counted === null || !existsSync(join(folder.path, 'vectors'))) return null;
+      return counted.vectors(account);
+    },
+    uploads: (account) => counted?.uploads(account) ?? 0,
+    async measure() {
+      const message = { path: folder.path };
+      const sizes = await thread.ask<KeptBytes[]>((id) => ({ message: { id, ...message }, transfer: [] }));
+      thread.letGo();
+      return sizes;
+    },
+    room: room.refusal,
+    clock,
+  });
+  return {
+    book: {
+      ...book,
+      add(account, kind, bytes) {
+        room.taken(bytes);
+        book.add(account, kind, bytes);
+      },
+    },
+    room,
+    count(sources) {
+      counted = sources;
+    },
+    async close() {
+      room.stop();
+      await thread.close();
+    },
+  };
+}
+
+/** Reads that an account has no room to keep are made anew the next time. */
+export function boundedPages<Pages extends PageStore>(pages: Pages, { book }: Storage): Pages {
+  return {
+    ...pages,
+    async keep(page) {
+      const account = accountOfTenant(page.tenant);
+      if ((await book.mayKeep(account)) !== null) return;
+      await pages.keep(page);
+      const { markdown, text, html } = page;
+      book.add(account, 'pages', markdown.length + text.length + html.length);
+    },
+  };
+}

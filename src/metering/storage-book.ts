@@ -1,0 +1,171 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Failure, QuotaExceeded } from '../kernel/failure.ts';
+
+/** What an account keeps on this server. */
+export type StorageKind = 'vectors' | 'pages' | 'crawls' | 'pictures' | 'replies' | 'uploads';
+
+/** Kinds that are counted as they come, and measured again now and then: what goes is seen at the next measuring. */
+export type MeasuredKind = 'pages' | 'crawls' | 'replies';
+
+export interface KeptBytes {
+  account: string;
+  kind: MeasuredKind;
+  bytes: number;
+}
+
+export interface StorageParts {
+  /** Bytes that the account's plan allows; null: unlimited. */
+  allowed(account: string): number | null;
+  /** What the vector store says of an account; null where nobody counts. */
+  vectors(account: string): Promise<number | null>;
+  /** Of uploads that wait for their requests to end. */
+  uploads(account: string): number;
+  /** Reads from the stores what everybody keeps. May reject: then what was known before goes on. */
+  measure(): Promise<readonly KeptBytes[]>;
+  /** Why nothing large may be kept on the disk at all (503); null when it may. */
+  room(): Failure | null;
+  clock: Pick<Clock, 'monotonicMs'>;
+}
+
+/** How many bytes accounts keep, against their plans. Exact but for what is on its way, and what went lately. */
+export interface StorageBook {
+  /** Null when the account may keep more: else 429 of its plan, or 503 of the disk. Never rejects. */
+  mayKeep(account: string): Promise<Failure | null>;
+  add(account: string, kind: MeasuredKind | 'pictures', bytes: number): void;
+  usage(account: string): Promise<StorageUsage>;
+}
+
+export interface StorageUsage {
+  usedBytes: number;
+  /** Null: unlimited. */
+  allowedBytes: number | null;
+  /** By kind; only those that there are any of. */
+  kinds: Readonly<Partial<Record<StorageKind, number>>>;
+}
+
+/** Older measures are made anew beside the answer; before a refusal those that are this old. */
+const measureIntervalMs = 5 * 60_000;
+const refusalMeasureMs = 5_000;
+/** Pictures are removed when their links end, an hour after they were made. */
+const pictureMs = 3_600_000;
+const minuteMs = 60_000;
+
+export function createStorageBook(parts: StorageParts): StorageBook {
+  const { clock } = parts;
+  let measured = new Map<string, Map<MeasuredKind, number>>();
+  let measuredMs = Number.NEGATIVE_INFINITY;
+  let measuring: Promise<void> | null = null;
+  /** Bytes by account, by the minute in which they were kept: at most 61 of them. */
+  const pictures = new Map<number, Map<string, number>>();
+
+  async function measureNow(): Promise<void> {
+    try {
+      const kept = await parts.measure();
+      measured = new Map();
+      for (const { account, kind, bytes } of kept) addTo(measured, account, kind, bytes);
+    } catch {
+      // What cannot be read now is read next time.
+    }
+    measuredMs = clock.monotonicMs();
+  }
+
+  function renewed(olderThanMs: number): Promise<void> {
+    if (clock.monotonicMs() - measuredMs <= olderThanMs) return Promise.resolve();
+    measuring ??= measureNow().finally(() => {
+      measuring = null;
+    });
+    return measuring;
+  }
+
+  function picturesOf(account: string): number {
+    const oldest = Math.floor((clock.monotonicMs() - pictureMs) / minuteMs);
+    let bytes = 0;
+    for (const [minute, kept] of pictures) {
+      if (minute < oldest) pictures.delete(minute);
+      else bytes += kept.get(account) ?? 0;
+    }
+    return bytes;
+  }
+
+  async function kindsOf(account: string): Promise<Partial<Record<StorageKind, number>>> {
+    const of = measured.get(account);
+    const all = {
+      vectors: (await parts.vectors(account)) ?? 0,
+      pages: of?.get('pages') ?? 0,
+      crawls: of?.get('crawls') ?? 0,
+      pictures: picturesOf(account),
+      replies: of?.get('replies') ?? 0,
+      uploads: parts.uploads(account),
+    };
+    return Object.fromEntries(Object.entries(all).filter(([, bytes]) => bytes > 0));
+  }
+
+  async function usage(account: string): Promise<StorageUsage> {
+    const firstMeasure = measuredMs === Number.NEGATIVE_INFINITY;
+    const renewing = renewed(measureIntervalMs);
+    if (firstMeasure) await renewing;
+    const kinds = await kindsOf(account);
+    const usedBytes = Object.values(kinds).reduce((sum, bytes) => sum + bytes, 0);
+    return { usedBytes, allowedBytes: parts.allowed(account), kinds };
+  }
+
+  return {
+    usage,
+    async mayKeep(account) {
+      const full = parts.room();
+      if (full !== null || parts.allowed(account) === null) return full;
+      if (!isOver(await usage(account))) return null;
+      // What went since the last measure counts no more.
+      await renewed(refusalMeasureMs);
+      const now = await usage(account);
+      return isOver(now) ? storageFull(now) : null;
+    },
+    add(account, kind, bytes) {
+      if (kind !== 'pictures') return addTo(measured, account, kind, bytes);
+      const minute = Math.floor(clock.monotonicMs() / minuteMs);
+      const kept = pictures.get(minute) ?? new Map<string, number>();
+      pictures.set(minute, kept);
+      kept.set(account, (kept.get(account) ?? 0) + bytes);
+    },
+  };
+}
+
+function addTo(
+  totals: Map<string, Map<MeasuredKind, number>>,
+  account: string,
+  kind: MeasuredKind,
+  bytes: number,
+): void {
+  const of = totals.get(account) ?? new Map<MeasuredKind, number>();
+  totals.set(account, of);
+  of.set(kind, (of.get(kind) ?? 0) + bytes);
+}
+
+function isOver({ usedBytes, allowedBytes }: StorageUsage): boolean {
+  return allowedBytes !== null && usedBytes >= allowedBytes;
+}
+
+const waysOut: Readonly<Record<StorageKind, string>> = {
+  vectors: 'delete points or collections',
+  pages: 'pages go when they are older than storage.retention',
+  crawls: 'crawls go when their retention is over',
+  pictures: 'pictures go an hour after they were made',
+  replies: 'replies of Idempotency-Key go after a day',
+  uploads: 'uploads go with their requests',
+};
+
+function storageFull({ usedBytes, allowedBytes, kinds }: StorageUsage): QuotaExceeded {
+  const allowed = allowedBytes ?? 0;
+  const largest = Object.entries(kinds).toSorted(([, one], [, other]) => other - one) as [StorageKind, number][];
+  const shown = largest.map(([kind, bytes]) => `${kind} ${bytes}`).join(', ');
+  const [kind] = largest[0] ?? ['vectors' as const];
+  return {
+    kind: 'quota-exceeded',
+    limit: 'storage',
+    window: null,
+    used: usedBytes,
+    allowed,
+    freeAtMs: null,
+    message: `Storage limit reached: this account keeps ${usedBytes} of ${allowed} bytes (${shown}). To free some, ${waysOut[kind]}. Nothing was kept of this request.`,
+  };
+}

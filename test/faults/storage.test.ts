@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
+
+const other = 'sk-cv-test-storage-other';
+const size = 256;
+const path = '/v1/vectors/collections/docs';
+
+async function start(t: TestContext, config: Record<string, unknown>): Promise<TestGateway> {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  return startGateway(t, {
+    ...overUpstreams(upstream.url),
+    ...config,
+    keys: [
+      { key: 'sk-cv-test-storage', account: 'dev', name: 'test' },
+      { key: other, account: 'else', name: 'test' },
+    ],
+  });
+}
+
+function asker(gateway: TestGateway, key: string) {
+  return async (method: string, to: string, json?: object) => {
+    const response = await gateway.fetch(to, {
+      method,
+      headers: { authorization: `Bearer ${key}` },
+      ...(json !== undefined && { json }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: what any endpoint answers.
+    return { status: response.status, body: (await response.json()) as any };
+  };
+}
+type Ask = ReturnType<typeof asker>;
+
+const create = (ask: Ask) => ask('PUT', path, { vectors: { size, distance: 'Cosine' } });
+const upsert = (ask: Ask, first: number) =>
+  ask('PUT', `${path}/points`, {
+    points: Array.from({ length: 100 }, (_, i) => ({
+      id: first + i,
+      vector: Array.from({ length: size }, (_, j) => Math.sin(first + i + j)),
+      payload: { text: 'x'.repeat(1_000) },
+    })),
+  });
+const query = (ask: Ask) => ask('POST', `${path}/points/query`, { query: new Array(size).fill(1), limit: 3 });
+const chat = (ask: Ask) =>
+  ask('POST', '/v1/chat/completions', { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] });
+
+async function upsertUntilRefused(
+  ask: Ask,
+): Promise<{ batches: number; status: number; error: Record<string, unknown> }> {
+  for (let batches = 0; batches < 100; batches++) {
+    const { status, body } = await upsert(ask, 1 + 100 * batches);
+    if (status !== 200) return { batches, status, error: body.error };
+  }
+  assert.fail('it was never refused');
+}
+
+test('S31 an account keeps as many bytes as its plan allows, and nobody else is short of any', async (t) => {
+  const gateway = await start(t, { plans: { default: { windows: 'off', rpm: 'off', storage: '1mb' } } });
+  const ask = asker(gateway, 'sk-cv-test-storage');
+  assert.equal((await create(ask)).status, 200);
+  const { batches, status, error } = await upsertUntilRefused(ask);
+  assert.deepEqual([status, error.limit], [429, 'storage']);
+  assert.match(String(error.message), /keeps \d+ of 1048576 bytes \(vectors \d+\).*delete points or collections/);
+  assert.ok(batches >= 3 && batches <= 8, `${batches} batches of 200 KB`);
+
+  const { storage } = (await ask('GET', '/v1/usage')).body;
+  assert.equal(storage.allowed_bytes, 1_048_576);
+  assert.ok(storage.used_bytes >= 1_048_576 && storage.vectors === storage.used_bytes, JSON.stringify(storage));
+  assert.equal((await query(ask)).body.result.points.length, 3, 'reads go on');
+  assert.equal((await chat(ask)).status, 200);
+
+  const elsewhere = asker(gateway, other);
+  assert.equal((await create(elsewhere)).status, 200);
+  assert.equal((await upsert(elsewhere, 1)).status, 200, 'another account');
+
+  assert.equal((await ask('POST', `${path}/points/delete`, { filter: {} })).status, 200, 'what frees some passes');
+  assert.equal((await upsert(ask, 1)).status, 200, 'and makes room');
+});
+
+test('S31 below the reserve of the disk whatever is large is refused; the ledger, chats and reads go on', async (t) => {
+  const gateway = await start(t, { storage: { reserve: '8000000gb' } });
+  const ask = asker(gateway, 'sk-cv-test-storage');
+  const refused = await create(ask);
+  assert.deepEqual([refused.status, refused.body.error.type], [503, 'overloaded_error']);
+  assert.match(refused.body.error.message, /storage\.reserve/);
+  assert.equal((await chat(ask)).status, 200);
+  assert.equal((await ask('GET', '/v1/vectors/collections')).status, 200);
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('file', new Blob([new Uint8Array(1_000)]), 'a.wav');
+  const upload = await gateway.fetch('/v1/audio/transcriptions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer sk-cv-test-storage' },
+    body: form,
+  });
+  assert.equal(upload.status, 503);
+});
+
+test('F30 disk full: vectors are read though nothing can be booked, and writes are 503', async (t) => {
+  const disk = mkdtempSync(join(tmpdir(), 'culvert-full-'));
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk]).status !== 0) {
+    rmSync(disk, { recursive: true });
+    return t.skip('no file system can be mounted here (needs root)');
+  }
+  t.after(() => {
+    spawnSync('umount', ['-l', disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+  const gateway = await start(t, { storage: { data_dir: join(disk, 'data'), reserve: '1b' } });
+  const ask = asker(gateway, 'sk-cv-test-storage');
+  await create(ask);
+  assert.equal((await upsert(ask, 1)).status, 200);
+  for (const bytes of [1_000_000, 4_000]) {
+    for (let i = 0; ; i++) {
+      try {
+        writeFileSync(join(disk, `ballast-${bytes}-${i}`), Buffer.alloc(bytes));
+      } catch {
+        break;
+      }
+    }
+  }
+  // What is free within files that are already there may still take a few.
+  for (let tries = 0; (await chat(ask)).status === 200; tries++) assert.ok(tries < 2_000);
+  const found = await query(ask);
+  assert.equal(found.status, 200, JSON.stringify(found.body));
+  assert.equal(found.body.result.points.length, 3);
+  assert.equal((await upsert(ask, 1_000)).status, 503);
+  for (const name of readdirSync(disk).filter((one) => one.startsWith('ballast'))) rmSync(join(disk, name));
+  assert.equal((await chat(ask)).status, 200, 'it heals by itself');
+});
