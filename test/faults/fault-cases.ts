@@ -73,7 +73,7 @@ export const beforeContent: readonly FaultCase[] = [
   { name: 'F7 a clean end after the opening event', spec: 'eof=1events', whole: null, stream: 'truncated' },
   { name: 'F12 an empty body', spec: 'empty', whole: 'malformed', stream: 'malformed' },
   { name: 'F12 an HTML page with status 200', spec: 'html', whole: 'malformed', stream: 'malformed' },
-  // A broken line of a stream is skipped (design §9), and that is how Messages are asked.
+  // A broken line of a converted stream is skipped (design §9), and that is how Messages are asked.
   { name: 'F12 broken JSON', spec: 'malformed', whole: 'malformed', stream: null, anthropic: null },
   {
     name: 'F12 JSON that ends in the middle',

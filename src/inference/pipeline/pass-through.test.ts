@@ -5,7 +5,9 @@ import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { PassedStream, WholeBody } from './pass-through.ts';
 
 const frame = (json: object) => `data: ${JSON.stringify(json)}\n\n`;
-const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) => frame({ choices: [{ index: 0, text }] }));
+const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) =>
+  frame({ choices: [{ index: 0, text, finish_reason: text === '' ? 'stop' : null }] }),
+);
 const usage = frame({ choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } });
 const shown = `: hello\n\n${pieces.join('')}`;
 const done = 'data: [DONE]\n\n';

@@ -1,5 +1,6 @@
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { PassingReader, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import { brokenLine } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -53,8 +54,11 @@ export class PassedStream implements AnswerReader {
   }
 
   finish(): Bytes | null {
-    const out = this.fault === null ? this.#forward(this.#splitter.end()) : null;
+    if (this.fault !== null) return null;
+    const out = this.#forward(this.#splitter.end());
     const { terminal, closing } = this.#reader.seen;
+    // The last event lacked its end: it was cut with the stream, and not written so.
+    if (this.fault === brokenLine) this.fault = null;
     if (!terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
     if (this.fault !== null || closing === undefined || closing === '') return out;
     // Some services finish every choice and leave the terminal frame out; clients wait for it.
@@ -82,7 +86,8 @@ export class PassedStream implements AnswerReader {
     let runEnd = -1;
     for (const event of events) {
       const verdict = this.#reader.step(event);
-      if (verdict.fault !== null) {
+      // What comes behind the end mark is not part of the answer, readable or not.
+      if (verdict.fault !== null && !(this.done && verdict.fault === brokenLine)) {
         this.fault = verdict.fault;
         break;
       }

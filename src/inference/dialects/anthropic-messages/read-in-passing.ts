@@ -4,6 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultOfError, readError } from './errors.ts';
 import { containerGiven, filesGiven } from './named-objects.ts';
@@ -27,10 +28,21 @@ export function readInPassing(): PassingReader {
   const given: GivenId[] = [];
   const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;
+  let stopped = false;
+  let failed = false;
   let textChars = 0;
 
   function takeUsage(usage: JsonObject[string]): void {
     if (takeCounts(counts, usage)) seen.usage = usageOf(counts);
+  }
+
+  function takeStop(message: JsonObject): void {
+    if (typeof message.stop_reason === 'string') stopped = true;
+  }
+
+  function fails(found: Fault): PassingVerdict {
+    failed = true;
+    return { content: false, fault: found, usageOnly: false };
   }
 
   function firstContent(): PassingVerdict {
@@ -38,39 +50,60 @@ export function readInPassing(): PassingReader {
     return content;
   }
 
+  /** An event whose data counts, by its type. */
+  function read(type: string, data: string): PassingVerdict {
+    const event = parsedData(data);
+    if (event === null) return fails(type === 'error' ? faultOfError({}) : brokenLine);
+    switch (type) {
+      case 'content_block_delta':
+        return saysSomething(event.delta) ? firstContent() : nothing;
+      case 'content_block_start':
+        given.push(...filesGiven(event.content_block));
+        return contentSeen || data.length > smallBlockChars || saysSomething(event.content_block)
+          ? firstContent()
+          : nothing;
+      case 'message_start':
+        if (isObject(event.message)) {
+          takeUsage(event.message.usage);
+          takeStop(event.message);
+          given.push(...answerGiven(event.message));
+        }
+        return nothing;
+      case 'message_delta':
+        takeUsage(event.usage);
+        if (isObject(event.delta)) {
+          takeStop(event.delta);
+          given.push(...containerGiven(event.delta));
+        }
+        return nothing;
+      default:
+        return fails(faultOfError(event));
+    }
+  }
+
   return {
     seen,
-    step(event) {
-      const data = event.data;
-      switch (event.event === '' ? typeIn(data) : event.event) {
+    step({ event, data }) {
+      if (failed || data === '') return nothing;
+      const type = event === '' || event === 'message' ? typeIn(data) : event;
+      switch (type) {
         case 'content_block_delta':
           textChars += Math.max(0, data.length - deltaFrameChars);
           seen.outputTokensSeen = estimatedTokens(textChars);
-          if (contentSeen) return content;
-          return saysSomething(parse(data)?.delta) ? firstContent() : nothing;
+          return contentSeen && looksWhole(data) ? content : read(type, data);
         case 'content_block_start':
-          if (data.includes('"file_id"')) given.push(...filesGiven(parse(data)?.content_block));
-          if (contentSeen) return content;
-          return data.length > smallBlockChars || saysSomething(parse(data)?.content_block) ? firstContent() : nothing;
-        case 'message_start': {
-          const message = parse(data)?.message;
-          if (isObject(message)) {
-            takeUsage(message.usage);
-            given.push(...answerGiven(message));
-          }
-          return nothing;
-        }
-        case 'message_delta': {
-          const event = parse(data);
-          takeUsage(event?.usage);
-          if (isObject(event?.delta)) given.push(...containerGiven(event.delta));
-          return nothing;
-        }
+          return contentSeen && looksWhole(data) && !data.includes('"file_id"') ? content : read(type, data);
+        case 'message_start':
+        case 'message_delta':
+        case 'error':
+          return read(type, data);
         case 'message_stop':
+          // Without a reason nobody can tell a whole answer from a cut one.
+          if (!stopped) return fails(fault('truncated', 'the answer ended without a stop reason'));
           seen.terminal = true;
           return nothing;
-        case 'error':
-          return { content: false, fault: faultOfError(parse(data) ?? {}), usageOnly: false };
+        case null:
+          return isEndMark(data) ? nothing : fails(brokenLine);
         default:
           return nothing;
       }
@@ -94,10 +127,11 @@ function answerGiven(message: JsonObject): GivenId[] {
   return [...own, ...containerGiven(message)];
 }
 
-/** For servers that leave out the `event:` line. */
-function typeIn(data: string): string {
-  const type = parse(data)?.type;
-  return typeof type === 'string' ? type : '';
+/** For servers that leave out the `event:` line; null when the data cannot be read. */
+function typeIn(data: string): string | null {
+  const event = parsedData(data);
+  if (event === null) return null;
+  return typeof event.type === 'string' ? event.type : '';
 }
 
 /** Text, thinking, arguments or a call's beginning; not a signature, not an empty block. */
@@ -109,14 +143,5 @@ function saysSomething(part: unknown): boolean {
       return true;
     default:
       return [part.text, part.thinking, part.partial_json].some((value) => typeof value === 'string' && value !== '');
-  }
-}
-
-function parse(data: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
   }
 }

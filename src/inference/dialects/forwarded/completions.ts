@@ -3,6 +3,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
 import { neutralUsage } from '../openai-chat/token-usage.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest, streamOf } from './read-fields.ts';
@@ -42,7 +43,7 @@ const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: tru
 
 function readInPassing(): PassingReader {
   const seen = new SeenInPassing();
-  let state: 'open' | 'began' | 'failed' = 'open';
+  let state: 'open' | 'began' | 'finished' | 'failed' = 'open';
 
   function fails(found: Fault): PassingVerdict {
     state = 'failed';
@@ -53,19 +54,20 @@ function readInPassing(): PassingReader {
     seen,
     step({ data }) {
       if (state === 'failed' || data === '') return nothing;
-      if (data === '[DONE]') {
+      if (isEndMark(data)) {
         if (state === 'open') return fails(fault('malformed', 'the stream ended without an answer'));
+        if (state === 'began') return fails(fault('truncated', 'the stream ended before the answer was finished'));
         seen.terminal = true;
         return nothing;
       }
-      const chunk = parsed(data);
-      if (chunk === null) return nothing;
+      const chunk = parsedData(data);
+      if (chunk === null) return fails(brokenLine);
       const error = errorInside(chunk);
       if (error !== null) return fails(error);
       seen.usage = neutralUsage(chunk.usage) ?? seen.usage;
       const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
       if (choices.length === 0) return isObject(chunk.usage) ? usageChunk : nothing;
-      state = 'began';
+      state = choices.some(isFinished) ? 'finished' : state === 'open' ? 'began' : state;
       const characters = charactersOf(choices);
       seen.characters += characters;
       return characters > 0 ? contentOnly : nothing;
@@ -99,11 +101,6 @@ function charactersOf(choices: readonly JsonValue[]): number {
   return characters;
 }
 
-function parsed(data: string): JsonObject | null {
-  try {
-    const chunk: unknown = JSON.parse(data);
-    return isObject(chunk) ? chunk : null;
-  } catch {
-    return null;
-  }
+function isFinished(choice: JsonValue): boolean {
+  return isObject(choice) && typeof choice.finish_reason === 'string' && choice.finish_reason !== '';
 }

@@ -98,10 +98,11 @@ function watch(events: readonly string[]) {
 
 const piece = (text: string, index = 0) =>
   JSON.stringify({ object: 'text_completion', choices: [{ index, text, finish_reason: null }] });
+const finished = '{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}';
 const usageChunk = '{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2,"total_tokens":5}}';
 
 test('completions in passing: text is content, usage is usage, [DONE] is the end', () => {
-  const { reader, verdicts, content } = watch([piece('a'), piece('b', 1), piece(''), usageChunk, '[DONE]']);
+  const { reader, verdicts, content } = watch([piece('a'), piece('b', 1), finished, usageChunk, '[DONE]']);
   assert.equal(content, 2);
   assert.deepEqual(
     verdicts.map(({ usageOnly }) => usageOnly),
@@ -121,7 +122,7 @@ test('completions in passing: usage beside text hides no text', () => {
 });
 
 test('completions in passing: without [DONE] it has not ended, whatever the finish reasons say', () => {
-  const { reader } = watch([piece('a'), '{"choices":[{"index":0,"text":"","finish_reason":"stop"}]}']);
+  const { reader } = watch([piece('a'), finished]);
   assert.equal(reader.seen.terminal, false);
 });
 
@@ -136,8 +137,12 @@ test('completions in passing: an error, or [DONE] without an answer, is a fault,
   assert.equal(watch(['[DONE]']).verdicts[0]!.fault?.class, 'malformed');
 });
 
-test('completions in passing: lines that are no JSON object are passed over', () => {
-  assert.equal(watch(['{', '5', 'null', '[]', '', piece('x'), '[DONE]']).reader.seen.terminal, true);
+test('completions in passing: [DONE] without a finish reason is a cut answer, and a line that is no JSON object a fault', () => {
+  assert.equal(watch([piece('x'), '[DONE]']).verdicts[1]!.fault?.class, 'truncated');
+  for (const line of ['{', '5', 'null', '[]', '<html>']) {
+    const { verdicts, reader } = watch([piece('x'), line, finished, '[DONE]']);
+    assert.deepEqual([verdicts[1]!.fault?.class, reader.seen.terminal], ['malformed', false], line);
+  }
 });
 
 test('whole answers: what is none is a fault of the upstream, an error inside a 200 has its own class', () => {

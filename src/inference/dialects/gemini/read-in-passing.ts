@@ -4,6 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
+import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { usageOf } from './usage.ts';
 
@@ -37,13 +38,9 @@ export function readInPassing(): PassingReader {
   return {
     seen,
     step(event) {
-      let data: unknown;
-      try {
-        data = JSON.parse(event.data);
-      } catch {
-        return nothing;
-      }
-      if (!isObject(data)) return nothing;
+      if (event.data === '' || isEndMark(event.data)) return nothing;
+      const data = parsedData(event.data);
+      if (data === null) return { content: false, fault: brokenLine, usageOnly: false };
       const error = readError(data);
       if (error !== null) return { content: false, fault: faultOfError(data, error), usageOnly: false };
       return look(data) ? content : nothing;

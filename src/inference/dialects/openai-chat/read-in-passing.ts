@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { isContent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { type ChunkReader, createChunkReader } from './chunk-reader.ts';
 import { faultInWhole } from './decode-whole.ts';
@@ -26,13 +27,8 @@ export function readInPassing(): PassingReader {
   let sawContent = false;
 
   function parse(data: string): PassingVerdict {
-    let chunk: JsonValue;
-    try {
-      chunk = JSON.parse(data) as JsonValue;
-    } catch {
-      return nothing;
-    }
-    if (!isObject(chunk)) return nothing;
+    const chunk = parsedData(data);
+    if (chunk === null) return fails(brokenLine);
     if (data.includes('"audio"')) seen.give(idsGivenIn(chunk));
     const events: NeutralEvent[] = [];
     seen.readChunk(chunk, events);
@@ -58,15 +54,18 @@ export function readInPassing(): PassingReader {
     return { content: false, fault: found, usageOnly: false };
   }
 
+  function end(): PassingVerdict {
+    if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
+    if (!seen.isComplete()) return fails(fault('truncated', 'the stream ended before the answer was finished'));
+    seen.ended = true;
+    return nothing;
+  }
+
   return {
-    step({ data }) {
-      if (seen.failed) return nothing;
-      if (data === '[DONE]') {
-        if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-        seen.ended = true;
-        return nothing;
-      }
-      if (data === '') return nothing;
+    step({ event, data }) {
+      if (seen.failed || data === '') return nothing;
+      if (isEndMark(data)) return end();
+      if (isForeign(event)) return nothing;
       const length = sawContent ? finder.textLength(data) : -1;
       if (length < 0) return parse(data);
       seen.characters += length;
@@ -116,21 +115,26 @@ class SeenInPassing implements PassingFacts {
     return this.#reader?.hasStarted() ?? false;
   }
 
-  #isComplete(): boolean {
+  isComplete(): boolean {
     return !this.failed && (this.#reader?.isComplete() ?? false);
   }
 
   get terminal(): boolean {
-    return this.ended || this.#isComplete();
+    return this.ended || this.isComplete();
   }
 
   get closing(): string {
-    return !this.ended && this.#isComplete() ? doneFrame : '';
+    return !this.ended && this.isComplete() ? doneFrame : '';
   }
 
   get outputTokensSeen(): number {
     return estimatedTokens(this.characters);
   }
+}
+
+/** A named event of a server's own, such as a sign of life: chunks have no name. */
+function isForeign(event: string): boolean {
+  return event !== '' && event !== 'message' && event !== 'error';
 }
 
 function isUsageOnly(chunk: JsonObject): boolean {
@@ -180,12 +184,13 @@ class TextFinder {
 
   /** Characters of text in a chunk that says nothing else; -1 for a chunk that must be parsed. */
   textLength(data: string): number {
+    if (!looksWhole(data)) return -1;
     if (begins(data, '"finish_reason"', '"') || begins(data, '"usage"', '{')) return -1;
     if (!this.#isFirstChoice(data)) return -1;
     if (!data.startsWith('"content"', this.#contentAt)) this.#contentAt = data.indexOf('"content"');
     const length = lengthAfter(data, this.#contentAt, '"content"') || contentLength(data);
-    // An error comes with no text, or with an empty one.
-    return length === 0 ? -1 : length;
+    // An error comes with no text, or with an empty one; a chunk that was cut at a brace does not close its choices.
+    return length === 0 || data.indexOf(']', this.#contentAt + length) < 0 ? -1 : length;
   }
 
   /** Other choices are parsed, so that it is known which began; so are chunks that spell the index otherwise. */

@@ -34,6 +34,10 @@ test('what passes is judged as what is converted: usage, the end, faults, the be
     const usage = events.find((event) => event.type === 'usage')?.usage ?? null;
     const failed = events.find((event) => event.type === 'failed')?.fault.class ?? null;
     const { reader, fault } = pass(text);
+    if (name === 'malformed-line') {
+      assert.equal(fault, 'malformed', 'a line that no client can read does not pass');
+      continue;
+    }
     assert.deepEqual(reader.seen.usage, usage, name);
     assert.equal(fault, failed, name);
     assert.equal(

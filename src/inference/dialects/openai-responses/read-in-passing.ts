@@ -3,6 +3,7 @@ import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark } from '../dialect.ts';
+import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { idsGivenBy, idsGivenWith } from './named-objects.ts';
 import { faultInWhole } from './output-reader.ts';
@@ -25,8 +26,8 @@ export function readInPassing(): PassingReader {
   }
 
   function parse(type: string, data: string): PassingVerdict {
-    const event = parsed(data);
-    if (event === null) return nothing;
+    const event = parsedData(data);
+    if (event === null) return isEndMark(data) || isForeign(type) ? nothing : fails(brokenLine);
     const response = isObject(event.response) ? event.response : {};
     switch (type) {
       case 'response.completed':
@@ -60,6 +61,7 @@ export function readInPassing(): PassingReader {
       const type = typeOf(event);
       seen.events += 1;
       if (!type.endsWith('.delta')) return isToolProgress(type) ? contentOnly : parse(type, event.data);
+      if (!looksWhole(event.data) && parsedData(event.data) === null) return fails(brokenLine);
       seen.characters += deltaLength(event.data);
       return contentOnly;
     },
@@ -122,7 +124,7 @@ function typeOf({ event, data }: SseEvent): string {
   if (event !== '' && event !== 'message') return event;
   const found = typeMember.exec(data.slice(0, typeSearchChars));
   if (found !== null) return found[1]!;
-  const type = parsed(data)?.type;
+  const type = parsedData(data)?.type;
   return typeof type === 'string' ? type : '';
 }
 
@@ -153,11 +155,7 @@ function deltaLength(data: string): number {
   return Math.max(0, data.indexOf('"', start) - start);
 }
 
-function parsed(data: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+/** A named event of a server's own, such as a sign of life. */
+function isForeign(type: string): boolean {
+  return type !== '' && type !== 'error' && !type.startsWith('response.');
 }
