@@ -21,6 +21,8 @@ export interface ConnectionHome {
   /** Its exchange is over and it may carry another. */
   keep(connection: Connection): void;
   forget(connection: Connection): void;
+  /** The peer sent what nobody asked for. */
+  distrust(): void;
 }
 
 /** One keep-alive connection: HTTP/1.1 over one socket, one exchange at a time (RFC 9112). */
@@ -122,6 +124,11 @@ export class Connection implements AnswerSink, SocketOwner {
     this.destroy();
   }
 
+  /** Of an idle one: since its answer ended. */
+  idleMs(nowMs: number): number {
+    return nowMs - this.sinceMs;
+  }
+
   /** Of an idle one: the upstream still keeps it, as far as it said. */
   isKept(nowMs: number): boolean {
     return nowMs - this.sinceMs < this.keepMs;
@@ -153,8 +160,8 @@ export class Connection implements AnswerSink, SocketOwner {
 
   received(bytes: Buffer): void {
     if (this.standing === 'closed') return;
-    if (this.request === null || this.toWrite) return this.fail(new WireFailure('unasked-answer'));
     if (bytes.length === 0) return;
+    if (this.request === null || this.toWrite) return this.unasked(bytes);
     this.answer = 'begun';
     // Hints, and a head that comes byte by byte, are no answer in time.
     if (this.headSeen) this.sinceMs = this.home.monotonicMs();
@@ -170,7 +177,7 @@ export class Connection implements AnswerSink, SocketOwner {
     this.sinceMs = this.home.monotonicMs();
     const { keepAliveHintS: hintS } = head;
     this.keepMs = hintS === null ? keepAliveMs : Math.min(hintS * 1_000 - keepAliveMarginMs, keepAliveMaxMs);
-    this.keptAlive = head.keptAlive && head.bodyEnds !== 'by close' && this.keepMs > 0;
+    this.keptAlive = head.keptAlive && endsVisibly(head) && this.keepMs > 0;
     this.observer?.head(head.status, head.headers);
   }
 
@@ -200,6 +207,7 @@ export class Connection implements AnswerSink, SocketOwner {
     this.observer = null;
     this.request = null;
     // Bytes behind an answer are another one, which nobody asked for.
+    if (behind === 'more came') this.home.distrust();
     if (!this.keptAlive || !sent || this.ending !== null || behind === 'more came') this.destroy();
     else {
       this.reused = true;
@@ -209,6 +217,12 @@ export class Connection implements AnswerSink, SocketOwner {
       this.home.keep(this);
     }
     observer?.over();
+  }
+
+  private unasked(bytes: Buffer): void {
+    // Some proxies take leave so of a connection that was idle for too long.
+    if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.home.distrust();
+    this.fail(new WireFailure('unasked-answer'));
   }
 
   private lost(ending: Error | 'end'): void {
@@ -248,3 +262,9 @@ export class Connection implements AnswerSink, SocketOwner {
 }
 
 const nothing = Buffer.alloc(0);
+const farewell = 'HTTP/1.1 408';
+
+/** An answer without a body (204, 304, a length of 0) may have one all the same: it would be read as the next answer. */
+function endsVisibly({ bodyEnds }: AnswerHead): boolean {
+  return bodyEnds === 'by length' || bodyEnds === 'by chunks';
+}

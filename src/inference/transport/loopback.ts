@@ -58,8 +58,9 @@ export async function listenAndKeep(
   return { origin, heads, bodies };
 }
 
+/** Its connections do not rest, so that a test knows which one is taken. */
 export function testTransport(t: TestContext, options: TransportOptions = {}): ReturnType<typeof createTransport> {
-  const transport = createTransport(options);
+  const transport = createTransport({ restMs: 0, ...options });
   t.after(() => transport.destroy());
   return transport;
 }

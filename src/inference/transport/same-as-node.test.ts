@@ -90,6 +90,7 @@ function askOurs(pieces: readonly Buffer[], end: PeerEnd, reader: 'takes all' | 
       writeSoon: () => assert.fail('the first request is written when the socket stands'),
       keep: (one) => idle.add(one),
       forget: (one) => idle.delete(one),
+      distrust: nothing,
     },
     (_, itsOwner) => {
       owner = itsOwner;

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { createConnect } from './connect.ts';
-import { ConnectionPool } from './connection-pool.ts';
+import { ConnectionPool, restAfterAnswerMs } from './connection-pool.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import { systemTime, type Time } from './timers.ts';
@@ -17,6 +17,8 @@ export interface TransportOptions {
   /** Of one answer that came compressed. */
   decompressedBytesMax?: number;
   time?: Time;
+  /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
+  restMs?: number;
 }
 
 export interface TransportCounts {
@@ -33,7 +35,7 @@ export function createTransport(
   options: TransportOptions = {},
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
-  const originsMax = options.originsMax ?? 256;
+  const { originsMax = 256, restMs = restAfterAnswerMs } = options;
   const connectOptions = {
     lookup: options.lookup ?? createLookup({ time }),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
@@ -71,7 +73,10 @@ export function createTransport(
     if (known !== undefined) return known;
     if (pools.size >= originsMax) closeLongestUnused();
     const url = new URL(origin);
-    const pool = new ConnectionPool(url.host, createConnect(url, connectOptions), time.monotonicMs);
+    const pool = new ConnectionPool(url.host, createConnect(url, connectOptions), {
+      monotonicMs: time.monotonicMs,
+      restMs,
+    });
     pools.set(origin, pool);
     return pool;
   }
