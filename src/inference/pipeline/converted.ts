@@ -14,6 +14,7 @@ import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
+import { countsNoOutput, emptyAnswer, endsOtherwise } from './empty-answer.ts';
 import { eventBytesMaxOf, type OnGiven, parseAnswer, tooLargeEvent, WholeBody } from './pass-through.ts';
 
 /** Where converted events go: frames of a stream, or the fold of a whole answer. */
@@ -62,6 +63,8 @@ export class ConvertedAnswer implements AnswerReader {
   readonly #inputTokensEstimate: number;
   readonly #onGiven: OnGiven | undefined;
   #contentChars = 0;
+  /** It says something that is no content: a citation, or why there is none. */
+  #tells = false;
   /** Id of the spoken answer. */
   #spoken = '';
 
@@ -125,6 +128,10 @@ export class ConvertedAnswer implements AnswerReader {
       }
       if (event.type === 'usage') this.usage = event.usage;
       else if (event.type === 'end') {
+        if (this.contentEvents === 0 && !this.#tells && countsNoOutput(this.usage)) {
+          this.fault = emptyAnswer;
+          break;
+        }
         this.done = true;
         if (this.usage === null) out += this.#sink.add({ type: 'usage', usage: this.#counted() });
       } else if (isContent(event)) {
@@ -133,7 +140,7 @@ export class ConvertedAnswer implements AnswerReader {
         if (event.type === 'audio-delta') this.#spoke(event.audio.id);
       } else if (event.type === 'start' && event.id !== null) {
         this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
-      }
+      } else if (event.type === 'citation' || endsOtherwise(event)) this.#tells = true;
       out += this.#sink.add(event);
     }
     return out === '' ? null : out;

@@ -177,7 +177,7 @@ test('a reply of over 1 MB reaches its caller; a repeat is told that it was not 
   const { send, runs } = setUp();
   const large = await send({}, (caller) => caller.answer(200, [], Buffer.alloc(1024 * 1024 + 1, 'x')));
   assert('body' in large && large.body.length === 1024 * 1024 + 1);
-  assert.match(conflictOf(await send()).message, /req_1, is over 1 MB/);
+  assert.match(conflictOf(await send()).message, /req_1, was not kept: it is over 1 MB/);
   assert.equal(runs(), 1);
 });
 

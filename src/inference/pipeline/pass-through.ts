@@ -1,14 +1,25 @@
+import { isObject } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
-import type { PassingReader, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import type { PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import { brokenLine } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
+import { countsNoOutput, emptyAnswer, saysNothing } from './empty-answer.ts';
+import { tellsImpossibleCounts, withPossibleCounts } from './impossible-counts.ts';
 
-/** What is known of a format whose answers are forwarded. */
-type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'>;
+/** What is known of a format whose answers are forwarded; of conversations, how to read them too. */
+type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'> &
+  Partial<Pick<UpstreamDialect, 'decodeStream' | 'decodeWhole'>>;
+
+/** What a reader of a forwarded answer may know of its request. */
+export interface PassingOptions {
+  onGiven?: OnGiven | undefined;
+  /** Stands where a provider tells counts that cannot be. */
+  inputTokensEstimate?: number;
+}
 
 /** Told of ids that an answer gives out, before its bytes that hold them go on. */
 export type OnGiven = (ids: readonly GivenId[]) => void;
@@ -24,10 +35,21 @@ export class PassedStream implements AnswerReader {
   readonly #splitter: SseSplitter;
   /** Whether the chunk that carries only usage is shown. */
   readonly #usageChunk: 'show' | 'hide';
+  readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
+  readonly #inputTokensEstimate: number;
   #given = 0;
+  /** Events before the first content; null once it has come, and where nobody could read them. */
+  #unsaid: SseEvent[] | null;
 
-  constructor(dialect: ReadInPassing, usageChunk: 'show' | 'hide', onGiven?: OnGiven) {
+  constructor(
+    dialect: ReadInPassing,
+    usageChunk: 'show' | 'hide',
+    { onGiven, inputTokensEstimate = 0 }: PassingOptions = {},
+  ) {
+    this.#dialect = dialect;
+    this.#unsaid = dialect.decodeStream === undefined ? null : [];
+    this.#inputTokensEstimate = inputTokensEstimate;
     this.#reader = dialect.readInPassing();
     this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#usageChunk = usageChunk;
@@ -60,6 +82,7 @@ export class PassedStream implements AnswerReader {
     // The last event lacked its end: it was cut with the stream, and not written so.
     if (this.fault === brokenLine) this.fault = null;
     if (!terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
+    else if (this.#isEmpty()) this.fault ??= emptyAnswer;
     if (this.fault !== null || closing === undefined || closing === '') return out;
     // Some services finish every choice and leave the terminal frame out; clients wait for it.
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
@@ -77,6 +100,19 @@ export class PassedStream implements AnswerReader {
   #lookForEnd(): void {
     const { terminal, closing } = this.#reader.seen;
     this.done = terminal && (closing === undefined || closing === '');
+    if (this.done && this.#isEmpty()) this.fault ??= emptyAnswer;
+  }
+
+  #isEmpty(): boolean {
+    if (this.#unsaid === null || !countsNoOutput(this.usage)) return false;
+    const decoder = this.#dialect.decodeStream!();
+    return saysNothing([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
+  }
+
+  #repaired({ data, start, end }: SplitEvent): Buffer | null {
+    if (!data.includes('"usage') || !tellsImpossibleCounts(data)) return null;
+    const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    return Buffer.from(withPossibleCounts(this.#splitter.bytes.toString('utf8', start, end), own));
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
@@ -91,11 +127,24 @@ export class PassedStream implements AnswerReader {
         this.fault = verdict.fault;
         break;
       }
-      if (verdict.content) this.contentEvents++;
-      else this.#lookForEnd();
+      if (verdict.content) {
+        this.contentEvents++;
+        this.#unsaid = null;
+      } else {
+        this.#unsaid?.push(event);
+        this.#lookForEnd();
+        if (this.fault !== null) break;
+      }
       if (verdict.usageOnly && this.#usageChunk === 'hide') {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
+        continue;
+      }
+      const repaired = verdict.content ? null : this.#repaired(event);
+      if (repaired !== null) {
+        if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
+        runStart = -1;
+        out = join(out, repaired);
         continue;
       }
       if (runStart === -1) runStart = event.start;
@@ -115,11 +164,15 @@ export class PassedWhole implements AnswerReader {
   fault: Fault | null = null;
   readonly #reader: PassingReader;
   readonly #body: WholeBody = new WholeBody();
+  readonly #dialect: ReadInPassing;
   readonly #onGiven: OnGiven | undefined;
+  readonly #inputTokensEstimate: number;
 
-  constructor(dialect: ReadInPassing, onGiven?: OnGiven) {
+  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0 }: PassingOptions = {}) {
+    this.#dialect = dialect;
     this.#reader = dialect.readInPassing();
     this.#onGiven = onGiven;
+    this.#inputTokensEstimate = inputTokensEstimate;
   }
 
   get usage(): Usage | null {
@@ -140,11 +193,21 @@ export class PassedWhole implements AnswerReader {
     const bytes = this.#body.bytes();
     const parsed = parseAnswer(bytes);
     this.fault = parsed.fault ?? this.#reader.whole(parsed.value);
+    if (this.fault === null && this.#isEmpty(parsed.value)) this.fault = emptyAnswer;
     if (this.fault !== null) return null;
     this.contentEvents = 1;
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
-    return bytes;
+    // Counts that cannot be are not taken for any.
+    if (this.usage !== null) return bytes;
+    const json = bytes.toString('utf8');
+    const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
+    return tellsImpossibleCounts(json) ? Buffer.from(withPossibleCounts(json, own)) : bytes;
+  }
+
+  #isEmpty(answer: unknown): boolean {
+    if (this.#dialect.decodeWhole === undefined || !countsNoOutput(this.usage)) return false;
+    return isObject(answer) && saysNothing(this.#dialect.decodeWhole(answer));
   }
 }
 

@@ -18,12 +18,16 @@ export function readerFor(
   if (body.endpoint === 'embeddings') return comesStreamed ? new UnlikeAnswer(stream) : new GatheredWhole();
   if (body.forwarded !== undefined) {
     if (comesStreamed !== stream) return new UnlikeAnswer(stream);
-    return stream ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide') : new PassedWhole(body.forwarded);
+    const { inputTokensEstimate } = job;
+    return stream
+      ? new PassedStream(body.forwarded, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
+      : new PassedWhole(body.forwarded, { inputTokensEstimate });
   }
   if (body.answer === 'pass-through' && comesStreamed === stream) {
+    const options = { onGiven, inputTokensEstimate: job.inputTokensEstimate };
     return stream
-      ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', onGiven)
-      : new PassedWhole(dialect, onGiven);
+      ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', options)
+      : new PassedWhole(dialect, options);
   }
   const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);

@@ -1,10 +1,12 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+
+const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount'];
 
 /** `usageMetadata` as told in each chunk, each time for the whole answer so far; null when it tells nothing. */
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
-  if (!isObject(metadata)) return null;
+  if (!isObject(metadata) || tellsNoCount(metadata, mainCounts)) return null;
   const prompt = toldCount(metadata.promptTokenCount);
   if (prompt === null && toldCount(metadata.totalTokenCount) === null) return null;
   const thoughts = toldCount(metadata.thoughtsTokenCount);

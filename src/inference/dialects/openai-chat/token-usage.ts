@@ -1,13 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+
+const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
 
 /**
  * A `usage` object in neutral terms; null when it holds no counts. OpenAI counts cached input inside
  * `prompt_tokens` and reasoning inside `completion_tokens`, as the neutral form does.
  */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value)) return null;
+  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
   const total = toldCount(value.total_tokens);
   const prompt = toldCount(value.prompt_tokens);
   const completion = toldCount(value.completion_tokens);

@@ -1,10 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+
+const mainCounts = ['input_tokens', 'output_tokens'];
 
 /** A `usage` object in neutral terms; null when it holds no counts. */
 export function neutralUsage(value: JsonValue | undefined): Usage | null {
-  if (!isObject(value)) return null;
+  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
   const input = toldCount(value.input_tokens);
   const output = toldCount(value.output_tokens);
   if (input === null && output === null) return null;
