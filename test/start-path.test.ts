@@ -28,7 +28,7 @@ const packages = new Set([
   'thread-stream',
 ]);
 
-const ownFilesMax = 400;
+const ownFilesMax = 410;
 
 interface Loaded {
   modules: string[];
