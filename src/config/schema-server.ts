@@ -58,6 +58,14 @@ export const serverSchema = z
       .default([])
       .describe('Web origins that may call from a browser. Empty: CORS is off.'),
     trusted_proxies: z.array(network()).max(1_000).default([]).describe('Proxies whose X-Forwarded-For is believed.'),
+    connections_per_address: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .optional()
+      .describe(
+        'Connections that one address may have; trusted proxies as many as there are. Default: 2000, and no limit for loopback.',
+      ),
     shutdown_grace: duration({ max: '1h' })
       .prefault('30s')
       .describe('How long running streams may go on after SIGTERM.'),

@@ -11,27 +11,34 @@ type Addressed = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?: 
  * names in X-Forwarded-For, read from the right. Null when nobody can tell, such as for a name that is no address.
  */
 export function createClientAddress(trusted: () => readonly string[]): (request: Addressed) => string | null {
-  let networks: readonly string[] | null = null;
-  let proxies = createNetworkSet([]);
-
+  const isTrusted = createTrust(trusted);
   return (request) => {
     const peer = plainAddress(request.socket.remoteAddress ?? '');
-    const configured = trusted();
-    if (configured.length === 0) return peer;
-    if (configured !== networks) {
-      networks = configured;
-      proxies = createNetworkSet(configured);
-    }
+    if (trusted().length === 0) return peer;
     const header = request.headers['x-forwarded-for'];
     const hops = (typeof header === 'string' ? header : (header?.join(',') ?? '')).split(',');
     let address = peer;
-    for (let seen = 0; seen < hopsMax && proxies.has(address); seen += 1) {
+    for (let seen = 0; seen < hopsMax && isTrusted(address); seen += 1) {
       const hop = hops.pop()?.trim();
       // Nobody stands behind this proxy: it called itself.
       if (hop === undefined || hop === '') return address;
       address = plainAddress(withoutPort(hop));
     }
     return address;
+  };
+}
+
+/** Whether an address is one of `trusted`, as configured right now. */
+export function createTrust(trusted: () => readonly string[]): (address: string | null) => boolean {
+  let networks: readonly string[] | null = null;
+  let proxies = createNetworkSet([]);
+  return (address) => {
+    const configured = trusted();
+    if (configured !== networks) {
+      networks = configured;
+      proxies = createNetworkSet(configured);
+    }
+    return proxies.has(address);
   };
 }
 

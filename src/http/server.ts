@@ -12,7 +12,8 @@ import { createServer } from '../kernel/node-http.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Admission } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
-import { createClientAddress } from './client-address.ts';
+import { createClientAddress, createTrust } from './client-address.ts';
+import { capConnections } from './connection-caps.ts';
 import { applyCors } from './cors.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { oneAtATime, responseOf } from './one-at-a-time.ts';
@@ -38,8 +39,12 @@ export interface ServerParts {
   corsOrigins(): readonly string[];
   /** Networks of proxies whose X-Forwarded-For is believed, as configured right now. */
   trustedProxies(): readonly string[];
+  /** Connections of one address, as configured right now; undefined: the default. */
+  connectionsPerAddress(): number | undefined;
   /** Told of every request that got an error before anything was held for it. */
   onRefused(refusal: Refusal): void;
+  /** Told, once a second at most, how many connections were closed unread, there being no descriptors for more. */
+  onDropped(connections: number): void;
   /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
   onUnexpected(error: unknown, requestId: string): void;
 }
@@ -259,7 +264,16 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     get draining() {
       return draining;
     },
-    listen: (host, port) => listen(server, host, port),
+    async listen(host, port) {
+      const listening = await listen(server, host, port);
+      capConnections(server, {
+        perAddress: parts.connectionsPerAddress,
+        isTrusted: createTrust(parts.trustedProxies),
+        refuse: (socket, message) => refuseRaw({ kind: 'overloaded', message }, socket),
+        onDropped: parts.onDropped,
+      });
+      return listening;
+    },
     table: async () => (await madeTable()).routes,
     async drain(graceMs) {
       draining = true;

@@ -335,6 +335,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     },
     corsOrigins: () => snapshot().config.server.cors_origins,
     trustedProxies: () => snapshot().config.server.trusted_proxies,
+    connectionsPerAddress: () => snapshot().config.server.connections_per_address,
+    onDropped: (connections) =>
+      log.warn(
+        { connections },
+        'connections of callers were closed unread: this process has no descriptors for more (ulimit -n)',
+      ),
     onUnexpected,
   });
 

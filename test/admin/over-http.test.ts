@@ -35,6 +35,8 @@ async function serve(t: { after(fn: () => unknown): void }) {
     corsOrigins: () => [],
     trustedProxies: () => [],
     onRefused() {},
+    connectionsPerAddress: () => undefined,
+    onDropped: () => undefined,
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);

@@ -60,6 +60,8 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
     corsOrigins: () => [],
     trustedProxies: () => [],
     onRefused() {},
+    connectionsPerAddress: () => undefined,
+    onDropped: () => undefined,
     onUnexpected: (error) => unexpected.push(error),
   });
   const { host, port } = await server.listen('127.0.0.1', 0);

@@ -73,13 +73,13 @@ export async function startGatewayProcess(
 }
 
 /** One chat; its status and how long it took. */
-export async function chatOnce(url: string, content = 'Hello'): Promise<{ status: number; ms: number }> {
+export async function chatOnce(url: string, content = 'Hello'): Promise<{ status: number; ms: number; text: string }> {
   const startedMs = performance.now();
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content }] }),
   });
-  await response.arrayBuffer();
-  return { status: response.status, ms: performance.now() - startedMs };
+  const text = await response.text();
+  return { status: response.status, ms: performance.now() - startedMs, text };
 }

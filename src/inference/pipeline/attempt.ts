@@ -1,3 +1,4 @@
+import { FailureError } from '../../kernel/failure.ts';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
@@ -219,6 +220,7 @@ export class Attempt implements UpstreamObserver {
   failed(error: TransportError): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
+    if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
     // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
     const cut = this.#reader !== null;
     const faultClass =
@@ -346,6 +348,13 @@ export class Attempt implements UpstreamObserver {
     }
     resolve(outcome);
   }
+}
+
+/** Ours, whoever would have been asked: no provider is blamed, and no other is asked. */
+function noDescriptor(): FailureError {
+  const message =
+    'This server has no open files left to ask a provider with (ulimit -n). Nothing is charged; retry shortly.';
+  return new FailureError({ kind: 'overloaded', message });
 }
 
 function isConnectionFault({ kind }: TransportError): boolean {

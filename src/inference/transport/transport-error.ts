@@ -24,6 +24,9 @@ const connectWords = {
 /** Sorts what connections and the system throw. The system's messages hold addresses, so ours are our own. */
 export function transportErrorOf(error: unknown): TransportError {
   const code = codeOf(error);
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return { kind: 'no-descriptor', message: `this server has no open files left for a connection (${code})` };
+  }
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
   if (error instanceof WireFailure) return wireError(error.code);
   if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };

@@ -53,6 +53,8 @@ export interface TransportError {
     | 'connect-timeout'
     | 'dns'
     | 'tls'
+    /** This process has no descriptor left for a connection: nothing is said of the upstream. */
+    | 'no-descriptor'
     | 'reset'
     | 'headers-timeout'
     | 'body-timeout'

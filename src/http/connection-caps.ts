@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { createNetworkSet, plainAddress } from '../kernel/network.ts';
+
+/** Beyond the cap so many more are accepted, to be told why they are refused; what comes on top is closed unread. */
+const refusedAtOnce = 32;
+/** Descriptors for databases that open later, logs, threads, and looks at providers; of few an eighth. */
+const spareDescriptors = 64;
+/** How long a refused caller has to read its answer. */
+const lingerMs = 1_000;
+/** Of one address, where nothing is configured. */
+const perAddressDefault = 2_000;
+const loopback = createNetworkSet(['127.0.0.0/8', '::1/128']);
+
+export interface CapParts {
+  /** As configured right now; undefined: 2,000, of which loopback is free. */
+  perAddress(): number | undefined;
+  isTrusted(address: string | null): boolean;
+  /** Answers a connection that has no place, and ends it. */
+  refuse(socket: Socket, why: string): void;
+  /** Connections were closed unread, as many since the last time. */
+  onDropped(count: number): void;
+}
+
+export interface ConnectionCaps {
+  /** Connections that callers may have, or null where the system tells no limit. */
+  readonly max: number | null;
+}
+
+/**
+ * Takes as many connections as leave each of them a descriptor for its upstream: 400 streams on 256 descriptors had 214
+ * that no provider could be asked for. Of one address no more than its share, unless it is a trusted proxy. To be called
+ * when the server listens, its own files being open.
+ */
+export function capConnections(server: Server, parts: CapParts): ConnectionCaps {
+  const max = connectionsMax();
+  const byAddress = new Map<string, number>();
+  let open = 0;
+  let dropped = 0;
+  const [attach] = server.listeners('connection') as [(socket: Socket) => void];
+
+  function take(socket: Socket): void {
+    const address = plainAddress(socket.remoteAddress ?? '') ?? '';
+    const own = byAddress.get(address) ?? 0;
+    const why = full() ?? shareTaken(address, own);
+    open += 1;
+    byAddress.set(address, own + 1);
+    socket.once('close', () => {
+      open -= 1;
+      const left = byAddress.get(address)! - 1;
+      if (left === 0) byAddress.delete(address);
+      else byAddress.set(address, left);
+    });
+    if (why === null) return attach.call(server, socket);
+    parts.refuse(socket, why);
+    socket.resume();
+    setTimeout(() => socket.destroy(), lingerMs).unref();
+  }
+
+  function full(): string | null {
+    if (max === null || open < max) return null;
+    return `This server has ${max} connections, as many as its limit of open files leaves room for (ulimit -n). Retry shortly.`;
+  }
+
+  function shareTaken(address: string, own: number): string | null {
+    const configured = parts.perAddress();
+    if (own < (configured ?? perAddressDefault) || parts.isTrusted(address)) return null;
+    if (configured === undefined && loopback.has(address)) return null;
+    return `Your address has ${own} connections to this server, as many as one may have (server.connections_per_address). Use fewer, one after the other.`;
+  }
+
+  server.removeListener('connection', attach);
+  server.on('connection', take);
+  if (max !== null) server.maxConnections = max + refusedAtOnce;
+  server.on('drop', () => {
+    if (dropped === 0) {
+      setTimeout(() => {
+        parts.onDropped(dropped);
+        dropped = 0;
+      }, lingerMs).unref();
+    }
+    dropped += 1;
+  });
+  return { max };
+}
+
+/** Half of the descriptors that are left: a connection may need one for its upstream. */
+function connectionsMax(): number | null {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    if (limit === undefined) return null;
+    const descriptors = Number(limit);
+    const open = readdirSync('/proc/self/fd').length;
+    const spare = Math.min(spareDescriptors, descriptors / 8);
+    return Math.max(1, Math.floor((descriptors - open - spare - refusedAtOnce) / 2));
+  } catch {
+    // Only Linux tells; elsewhere the limit is as good as none, or the operator's to watch.
+    return null;
+  }
+}

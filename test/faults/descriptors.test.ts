@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { setTimeout as after } from 'node:timers/promises';
+import { answerTo } from '../send-bytes.ts';
+import { adminKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { temporaryFolder } from '../start-process.ts';
+import { startUpstream } from '../start-upstream.ts';
+import { chatOnce, startGatewayProcess } from './gateway-process.ts';
+
+const skip = spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there';
+
+/** One stream; what its caller sees. */
+async function stream(url: string): Promise<'answered' | number | 'closed'> {
+  try {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) return response.status;
+    return text.includes('[DONE]') ? 'answered' : 'closed';
+  } catch {
+    return 'closed';
+  }
+}
+
+test('F64 400 streams on 256 descriptors: those that are let in have their upstream, the rest get 503, no provider is blamed', {
+  skip,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  upstream.script('/v1/chat/completions', ['always delay=1500ms']);
+  const log = join(temporaryFolder(t), 'log');
+  const { url } = await startGatewayProcess(t, overUpstreams(upstream.url), {
+    under: ['prlimit', '--nofile=256:256'],
+    log,
+  });
+  const seen = await Promise.all(Array.from({ length: 400 }, () => stream(url)));
+  const count = (what: (typeof seen)[number]) => seen.filter((one) => one === what).length;
+  assert.ok(count('answered') >= 50, `${count('answered')} answered`);
+  assert.ok(count(503) >= 1, 'who is refused is told so');
+  assert.equal(count('answered') + count(503) + count('closed'), 400, `${[...new Set(seen)]}`);
+
+  upstream.script('/v1/chat/completions', []);
+  const deadlineMs = performance.now() + 10_000;
+  while ((await chatOnce(url).catch(() => null))?.status !== 200) {
+    assert.ok(performance.now() < deadlineMs, 'serves again');
+    await after(50);
+  }
+  await unblamed(url);
+  while (count('closed') > 0 && !/closed unread.*ulimit -n/.test(readFileSync(log, 'utf8'))) {
+    assert.ok(performance.now() < deadlineMs, 'the log tells of it');
+    await after(50);
+  }
+});
+
+test('F64 no descriptor is left to ask a provider with: 503 that says so, nobody else is asked, no provider is blamed', {
+  skip,
+}, async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  upstream.script('/v1/chat/completions', ['always delay=500ms']);
+  const { url, process } = await startGatewayProcess(t, overUpstreams(upstream.url));
+  assert.equal((await chatOnce(url)).status, 200);
+  const bound = (files: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${files}`]);
+  const open = readdirSync(`/proc/${process.pid}/fd`).length;
+  bound(`${open + 4}:4096`);
+  const answers = await Promise.all(Array.from({ length: 4 }, () => chatOnce(url)));
+  bound('4096:4096');
+  const refused = answers.filter(({ status }) => status !== 200);
+  assert.ok(refused.length > 0);
+  for (const { status, text } of refused) {
+    assert.equal(status, 503, text);
+    assert.match(text, /open files/);
+  }
+  assert.equal((await chatOnce(url)).status, 200);
+  await unblamed(url);
+});
+
+async function unblamed(url: string): Promise<void> {
+  const response = await fetch(`${url}/admin/v1/providers`, { headers: { authorization: `Bearer ${adminKey}` } });
+  const { data } = (await response.json()) as {
+    data: { credentials: { lanes: { state: string; failed: number }[] }[] }[];
+  };
+  const lanes = data.flatMap(({ credentials }) => credentials.flatMap((credential) => credential.lanes));
+  assert.ok(lanes.length > 0);
+  for (const { state, failed } of lanes) assert.deepEqual([state, failed], ['ready', 0], 'no health is lost');
+}
+
+test('S28 one address has so many connections and no more: the next is told so, another address is let in', async (t) => {
+  const upstream = await startUpstream();
+  t.after(() => upstream.close());
+  const gateway = await startGateway(t, { ...overUpstreams(upstream.url), server: { connections_per_address: 5 } });
+  const port = Number(new URL(gateway.url).port);
+  const sockets = Array.from({ length: 5 }, () => connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' }));
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+  const { statuses, text } = await answerTo(gateway.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+  assert.deepEqual(statuses, [503], text);
+  assert.match(text, /server\.connections_per_address/);
+
+  const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' });
+  t.after(() => other.destroy());
+  other.write('GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+  let heard = '';
+  for await (const bytes of other) heard += bytes;
+  assert.match(heard, /^HTTP\/1\.1 200/);
+
+  for (const socket of sockets) socket.destroy();
+  await after(100);
+  assert.deepEqual((await answerTo(gateway.url, 'GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n')).statuses, [200]);
+});
