@@ -50,7 +50,8 @@ const pieces: Readonly<Record<UpstreamId, Pieces>> = {
     says: (text) => named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
     reason: named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 2 } }),
     end: named('message_stop', {}),
-    broken: 'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_del\n\n',
+    broken:
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"once"}\n\n',
   },
   'openai-responses': {
     opening:

@@ -90,9 +90,11 @@ export function readInPassing(): PassingReader {
         case 'content_block_delta':
           textChars += Math.max(0, data.length - deltaFrameChars);
           seen.outputTokensSeen = estimatedTokens(textChars);
-          return contentSeen && looksWhole(data) ? content : read(type, data);
+          return contentSeen && looksWhole(data) && endsNested(data) ? content : read(type, data);
         case 'content_block_start':
-          return contentSeen && looksWhole(data) && !data.includes('"file_id"') ? content : read(type, data);
+          return contentSeen && looksWhole(data) && endsNested(data) && !data.includes('"file_id"')
+            ? content
+            : read(type, data);
         case 'message_start':
         case 'message_delta':
         case 'error':
@@ -132,6 +134,11 @@ function typeIn(data: string): string | null {
   const event = parsedData(data);
   if (event === null) return null;
   return typeof event.type === 'string' ? event.type : '';
+}
+
+/** The delta or block stands last, as Anthropic writes it: an event that was cut at its brace ends once only. */
+function endsNested(data: string): boolean {
+  return data.charCodeAt(data.length - 2) === 0x7d;
 }
 
 /** Text, thinking, arguments or a call's beginning; not a signature, not an empty block. */
