@@ -75,7 +75,7 @@ const asked: [alias: string, path: string, body: object][] = [
 
 for (const [alias, path, body] of asked) {
   test(`§11 ${path} over ${alias}: counts that nobody can have used are not believed, and ours stand in the books`, async () => {
-    for (told of ['1e15', '9007199254740993', '1e300', '-5', 'null', '"7"']) {
+    for (told of ['1e15', '9007199254740993', '1e300', '-5', '2.5', 'NaN', 'null', '"7"']) {
       const response = await gateway.fetch(path, {
         json: path.startsWith('/v1beta') ? body : { model: alias, ...body },
       });

@@ -204,6 +204,8 @@ export interface PassingVerdict {
   fault: Fault | null;
   /** The chunk exists only because we asked for usage. */
   usageOnly: boolean;
+  /** It tells usage beside its content. */
+  usageBeside?: true;
 }
 
 /** What has passed so far. */

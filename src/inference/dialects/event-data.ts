@@ -3,11 +3,26 @@ import { type Fault, fault } from '../neutral/outcome.ts';
 
 /** The data of an event as the object that it must be; null for anything else. */
 export function parsedData(data: string): JsonObject | null {
+  const value = parsedJson(data);
+  return isObject(value) ? value : null;
+}
+
+/** A JSON text; undefined for what is none. A count of tokens that is NaN, as Python writes it, is -1: no count either. */
+export function parsedJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(data);
-    return isObject(value) ? value : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return notANumber.test(text) ? parsedWithoutNaN(text) : undefined;
+  }
+}
+
+const notANumber = /(?:[tT]okens|okenCount)"\s*:\s*-?(?:NaN|Infinity)\b/;
+
+function parsedWithoutNaN(text: string): unknown {
+  try {
+    return JSON.parse(text.replaceAll(/((?:[tT]okens|okenCount)"\s*:\s*)-?(?:NaN|Infinity)\b/g, '$1-1'));
+  } catch {
+    return undefined;
   }
 }
 

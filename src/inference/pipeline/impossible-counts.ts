@@ -1,8 +1,8 @@
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { toldCount } from '../neutral/told-count.ts';
 
-/** A member of a usage object that is told below 0, with an exponent, or with ten digits and more. */
-const suspect = /[tT]oken\w*"\s*:\s*(?:-|\d[\d.]*[eE]|\d{10})/;
-const counts = /"(\w*[tT]oken\w*)"(\s*:\s*)(-?\d[\d.]*(?:[eE][+-]?\d+)?)/g;
+/** A count of tokens that may be none: below 0, no whole number, of ten digits and more, or no number at all. */
+const suspect = /[tT]oken(?:s|Count)"\s*:\s*(?:-|"|[tfNI]|\d+[.eE]|\d{10})/;
 
 /** What we counted ourselves, in tokens. */
 export interface OwnCounts {
@@ -10,29 +10,65 @@ export interface OwnCounts {
   output: number;
 }
 
-export function tellsImpossibleCounts(json: string): boolean {
+/** A quick look at a JSON text, before it is parsed for `correctCounts`: false where nothing is to be corrected. */
+export function mayTellImpossibleCounts(json: string): boolean {
   return suspect.test(json);
+}
+
+/**
+ * Puts our own counts where an answer, or an event of one, tells counts that no request can have: clients read whole
+ * numbers there and bill by them. Input, output and total stand or fall together, and what they consist of with them.
+ * Looks at no more than the usage of each format. True when `answer` was changed.
+ */
+export function correctCounts(answer: unknown, own: OwnCounts): boolean {
+  let changed = false;
+  for (const usage of usagesIn(answer)) {
+    const areOurs = Object.entries(usage).some(([name, told]) => isImpossible(told) && isMain(name));
+    if (correct(usage, areOurs ? own : null)) changed = true;
+  }
+  return changed;
+}
+
+function usagesIn(answer: unknown): JsonObject[] {
+  if (!isObject(answer)) return [];
+  // Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a place of its own.
+  const holders = [answer, answer.message, answer.response, answer.x_groq].filter(isObject);
+  return holders.flatMap(({ usage, usageMetadata }) => [usage, usageMetadata].filter(isObject));
+}
+
+function correct(usage: JsonObject, own: OwnCounts | null): boolean {
+  let changed = false;
+  for (const [name, told] of Object.entries(usage)) {
+    if (typeof told === 'object' && told !== null) {
+      for (const inside of Array.isArray(told) ? told : [told]) {
+        if (isObject(inside) && correct(inside, own)) changed = true;
+      }
+    } else if ((own === null ? isImpossible(told) : told !== null) && isTokens(name)) {
+      usage[name] = own === null ? 0 : ownCount(name, own);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+function isImpossible(told: JsonValue | undefined): boolean {
+  return told !== null && toldCount(told) === null;
 }
 
 const inputName = /^(?:prompt_tokens|input_tokens|promptTokenCount)$/;
 const outputName = /^(?:completion_tokens|output_tokens|candidatesTokenCount)$/;
-
-/**
- * A JSON text whose counts of tokens that no request can have (-5, 1e300) are our own estimates, where clients read whole
- * numbers and bill by them; all else as it came. Input, output and total stand or fall together. Within strings nothing
- * matches, their quotes being escaped.
- */
-export function withPossibleCounts(json: string, { input, output }: OwnCounts): string {
-  const areOurs = [...json.matchAll(counts)].some(
-    ([, name = '', , told]) => isMain(name) && toldCount(Number(told)) === null,
-  );
-  return json.replaceAll(counts, (all, name: string, colon: string, told: string) => {
-    if (isMain(name) ? !areOurs : toldCount(Number(told)) !== null) return all;
-    const own = inputName.test(name) ? input : outputName.test(name) ? output : isMain(name) ? input + output : 0;
-    return `"${name}"${colon}${own}`;
-  });
-}
+const totalName = /^total(?:_tokens|TokenCount)$/;
 
 function isMain(name: string): boolean {
-  return inputName.test(name) || outputName.test(name) || /^total/.test(name);
+  return inputName.test(name) || outputName.test(name) || totalName.test(name);
+}
+
+function isTokens(name: string): boolean {
+  return /tokens$|TokenCount$|^tokenCount$/.test(name);
+}
+
+function ownCount(name: string, { input, output }: OwnCounts): number {
+  if (inputName.test(name)) return input;
+  if (outputName.test(name)) return output;
+  return totalName.test(name) ? input + output : 0;
 }

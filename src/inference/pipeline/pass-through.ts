@@ -1,14 +1,14 @@
 import { isObject } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
-import { brokenLine } from '../dialects/event-data.ts';
+import { brokenLine, parsedData, parsedJson } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
 import type { AnswerReader, Bytes } from './answer-reader.ts';
 import { countsNoOutput, emptyAnswer, saysNothing } from './empty-answer.ts';
-import { tellsImpossibleCounts, withPossibleCounts } from './impossible-counts.ts';
+import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
 
 /** What is known of a format whose answers are forwarded; of conversations, how to read them too. */
 type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'> &
@@ -109,10 +109,13 @@ export class PassedStream implements AnswerReader {
     return saysNothing([...this.#unsaid.flatMap((event) => decoder.step(event)), ...decoder.finish()]);
   }
 
-  #repaired({ data, start, end }: SplitEvent): Buffer | null {
-    if (!data.includes('"usage') || !tellsImpossibleCounts(data)) return null;
+  /** The event with our own counts, where it tells some that cannot be; null: as it came. */
+  #corrected({ event, data }: SplitEvent): Buffer | null {
+    if (!data.includes('"usage') || !mayTellImpossibleCounts(data)) return null;
+    const told = parsedData(data);
     const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    return Buffer.from(withPossibleCounts(this.#splitter.bytes.toString('utf8', start, end), own));
+    if (!correctCounts(told, own)) return null;
+    return Buffer.from(`${event === '' ? '' : `event: ${event}\n`}data: ${JSON.stringify(told)}\n\n`);
   }
 
   /** One slice per run of shown events: usually the whole chunk, uncopied. */
@@ -140,11 +143,11 @@ export class PassedStream implements AnswerReader {
         runStart = -1;
         continue;
       }
-      const repaired = verdict.content ? null : this.#repaired(event);
-      if (repaired !== null) {
+      const corrected = verdict.content && verdict.usageBeside !== true ? null : this.#corrected(event);
+      if (corrected !== null) {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
         runStart = -1;
-        out = join(out, repaired);
+        out = join(out, corrected);
         continue;
       }
       if (runStart === -1) runStart = event.start;
@@ -198,11 +201,8 @@ export class PassedWhole implements AnswerReader {
     this.contentEvents = 1;
     const { given } = this.#reader.seen;
     if (given !== undefined && given.length > 0) this.#onGiven?.(given);
-    // Counts that cannot be are not taken for any.
-    if (this.usage !== null) return bytes;
-    const json = bytes.toString('utf8');
     const own = { input: this.#inputTokensEstimate, output: this.outputTokensSeen };
-    return tellsImpossibleCounts(json) ? Buffer.from(withPossibleCounts(json, own)) : bytes;
+    return correctCounts(parsed.value, own) ? Buffer.from(JSON.stringify(parsed.value)) : bytes;
   }
 
   #isEmpty(answer: unknown): boolean {
@@ -302,11 +302,8 @@ export function tooLargeEvent(): Fault {
 
 export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {
   if (bytes.length === 0) return { value: null, fault: fault('malformed', 'sent an empty answer') };
-  try {
-    return { value: JSON.parse(bytes.toString('utf8')), fault: null };
-  } catch {
-    return { value: null, fault: fault('malformed', 'sent an answer that is not JSON') };
-  }
+  const value = parsedJson(bytes.toString('utf8'));
+  return { value, fault: value === undefined ? fault('malformed', 'sent an answer that is not JSON') : null };
 }
 
 function join(before: Buffer | null, next: Buffer): Buffer {

@@ -34,6 +34,7 @@ export function readInPassing(): PassingReader {
 
   function takeUsage(usage: JsonObject[string]): void {
     if (takeCounts(counts, usage)) seen.usage = usageOf(counts);
+    else if (counts.impossible) seen.usage = null;
   }
 
   function takeStop(message: JsonObject): void {
@@ -117,7 +118,7 @@ export function readInPassing(): PassingReader {
       takeUsage(body.usage);
       given.push(...answerGiven(body), ...filesGiven(body.content));
       seen.terminal = typeof body.stop_reason === 'string';
-      seen.outputTokensSeen = counts.output;
+      seen.outputTokensSeen = counts.impossible ? estimatedTokens(JSON.stringify(body.content).length) : counts.output;
       return null;
     },
   };

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 
 /** Anthropic's own counts, each the latest one said. */
@@ -9,18 +9,23 @@ export interface UsageCounts {
   cacheWrite: number;
   output: number;
   thinking: number | null;
+  /** One was told that no request can have: none is believed, whatever was told before it and after. */
+  impossible: boolean;
 }
 
+const mainCounts = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+
 export function noCounts(): UsageCounts {
-  return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null };
+  return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, thinking: null, impossible: false };
 }
 
 /**
  * Takes over what `usage` says. message_delta's counts are cumulative, and its input counts may differ from
- * message_start's: the later ones replace, absent ones leave what was said. True if any was said.
+ * message_start's: the later ones replace, absent ones leave what was said. True if any was said and all can be.
  */
 export function takeCounts(counts: UsageCounts, usage: JsonValue | undefined): boolean {
   if (!isObject(usage)) return false;
+  counts.impossible ||= tellsNoCount(usage, mainCounts);
   const input = toldCount(usage.input_tokens);
   const output = toldCount(usage.output_tokens);
   counts.input = input ?? counts.input;
@@ -29,7 +34,7 @@ export function takeCounts(counts: UsageCounts, usage: JsonValue | undefined): b
   counts.output = output ?? counts.output;
   const details = usage.output_tokens_details;
   if (isObject(details)) counts.thinking = toldCount(details.thinking_tokens) ?? counts.thinking;
-  return input !== null || output !== null;
+  return !counts.impossible && (input !== null || output !== null);
 }
 
 /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */

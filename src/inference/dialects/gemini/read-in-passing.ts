@@ -10,6 +10,7 @@ import { usageOf } from './usage.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
+const contentAndUsage: PassingVerdict = { ...content, usageBeside: true };
 
 /** Reads usage, errors and the end out of an answer that is forwarded as bytes; a chunk is many tokens here. */
 export function readInPassing(): PassingReader {
@@ -17,7 +18,8 @@ export function readInPassing(): PassingReader {
   let textChars = 0;
 
   function look(data: JsonObject): boolean {
-    seen.usage = usageOf(data.usageMetadata) ?? seen.usage;
+    // Each tells of the whole answer so far: the latest alone counts.
+    if (isObject(data.usageMetadata)) seen.usage = usageOf(data.usageMetadata);
     if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
     let says = false;
     for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {
@@ -43,7 +45,8 @@ export function readInPassing(): PassingReader {
       if (data === null) return { content: false, fault: brokenLine, usageOnly: false };
       const error = readError(data);
       if (error !== null) return { content: false, fault: faultOfError(data, error), usageOnly: false };
-      return look(data) ? content : nothing;
+      if (!look(data)) return nothing;
+      return isObject(data.usageMetadata) ? contentAndUsage : content;
     },
     whole(body): Fault | null {
       if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');

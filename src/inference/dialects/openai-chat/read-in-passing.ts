@@ -15,6 +15,7 @@ import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
+const contentAndUsage: PassingVerdict = { ...contentOnly, usageBeside: true };
 const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: true };
 
 /**
@@ -45,7 +46,7 @@ export function readInPassing(): PassingReader {
     }
     if (content) sawContent = true;
     if (found !== null) return fails(found);
-    if (content) return contentOnly;
+    if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
     return isUsageOnly(chunk) ? usageChunk : nothing;
   }
 

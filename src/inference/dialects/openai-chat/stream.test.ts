@@ -247,7 +247,8 @@ test('in passing, usage beside text is seen', () => {
   const reader = readInPassing();
   reader.step({ event: '', data: piece({ content: 'x' }) });
   const beside = `${piece({ content: 'y' }).slice(0, -1)},"usage": {"prompt_tokens":4,"completion_tokens":2}}`;
-  assert.deepEqual(reader.step({ event: '', data: beside }), { content: true, fault: null, usageOnly: false });
+  const { content, usageBeside } = reader.step({ event: '', data: beside });
+  assert.deepEqual([content, usageBeside], [true, true]);
   assert.deepEqual(reader.seen.usage, { inputTokens: 4, outputTokens: 2 });
 });
 
