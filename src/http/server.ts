@@ -20,6 +20,7 @@ import { oneAtATime, responseOf } from './one-at-a-time.ts';
 import { preflight, saneRequestId } from './preflight.ts';
 import { rawRefusal } from './refusal-of.ts';
 import type { RouteTable } from './route-table.ts';
+import { stopListening } from './stop-listening.ts';
 import { rawFailure, writeFailure } from './write-failure.ts';
 
 export interface ServerParts {
@@ -281,9 +282,11 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       const noticedByMs = clock.monotonicMs() + Math.min(unreadyNoticeMs, graceMs / 2);
       // Idle connections stay open meanwhile: one that is closed just as it is used again costs a request.
       while (clock.monotonicMs() < Math.min(noticedByMs, lastCallMs + quietMs)) await rest(noticeStepMs);
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const { closed } = await stopListening(server, clock);
       const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
       await closed;
+      // For what http has beside: it looks for slow headers until then.
+      server.close();
       clearInterval(sweep);
       clearTimeout(cut);
       // Those that were cut have their ends to settle.
