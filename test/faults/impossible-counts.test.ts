@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { upstreamIds } from '../contract/dialect-matrix/formats.ts';
+import { callerIds, upstreamIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
 import { startGateway } from '../start-gateway.ts';
@@ -68,7 +68,7 @@ const answers = {
 } as const;
 
 for (const format of upstreamIds) {
-  test(`counts that cannot be, told in ${format}: neither callers of that format nor the books get them`, async (t) => {
+  test(`counts that cannot be, told in ${format}: neither callers of any format nor the books get them`, async (t) => {
     let told = '';
     const url = await telling(t, format, () => told);
     const { provider, model } = upstreamFormats[format];
@@ -76,13 +76,13 @@ for (const format of upstreamIds) {
       providers: { one: provider(url) },
       models: { chat: { targets: [{ provider: 'one', model, price: { input: 1, output: 1 } }] } },
     });
-    const caller = callerFormats[format];
     for (told of ['-5', '1e300', '2.5', '"7"', 'NaN', '-Infinity']) {
-      for (const delivery of ['whole', 'stream'] as const) {
+      for (const [id, delivery] of callerIds.flatMap((id) => [[id, 'whole'] as const, [id, 'stream'] as const])) {
+        const caller = callerFormats[id];
         const json = caller.body('chat', { say: 'Hello', maxTokens: 64, usage: true }, delivery);
         const answer = await gateway.fetch(caller.path('chat', delivery), { json });
         const body = await answer.text();
-        const which = `${told}, ${delivery}: ${body}`;
+        const which = `${told}, ${id}, ${delivery}: ${body}`;
         assert.equal(answer.status, 200, which);
         const counts = [...body.matchAll(/okens?(?:Count)?"\s*:\s*([^,{}[\]]+)/g)].map(([, count]) => count!);
         assert.ok(counts.length > 0 && counts.every((count) => /^\d{1,3}$/.test(count)), which);

@@ -34,8 +34,11 @@ export type NeutralEvent =
   | { type: 'audio-delta'; choice: number; audio: JsonObject }
   | { type: 'citation'; choice: number; citation: JsonObject }
   | { type: 'logprobs'; choice: number; logprobs: JsonValue }
-  /** Cumulative: replaces what an earlier one said, never adds. */
-  | { type: 'usage'; usage: Usage }
+  /**
+   * Cumulative: replaces what an earlier one said, never adds. `impossible`: a count came that no request can have, so
+   * that none is believed, the earlier ones neither; no encoder is given it.
+   */
+  | { type: 'usage'; usage: Usage; impossible?: true }
   | { type: 'finish'; choice: number; reason: FinishReason; stopSequence: string | null }
   /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */
   | { type: 'end' }

@@ -126,8 +126,10 @@ export class ConvertedAnswer implements AnswerReader {
         this.fault = event.fault;
         break;
       }
-      if (event.type === 'usage') this.usage = event.usage;
-      else if (event.type === 'end') {
+      if (event.type === 'usage') {
+        this.usage = event.impossible === true ? null : event.usage;
+        if (this.usage === null) continue;
+      } else if (event.type === 'end') {
         if (this.contentEvents === 0 && !this.#tells && countsNoOutput(this.usage)) {
           this.fault = emptyAnswer;
           break;

@@ -208,6 +208,7 @@ export function createAnswerState(options: DecodeOptions | undefined): AnswerSta
           start(null, events);
           finish(isObject(data.delta) ? data.delta : null, events);
           if (takeCounts(counts, data.usage)) events.push({ type: 'usage', usage: usageOf(counts) });
+          else if (counts.impossible) events.push({ type: 'usage', usage: usageOf(counts), impossible: true });
           return 'read';
         case 'message_stop':
           start(null, events);

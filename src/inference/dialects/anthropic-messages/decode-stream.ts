@@ -1,7 +1,7 @@
-import { isObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { DecodeOptions, StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
 import { createAnswerState } from './answer-state.ts';
 
 /**
@@ -16,14 +16,8 @@ export function decodeStream(options?: DecodeOptions): StreamDecoder {
       const events: NeutralEvent[] = [];
       // The type stands in the data too: servers that leave out `event:` are read as well.
       if (state.over || event.data === '') return events;
-      let data: unknown;
-      try {
-        data = JSON.parse(event.data);
-      } catch {
-        malformed += 1;
-        return events;
-      }
-      if (!isObject(data) || state.read(data, events) === 'unreadable') malformed += 1;
+      const data = parsedData(event.data);
+      if (data === null || state.read(data, events) === 'unreadable') malformed += 1;
       return events;
     },
     finish() {

@@ -4,7 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import { faultOfError, readError } from './errors.ts';
 import { finishReasonOf } from './finish-reason.ts';
 import { callersName } from './function-name.ts';
-import { usageOf } from './usage.ts';
+import { tellsImpossible, usageOf } from './usage.ts';
 import { stringOr, vendor } from './wire.ts';
 
 interface Candidate {
@@ -175,6 +175,9 @@ export function createAnswerState(): AnswerState {
         finishCandidate(candidateAt(0)!, 0, 'content-filter', why, events);
       }
       if (usage !== null) events.push({ type: 'usage', usage });
+      else if (tellsImpossible(data.usageMetadata)) {
+        events.push({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
+      }
       return 'read';
     },
     finish(events: NeutralEvent[]): void {

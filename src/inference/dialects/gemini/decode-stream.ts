@@ -1,6 +1,6 @@
-import { isObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
 import { createAnswerState } from './answer-state.ts';
 
 /**
@@ -15,14 +15,8 @@ export function decodeStream(): StreamDecoder {
       const events: NeutralEvent[] = [];
       // Some servers of this format close with OpenAI's mark.
       if (state.over || event.data === '' || event.data === '[DONE]') return events;
-      let data: unknown;
-      try {
-        data = JSON.parse(event.data);
-      } catch {
-        malformed += 1;
-        return events;
-      }
-      if (!isObject(data) || state.read(data, events) === 'unreadable') malformed += 1;
+      const data = parsedData(event.data);
+      if (data === null || state.read(data, events) === 'unreadable') malformed += 1;
       return events;
     },
     finish() {

@@ -6,7 +6,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
-import { usageOf } from './usage.ts';
+import { tellsImpossible, usageOf } from './usage.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };
@@ -18,8 +18,7 @@ export function readInPassing(): PassingReader {
   let textChars = 0;
 
   function look(data: JsonObject): boolean {
-    // Each tells of the whole answer so far: the latest alone counts.
-    if (isObject(data.usageMetadata)) seen.usage = usageOf(data.usageMetadata);
+    seen.usage = usageOf(data.usageMetadata) ?? (tellsImpossible(data.usageMetadata) ? null : seen.usage);
     if (isObject(data.promptFeedback) && typeof data.promptFeedback.blockReason === 'string') seen.terminal = true;
     let says = false;
     for (const candidate of Array.isArray(data.candidates) ? data.candidates : []) {

@@ -6,7 +6,7 @@ const mainCounts = ['promptTokenCount', 'candidatesTokenCount', 'totalTokenCount
 
 /** `usageMetadata` as told in each chunk, each time for the whole answer so far; null when it tells nothing. */
 export function usageOf(metadata: JsonValue | undefined): Usage | null {
-  if (!isObject(metadata) || tellsNoCount(metadata, mainCounts)) return null;
+  if (!isObject(metadata) || tellsImpossible(metadata)) return null;
   const prompt = toldCount(metadata.promptTokenCount);
   if (prompt === null && toldCount(metadata.totalTokenCount) === null) return null;
   const thoughts = toldCount(metadata.thoughtsTokenCount);
@@ -20,4 +20,9 @@ export function usageOf(metadata: JsonValue | undefined): Usage | null {
   if (cached !== null) usage.cachedInputTokens = cached;
   if (thoughts !== null) usage.reasoningTokens = thoughts;
   return usage;
+}
+
+/** What it told before is not believed any more. */
+export function tellsImpossible(metadata: JsonValue | undefined): boolean {
+  return isObject(metadata) && tellsNoCount(metadata, mainCounts);
 }

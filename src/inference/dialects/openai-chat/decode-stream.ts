@@ -1,7 +1,7 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
 import { createChunkReader } from './chunk-reader.ts';
 
 /**
@@ -25,9 +25,9 @@ export function decodeStream(): StreamDecoder {
     step({ data }: SseEvent) {
       if (closed || data === '') return [];
       if (data === '[DONE]') return [close()];
-      const chunk = parsed(data);
-      // A server that fails in the middle may put a bare word or a page of HTML on the line.
-      if (!isObject(chunk)) {
+      const chunk = parsedData(data);
+      // A server that fails in the middle may put a bare word or a page of HTML on the line; `[DONE]` among blanks is harmless.
+      if (chunk === null) {
         malformed += 1;
         return [];
       }
@@ -39,13 +39,4 @@ export function decodeStream(): StreamDecoder {
     finish: () => (closed ? [] : [close()]),
     malformedLines: () => malformed + reader.skipped(),
   };
-}
-
-function parsed(data: string): JsonValue | undefined {
-  try {
-    return JSON.parse(data) as JsonValue;
-  } catch {
-    // `[DONE]` with spaces around it is no JSON either, and harmless.
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
-import { isObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
 import { createOutputReader } from './output-reader.ts';
 
 /**
@@ -15,14 +15,8 @@ export function decodeStream(): StreamDecoder {
     step({ data }) {
       const events: NeutralEvent[] = [];
       if (reader.over || data === '' || data === '[DONE]') return events;
-      let event: unknown;
-      try {
-        event = JSON.parse(data);
-      } catch {
-        malformed += 1;
-        return events;
-      }
-      if (!isObject(event) || reader.read(event, events) === 'unreadable') malformed += 1;
+      const event = parsedData(data);
+      if (event === null || reader.read(event, events) === 'unreadable') malformed += 1;
       return events;
     },
     finish() {
