@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import type { Clock } from '../kernel/clock.ts';
 
 /** A turn of the loop that took no longer had nothing to do: whatever connected before it has been accepted. */
@@ -9,31 +9,30 @@ const waitMaxMs = 1_000;
 
 /**
  * Closes the port at an instant at which nobody waits to be accepted: the system resets those who do, with the requests
- * that they have sent. Connections that stand are left. Resolves when the port is closed; `closed` when the last
- * connection is.
+ * that they have sent. Who comes meanwhile is accepted and served right after, so that nothing but accepting keeps the
+ * loop. Connections that stand are left. Resolves when the port is closed; `closed` when the last connection is.
  */
 export function stopListening(server: Server, clock: Pick<Clock, 'monotonicMs'>): Promise<{ closed: Promise<void> }> {
+  const serve = server.listeners('connection') as ((socket: Socket) => void)[];
+  const accepted: Socket[] = [];
+  server.removeAllListeners('connection');
+  server.on('connection', (socket) => accepted.push(socket));
   return new Promise((resolve) => {
     const byMs = clock.monotonicMs() + waitMaxMs;
-    let accepted = 0;
-    let before = { accepted, atMs: clock.monotonicMs() };
-    const count = () => {
-      accepted += 1;
-    };
-    server.on('connection', count);
+    let before = { accepted: 0, atMs: clock.monotonicMs() };
 
     /** Runs right after the loop has accepted what there was. */
     function look(): void {
       const nowMs = clock.monotonicMs();
-      const idle = accepted === before.accepted && nowMs - before.atMs <= idleTurnMs;
-      before = { accepted, atMs: nowMs };
+      const idle = accepted.length === before.accepted && nowMs - before.atMs <= idleTurnMs;
+      before = { accepted: accepted.length, atMs: nowMs };
       if (!idle && nowMs < byMs) {
         setImmediate(look);
         return;
       }
-      server.off('connection', count);
       // Not the one of http: it would look at every connection first.
       const closed = new Promise<void>((done) => NetServer.prototype.close.call(server, () => done()));
+      for (const socket of accepted) for (const listener of serve) listener.call(server, socket);
       resolve({ closed });
     }
     setImmediate(look);

@@ -25,7 +25,7 @@ test('F67 replicas behind the nginx of deploy/, which asks nobody how they are, 
   t.after(() => upstream.close());
   const config = overUpstreams(upstream.url);
   const replicas: GatewayProcess[] = [await startGatewayProcess(t, config), await startGatewayProcess(t, config)];
-  const port = await startNginx(t, replicas.map(({ url }) => url) as [string, string]);
+  const nginx = await startNginx(t, replicas.map(({ url }) => url) as [string, string]);
 
   const lost: string[] = [];
   let served = 0;
@@ -34,7 +34,7 @@ test('F67 replicas behind the nginx of deploy/, which asks nobody how they are, 
   t.after(() => agent.destroy());
   const call = async () => {
     while (loading) {
-      const seen = await ask(agent, port);
+      const seen = await ask(agent, nginx.port);
       served += 1;
       if (seen !== '200') lost.push(seen);
     }
@@ -54,7 +54,7 @@ test('F67 replicas behind the nginx of deploy/, which asks nobody how they are, 
   loading = false;
   await load;
   t.diagnostic(`${served} requests, ${lost.length} lost`);
-  assert.deepEqual(lost, []);
+  assert.deepEqual(lost, [], readFileSync(nginx.log, 'utf8').replaceAll(/^.*(?=Connection refused).*$/gm, ''));
 });
 
 function ask(agent: Agent, port: number): Promise<string> {
@@ -78,7 +78,7 @@ function ask(agent: Agent, port: number): Promise<string> {
 }
 
 /** With the file that deploy/ has, in front of these two. */
-async function startNginx(t: TestContext, urls: readonly [string, string]): Promise<number> {
+async function startNginx(t: TestContext, urls: readonly [string, string]): Promise<{ port: number; log: string }> {
   const folder = temporaryFolder(t);
   const port = Number(new URL(await closedPort()).port);
   const [one, two] = urls.map((url) => new URL(url).port) as [string, string];
@@ -100,5 +100,5 @@ async function startNginx(t: TestContext, urls: readonly [string, string]): Prom
     assert.ok(tries < 100, 'nginx serves');
     await after(50);
   }
-  return port;
+  return { port, log: join(folder, 'nginx-error.log') };
 }
