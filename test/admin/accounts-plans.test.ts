@@ -69,7 +69,11 @@ test('a plan is made, used, replaced, and removed when nobody has it', async (t)
   assert.equal(status, 409);
   assert.match(message, /acme/);
   await admin.ok('PUT', '/plans/team', { rpm: 3 });
-  assert.deepEqual((await admin.ok('GET', '/plans/team')).definition, { rpm: 3, scope: 'account' });
+  assert.deepEqual((await admin.ok('GET', '/plans/team')).definition, {
+    rpm: 3,
+    storage: 10 * 1024 ** 3,
+    scope: 'account',
+  });
   assert.deepEqual(
     (await admin.ok('GET', '/plans')).data.map(({ name, accounts }: { name: string; accounts: number }) => [
       name,
