@@ -80,14 +80,14 @@ export class Contest implements Overdue {
       told: this,
     };
     this.#running.push(call);
-    silence.began(entry);
+    const seen = silence.began(entry);
     call.run().then(
       (fault) => {
-        silence.ended(entry);
+        silence.ended(seen);
         this.#ended(call, attempt, fault);
       },
       (error) => {
-        silence.ended(entry);
+        silence.ended(seen);
         this.#crashed(call, attempt, error);
       },
     );

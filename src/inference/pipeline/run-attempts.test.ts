@@ -137,7 +137,7 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
   assert.equal(timersRunning(), timersBefore);
 });
 
-const unwatched: SilenceWatch = { began() {}, ended() {}, look() {} };
+const unwatched: SilenceWatch = { began: (entry) => ({ entry, signs: 0, asked: false, at: 0 }), ended() {}, look() {} };
 
 function timersRunning(): number {
   return process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;

@@ -6,11 +6,12 @@ import type { AnswerKind } from './answer-kind.ts';
 import { createHealth } from './health.ts';
 import { standingOf } from './lane.ts';
 import type { HedgeReason } from './route.ts';
-import { createSilenceWatch, type SilenceEntry } from './silence.ts';
+import { createSilenceWatch, type Seen, type SilenceEntry } from './silence.ts';
 
 interface Waits extends SilenceEntry {
   attempt: { signs: number; awaiting: boolean };
   reasons: HedgeReason[];
+  seen?: Seen;
 }
 
 /** One target, looked at four times a second. */
@@ -50,7 +51,7 @@ function setUp() {
       ...rest,
     };
     health.began(lane!, entry, 600_000, now());
-    watch.began(entry);
+    entry.seen = watch.began(entry);
     return entry;
   }
 
@@ -120,7 +121,7 @@ test('what has its first content, or is over, is not asked elsewhere', () => {
   const flowing = wait();
   const over = wait();
   flowing.attempt.awaiting = false;
-  watch.ended(over);
+  watch.ended(over.seen!);
   lookFor(60_000);
   assert.deepEqual([why(), flowing.reasons, over.reasons], [null, [], []]);
 });

@@ -44,17 +44,21 @@ export interface SilenceEntry {
 
 /** Looks now and then at what runs: silence is a signal long before a timeout. */
 export interface SilenceWatch {
-  /** Until `ended` of the same entry. */
-  began(entry: SilenceEntry): void;
-  ended(entry: SilenceEntry): void;
+  /** Until `ended` of what it gives. */
+  began(entry: SilenceEntry): Seen;
+  ended(seen: Seen): void;
   /** To be called a few times a second. */
   look(nowMs: number): void;
 }
 
-interface Seen {
+/** What the watch knows of an attempt. */
+export interface Seen {
+  readonly entry: SilenceEntry;
   signs: number;
   /** It was made elsewhere as well. */
   asked: boolean;
+  /** Its place among those that are watched. */
+  at: number;
 }
 
 /**
@@ -62,32 +66,45 @@ interface Seen {
  * holds is asked elsewhere after that target's usual time for such an answer; whole answers of others too, as `slow`.
  */
 export function createSilenceWatch(health: Health): SilenceWatch {
-  const watched = new Map<SilenceEntry, Seen>();
+  // The first `count` places. Not a Map: each table that one leaves behind holds the requests that stood in it, which
+  // keeps all that they made from being collected young (measured: 30 µs a request).
+  const places: (Seen | null)[] = [];
+  let count = 0;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   function listen(nowMs: number): void {
-    for (const [entry, seen] of watched) {
-      const { signs } = entry.attempt;
+    for (let at = 0; at < count; at++) {
+      const seen = places[at]!;
+      const { signs } = seen.entry.attempt;
       if (signs === seen.signs) continue;
       seen.signs = signs;
-      entry.lane.state.heardAtMs = nowMs;
+      seen.entry.lane.state.heardAtMs = nowMs;
     }
   }
 
   return {
     began(entry) {
-      watched.set(entry, { signs: 0, asked: false });
+      const seen = { entry, signs: 0, asked: false, at: count };
+      places[count] = seen;
+      count += 1;
+      return seen;
     },
-    ended(entry) {
-      watched.delete(entry);
+    ended({ at }) {
+      count -= 1;
+      const last = places[count]!;
+      places[at] = last;
+      last.at = at;
+      places[count] = null;
     },
     look(nowMs) {
       const late = nowMs - lookedAtMs > lateLookMs;
       lookedAtMs = nowMs;
       listen(nowMs);
       if (late) return;
-      for (const [entry, seen] of watched) {
-        if (!entry.attempt.awaiting) continue;
+      // Of a copy: who is overdue begins elsewhere, and others end for it.
+      for (const seen of places.slice(0, count) as Seen[]) {
+        const { entry } = seen;
+        if (places[seen.at] !== seen || !entry.attempt.awaiting) continue;
         const { state } = entry.lane;
         const usualMs = usualOf(entry, usualShare, nowMs);
         const silentMs = nowMs - Math.max(entry.startedMs, state.heardAtMs);
