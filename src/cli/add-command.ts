@@ -12,6 +12,7 @@ export function addAddCommand(program: Command, run: Run, parts: CliParts): void
     .option('--list', 'say what can be added, what is there, and how far a download is')
     .option('--yes', 'do not ask')
     .option('--offline', 'ask no other machine: take what is in the folder and in the cache of npm')
+    .option('--pin <file>', 'the installed.json of a model added elsewhere: take its commit, refuse any other bytes')
     .option(...configOption)
     .option(...jsonOption)
     .addHelpText('after', example('culvert add speech --yes'))

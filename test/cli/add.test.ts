@@ -29,6 +29,7 @@ async function world(t: TestContext, npm = npmScript) {
   const env = { PATH: `${bin}:${process.env.PATH}`, CULVERT_MODEL_HOST: host.url, NPM_CALLS: calls };
   const models = join(cwd, '.culvert', 'extras', 'models');
   return {
+    cwd,
     host,
     models,
     npmCalls: () => (existsSync(calls) ? readFileSync(calls, 'utf8').trim().split('\n') : []),
@@ -72,6 +73,28 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     assert.equal(code, 0);
     assert.deepEqual(JSON.parse(stdout), { extra: 'speech', model: 'kokoro-82m', state: 'already there' });
     assert.deepEqual(host.requests, []);
+  });
+
+  test('S33 --pin takes the commit and the checksums of what was added before: other bytes are refused', async (t) => {
+    const first = await world(t);
+    assert.equal((await first.add('transcription', '--yes')).code, 0);
+    const pin = join(first.models, 'whisper-base', 'installed.json');
+    const same = await world(t);
+    const added = await same.add('transcription', '--yes', '--pin', pin);
+    assert.equal(added.code, 0, added.stderr);
+    assert.doesNotMatch(added.stderr, /checksums of .* host's own/);
+
+    const told = JSON.parse(readFileSync(pin, 'utf8')) as { files: { sha256: string }[] };
+    told.files[0]!.sha256 = '0'.repeat(64);
+    const other = await world(t);
+    const wrong = join(other.cwd, 'pin.json');
+    writeFileSync(wrong, JSON.stringify(told));
+    const refused = await other.add('transcription', '--yes', '--pin', wrong);
+    assert.equal(refused.code, 1, refused.stdout);
+    assert.match(refused.stderr, /config\.json/);
+    assert.equal((await other.states())['whisper-base'], 'not added');
+    assert.match((await other.add('speech', '--yes', '--pin', pin)).stderr, /is of whisper-base, not of kokoro-82m/);
+    assert.match((await other.add('speech', '--yes', '--pin', join(other.cwd, 'none'))).stderr, /installed\.json/);
   });
 
   test('without consent nothing is downloaded', async (t) => {

@@ -4,6 +4,7 @@ import {
   type ExtrasFolder,
   extrasFolderAt,
   installedModel,
+  readPin,
 } from '../../inference/engines/extras/extras-folder.ts';
 import { installModel } from '../../inference/engines/extras/install-model.ts';
 import {
@@ -31,6 +32,7 @@ export interface AddFlags extends AdminFlags {
   list?: boolean;
   yes?: boolean;
   offline?: boolean;
+  pin?: string;
 }
 
 /** `culvert add`: the packages and the model of an engine, after consent; what broke off is gone on from. */
@@ -38,7 +40,7 @@ export async function add(extra: string | undefined, flags: AddFlags, parts: Cli
   const config = readConfig(flags.config);
   const folder = extrasFolderAt(dataFolderAt(config.storage.data_dir).path);
   if (flags.list) return list(folder, flags);
-  const manifest = chosen(extra, flags.model);
+  const manifest = pinned(chosen(extra, flags.model), flags.pin);
   if (installedModel(folder, manifest.id) !== null && runtimeInstalled(folder)) {
     return said(flags, manifest, 'already there', `${manifest.id} is there already, in ${folder.model(manifest.id)}.`);
   }
@@ -85,6 +87,24 @@ function chosen(extra: string | undefined, model: string | undefined): ModelMani
   if (manifest !== undefined) return manifest;
   const ids = ofExtra.map(({ id }) => id).join(', ');
   throw new CommandFailed(`There is no model '${model}' for ${extra}; there are: ${ids}.`, 2);
+}
+
+/** With the commit and the checksums of an `installed.json`: the same bytes as where that was written. */
+function pinned(manifest: ModelManifest, file: string | undefined): ModelManifest {
+  if (file === undefined) return manifest;
+  const pin = readPin(file);
+  if (pin === null) throw new CommandFailed(`--pin ${file}: expected the installed.json of a model that was added.`, 2);
+  if (pin.id !== manifest.id)
+    throw new CommandFailed(`--pin ${file} is of ${pin.id}, not of ${manifest.id}: add it with --model ${pin.id}.`, 2);
+  const sums = new Map(pin.files.map(({ path, sha256 }) => [path, sha256]));
+  const missing = manifest.files.filter(({ path }) => !sums.has(path)).map(({ path }) => path);
+  if (missing.length > 0)
+    throw new CommandFailed(`--pin ${file} has no checksum of ${missing.join(', ')}: it is of another version.`, 2);
+  return {
+    ...manifest,
+    revision: pin.commit ?? manifest.revision,
+    files: manifest.files.map((one) => ({ ...one, sha256: sums.get(one.path)! })),
+  };
 }
 
 /** What is about to happen, for the consent. */

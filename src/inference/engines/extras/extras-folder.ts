@@ -38,6 +38,14 @@ export function installedModel(folder: ExtrasFolder, id: string): InstalledModel
   return readJson<InstalledModel>(folder.file(id, 'installed.json'));
 }
 
+/** What an `installed.json` says, wherever it lies; null when it is none. */
+export function readPin(file: string): InstalledModel | null {
+  const pin = readJson<Partial<InstalledModel>>(file);
+  if (typeof pin?.id !== 'string' || !Array.isArray(pin.files)) return null;
+  const isWhole = pin.files.every(({ path, sha256 }) => typeof path === 'string' && /^[0-9a-f]{64}$/.test(sha256));
+  return isWhole && (pin.commit === null || /^[0-9a-f]{40}$/.test(pin.commit ?? '')) ? (pin as InstalledModel) : null;
+}
+
 export function markInstalled(folder: ExtrasFolder, installed: InstalledModel): void {
   writeWhole(folder.file(installed.id, 'installed.json'), installed);
 }
