@@ -41,7 +41,7 @@ export class Contest implements Overdue {
   claim(attempt: Attempt): boolean {
     if (this.#winner !== null) return this.#winner === attempt;
     this.#winner = attempt;
-    for (const other of [...this.#running]) if (other !== attempt) other.lose();
+    this.#endOthers(attempt);
     return true;
   }
 
@@ -100,7 +100,8 @@ export class Contest implements Overdue {
   #ended(call: Attempt, attempt: RouteAttempt, fault: Fault | null): void {
     this.#leaves(call);
     const lost = this.#winner !== null && this.#winner !== call;
-    this.#route.ended(attempt, { ...attemptEndOf(fault), lost }, this.#parts.clock.monotonicMs());
+    const end = attemptEndOf(fault);
+    this.#route.ended(attempt, lost ? { ...end, lost } : end, this.#parts.clock.monotonicMs());
     if (lost || this.#decided) return;
     if (this.#winner === call || fault === null || this.#running.length === 0 || endsRequest(fault))
       this.#decide(fault);
@@ -114,18 +115,24 @@ export class Contest implements Overdue {
     this.#tell(attempt, { class: 'cancelled' });
     if (this.#decided) return;
     this.#decided = true;
-    for (const other of [...this.#running]) other.lose();
+    this.#endOthers(null);
     this.#reject(error);
   }
 
   #decide(fault: Fault | null): void {
     this.#decided = true;
-    for (const other of [...this.#running]) other.lose();
+    this.#endOthers(null);
     this.#resolve(fault);
   }
 
+  #endOthers(winner: Attempt | null): void {
+    if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0] === winner)) return;
+    for (const other of [...this.#running]) if (other !== winner) other.lose();
+  }
+
   #leaves(call: Attempt): void {
-    this.#running.splice(this.#running.indexOf(call), 1);
+    if (this.#running.length === 1) this.#running.pop();
+    else this.#running.splice(this.#running.indexOf(call), 1);
   }
 
   #tell(attempt: RouteAttempt, end: { class: 'cancelled' | 'not_capable'; lost?: boolean }): void {
@@ -135,13 +142,12 @@ export class Contest implements Overdue {
 
 /** What a route is told of an attempt that ended so; null: it was answered. */
 export function attemptEndOf(fault: Fault | null): AttemptEnd {
-  return {
-    class: fault?.class ?? 'ok',
-    retryAfterMs: fault?.retryAfterMs ?? null,
-    status: fault?.status ?? null,
-    ...(fault?.class === 'not_capable' && { unmet: fault.message }),
-  };
+  if (fault === null) return answered;
+  const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
+  return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }
+
+const answered: AttemptEnd = Object.freeze({ class: 'ok', retryAfterMs: null, status: null });
 
 /** Nobody else could answer it better, or nobody waits any more. */
 function endsRequest({ class: outcome }: Fault): boolean {

@@ -23,6 +23,7 @@ export function mayTellImpossibleCounts(json: string): boolean {
 export function correctCounts(answer: unknown, own: OwnCounts): boolean {
   let changed = false;
   for (const usage of usagesIn(answer)) {
+    if (!hasOddValue(usage)) continue;
     const areOurs = Object.entries(usage).some(([name, told]) => isImpossible(told) && isMain(name));
     if (correct(usage, areOurs ? own : null)) changed = true;
   }
@@ -30,10 +31,31 @@ export function correctCounts(answer: unknown, own: OwnCounts): boolean {
 }
 
 function usagesIn(answer: unknown): JsonObject[] {
-  if (!isObject(answer)) return [];
+  const found: JsonObject[] = [];
+  if (!isObject(answer)) return found;
+  takeUsage(answer, found);
   // Anthropic's stream begins with the message, OpenAI's Responses end with theirs, and Groq has a place of its own.
-  const holders = [answer, answer.message, answer.response, answer.x_groq].filter(isObject);
-  return holders.flatMap(({ usage, usageMetadata }) => [usage, usageMetadata].filter(isObject));
+  takeUsage(answer.message, found);
+  takeUsage(answer.response, found);
+  takeUsage(answer.x_groq, found);
+  return found;
+}
+
+function takeUsage(holder: JsonValue | undefined, found: JsonObject[]): void {
+  if (!isObject(holder)) return;
+  if (isObject(holder.usage)) found.push(holder.usage);
+  if (isObject(holder.usageMetadata)) found.push(holder.usageMetadata);
+}
+
+/** Whether something in it is neither a count nor null: nearly every usage holds nothing else, and is looked at no more. */
+function hasOddValue(usage: JsonObject): boolean {
+  for (const name in usage) {
+    const told = usage[name];
+    if (typeof told === 'object' && told !== null) {
+      if (Array.isArray(told) || hasOddValue(told)) return true;
+    } else if (isImpossible(told)) return true;
+  }
+  return false;
 }
 
 function correct(usage: JsonObject, own: OwnCounts | null): boolean {
