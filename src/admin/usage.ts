@@ -29,6 +29,10 @@ const rowSchema = z.object({
   output_tokens: z.int(),
   cost_usd: z.number(),
   errors: z.int().describe('Requests whose class is not ok.'),
+  counted_tokens: z.int().describe('Part of input and output tokens that Culvert counted: the provider told none.'),
+  estimated_tokens: z.int().describe('Part of them that nobody counted, estimated from the request.'),
+  counted_cost_usd: z.number().describe('Part of cost_usd for what Culvert counted.'),
+  estimated_cost_usd: z.number().describe('Part of cost_usd for what was estimated.'),
 });
 
 const usageReply = listOf(rowSchema).extend({
@@ -100,7 +104,18 @@ export function usageOperations(parts: AdminParts, records: Records): Operation[
       contentType: 'text/csv; charset=utf-8; header=present',
       async run({ query }) {
         const rows = (await rowsOf(query)).map(usageRecord);
-        const columns = ['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors'] as const;
+        const columns = [
+          'requests',
+          'units',
+          'input_tokens',
+          'output_tokens',
+          'cost_usd',
+          'errors',
+          'counted_tokens',
+          'estimated_tokens',
+          'counted_cost_usd',
+          'estimated_cost_usd',
+        ] as const;
         const head = csvLine([query.group_by, ...columns]);
         return head + rows.map((row) => csvLine([row.group, ...columns.map((column) => row[column])])).join('');
       },

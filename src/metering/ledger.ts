@@ -165,4 +165,12 @@ export interface UsageRow {
   costUsd: number;
   /** Requests whose class is not `ok`. */
   errors: number;
+  /**
+   * Parts of these sums (tokens: input and output together) of which no upstream told, by `usageSource`. Hours summed
+   * before the books knew of it have 0.
+   */
+  countedTokens: number;
+  estimatedTokens: number;
+  countedCostUsd: number;
+  estimatedCostUsd: number;
 }

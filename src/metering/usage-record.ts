@@ -10,5 +10,9 @@ export function usageRecord(row: UsageRow) {
     output_tokens: row.outputTokens,
     cost_usd: row.costUsd,
     errors: row.errors,
+    counted_tokens: row.countedTokens,
+    estimated_tokens: row.estimatedTokens,
+    counted_cost_usd: row.countedCostUsd,
+    estimated_cost_usd: row.estimatedCostUsd,
   };
 }

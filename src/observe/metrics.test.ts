@@ -16,6 +16,7 @@ const request: Labelled = {
   inputTokens: 10,
   outputTokens: 4,
   costUsd: 0.5,
+  usageSource: 'upstream',
 };
 
 async function linesOf(requests: readonly Labelled[]): Promise<string[]> {
@@ -26,14 +27,17 @@ async function linesOf(requests: readonly Labelled[]): Promise<string[]> {
 
 test('requests, tokens and cost are counted by their labels', async () => {
   const failed: Labelled = { ...request, status: 502, class: 'upstreams-failed', target: '', outputTokens: 0 };
-  const lines = await linesOf([request, request, failed, request]);
+  const counted: Labelled = { ...request, usageSource: 'counted', outputTokens: 7, costUsd: 0.25 };
+  const lines = await linesOf([request, request, failed, counted, request]);
   for (const line of [
     '# TYPE culvert_requests_total counter',
-    'culvert_requests_total{endpoint="chat",model="smart",target="up/model",status="200",class="ok"} 3',
+    'culvert_requests_total{endpoint="chat",model="smart",target="up/model",status="200",class="ok"} 4',
     'culvert_requests_total{endpoint="chat",model="smart",target="",status="502",class="upstreams-failed"} 1',
-    'culvert_tokens_total{model="smart",target="up/model",direction="input"} 30',
-    'culvert_tokens_total{model="smart",target="up/model",direction="output"} 12',
-    'culvert_cost_usd_total{model="smart",target="up/model"} 1.5',
+    'culvert_tokens_total{model="smart",target="up/model",direction="input",usage_source="upstream"} 30',
+    'culvert_tokens_total{model="smart",target="up/model",direction="output",usage_source="upstream"} 12',
+    'culvert_tokens_total{model="smart",target="up/model",direction="output",usage_source="counted"} 7',
+    'culvert_cost_usd_total{model="smart",target="up/model",usage_source="upstream"} 1.5',
+    'culvert_cost_usd_total{model="smart",target="up/model",usage_source="counted"} 0.25',
   ])
     assert.ok(lines.includes(line), line);
 });

@@ -20,6 +20,8 @@ export interface MeasuredRequest {
   inputTokens: number;
   outputTokens: number;
   costUsd: number | null;
+  /** Who says how much was used: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
+  usageSource: string;
 }
 
 export interface Metrics {
@@ -50,7 +52,7 @@ const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 6
 export function createMetrics(): Metrics {
   const all: Series[] = [];
   const requests = counterSeries(all, 'culvert_requests_total', 'Finished requests.');
-  const tokens = counterSeries(all, 'culvert_tokens_total', 'Tokens by direction.');
+  const tokens = counterSeries(all, 'culvert_tokens_total', 'Tokens by direction and by who counted them.');
   const cost = counterSeries(all, 'culvert_cost_usd_total', 'Cost of answered requests with a known price.');
   const duration = histogramSeries(
     all,
@@ -79,8 +81,9 @@ export function createMetrics(): Metrics {
     return last;
   }
 
-  function findChildren({ endpoint, status, class: end }: MeasuredRequest, model: string, target: string): Children {
-    const key = `${endpoint}\n${model}\n${target}\n${status}\n${end}`;
+  function findChildren(request: MeasuredRequest, model: string, target: string): Children {
+    const { endpoint, status, class: end, usageSource } = request;
+    const key = `${endpoint}\n${model}\n${target}\n${status}\n${end}\n${usageSource}`;
     let found = children.get(key);
     if (found === undefined) {
       if (children.size >= seriesCellsMax) children.clear();
@@ -90,10 +93,11 @@ export function createMetrics(): Metrics {
         target,
         status,
         class: end,
+        usageSource,
         requests: requests({ endpoint, model, target, status: String(status), class: end }),
-        input: tokens({ model, target, direction: 'input' }),
-        output: tokens({ model, target, direction: 'output' }),
-        cost: cost({ model, target }),
+        input: tokens({ model, target, direction: 'input', usage_source: usageSource }),
+        output: tokens({ model, target, direction: 'output', usage_source: usageSource }),
+        cost: cost({ model, target, usage_source: usageSource }),
         duration: duration({ endpoint, model }),
         firstToken: firstToken({ model, target }),
       };
@@ -145,6 +149,7 @@ function areOf(children: Children, request: MeasuredRequest, model: string, targ
     children.target === target &&
     children.status === request.status &&
     children.class === request.class &&
+    children.usageSource === request.usageSource &&
     children.endpoint === request.endpoint
   );
 }
@@ -156,6 +161,7 @@ interface Children {
   target: string;
   status: number;
   class: string;
+  usageSource: string;
   requests: CounterCell;
   input: CounterCell;
   output: CounterCell;

@@ -18,6 +18,7 @@ const request: LoggedRequest = {
   firstTokenMs: 1.5,
   inputTokens: 40,
   outputTokens: 400,
+  usageSource: 'upstream',
   user: null,
 };
 
@@ -40,9 +41,19 @@ test('the line of a request is the one that pino would write, and none below its
   for (const change of changes) {
     const one = { ...request, ...change };
     const { requestId, account, keyId, endpoint, alias, target, status, stream, ms, firstTokenMs } = one;
-    const { inputTokens, outputTokens, user } = one;
+    const { inputTokens, outputTokens, usageSource, user } = one;
     const who = { requestId, account, keyId, endpoint, model: alias, target };
-    const how = { status, class: one.class, attempts: 2, stream, ms, firstTokenMs, inputTokens, outputTokens };
+    const how = {
+      status,
+      class: one.class,
+      attempts: 2,
+      stream,
+      ms,
+      firstTokenMs,
+      inputTokens,
+      outputTokens,
+      usageSource,
+    };
     write(one, 2);
     log.info({ ...who, ...how, user: user ?? undefined }, 'request');
     assert.equal(lines[0], lines[1]);

@@ -17,6 +17,8 @@ export interface LoggedRequest {
   firstTokenMs: number | null;
   inputTokens: number;
   outputTokens: number;
+  /** Who says so: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
+  usageSource: string;
   /** End-user id of the request. */
   user: string | null;
 }
@@ -36,7 +38,7 @@ export function requestLog(log: Log): (request: LoggedRequest, attempts: number)
     }
     const { user } = request;
     write(
-      `"requestId":"${request.requestId}",${who},"status":${request.status},"class":"${request.class}","attempts":${attempts},"stream":${request.stream},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens}${user === null ? '' : `,"user":${JSON.stringify(user)}`}`,
+      `"requestId":"${request.requestId}",${who},"status":${request.status},"class":"${request.class}","attempts":${attempts},"stream":${request.stream},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`}`,
     );
   };
 }

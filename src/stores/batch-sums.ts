@@ -25,6 +25,11 @@ export interface RollupRow {
   audioMs: number;
   images: number;
   usdNano: number;
+  /** Parts of tokens (input and output) and USD of which no upstream told: we counted, or estimated. */
+  countedTokens: number;
+  estimatedTokens: number;
+  countedUsdNano: number;
+  estimatedUsdNano: number;
 }
 
 /** What a batch of events adds to quota buckets and roll-ups, so that each row is written once a batch. */
@@ -123,7 +128,15 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
       group.audioMs += event.audioMs;
       group.images += event.images;
       // Rounded one by one, as the counters in memory have them.
-      if (event.costUsd !== null) group.usdNano += Math.round(event.costUsd * nanoPerUsd);
+      const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * nanoPerUsd);
+      group.usdNano += usdNano;
+      if (event.usageSource === 'counted') {
+        group.countedTokens += event.inputTokens + event.outputTokens;
+        group.countedUsdNano += usdNano;
+      } else if (event.usageSource === 'estimated') {
+        group.estimatedTokens += event.inputTokens + event.outputTokens;
+        group.estimatedUsdNano += usdNano;
+      }
     },
     buckets() {
       const rows = new Map<string, BucketRow>();
@@ -192,6 +205,10 @@ const noSums = {
   audioMs: 0,
   images: 0,
   usdNano: 0,
+  countedTokens: 0,
+  estimatedTokens: 0,
+  countedUsdNano: 0,
+  estimatedUsdNano: 0,
 };
 
 const counts = Object.keys(noSums) as (keyof typeof noSums)[];

@@ -135,7 +135,10 @@ test('usage sums up by every group, over all accounts or one, as JSON and CSV', 
   assert.equal(own.windows['5h'].used, 1.05);
   assert.equal(own.windows.week.allowed, null);
   const csv = (await admin.call('GET', '/usage.csv?group_by=account')).text.split('\r\n');
-  assert.equal(csv[0], 'account,requests,units,input_tokens,output_tokens,cost_usd,errors');
+  assert.equal(
+    csv[0],
+    'account,requests,units,input_tokens,output_tokens,cost_usd,errors,counted_tokens,estimated_tokens,counted_cost_usd,estimated_cost_usd',
+  );
   assert.match(csv[1] ?? '', /^other,1,2,/);
   const one = await admin.ok('GET', '/usage?group_by=model&limit=1');
   const two = await admin.ok('GET', `/usage?group_by=model&limit=1&cursor=${one.next_cursor}`);

@@ -44,6 +44,7 @@ async function fill(ledger: Ledger): Promise<UsageEvent[]> {
       costMilli: 1_000 + at,
       costUsd: at % 3 === 0 ? null : at / 1_000,
       user: at % 6 === 0 ? null : `user-${at % 6}`,
+      usageSource: at % 8 === 0 ? 'estimated' : at % 3 === 1 ? 'counted' : 'upstream',
     });
     ledger.close(event);
     events.push(event);
@@ -265,7 +266,13 @@ for (const driver of drivers) {
 
 /** Sums of floats depend on their order in the last digits. */
 function rounded(row: UsageRow): UsageRow {
-  return { ...row, costUsd: Math.round(row.costUsd * 1e9) / 1e9 };
+  const nano = (usd: number) => Math.round(usd * 1e9) / 1e9;
+  return {
+    ...row,
+    costUsd: nano(row.costUsd),
+    countedCostUsd: nano(row.countedCostUsd),
+    estimatedCostUsd: nano(row.estimatedCostUsd),
+  };
 }
 
 function summed(
@@ -284,6 +291,10 @@ function summed(
       outputTokens: 0,
       costUsd: 0,
       errors: 0,
+      countedTokens: 0,
+      estimatedTokens: 0,
+      countedCostUsd: 0,
+      estimatedCostUsd: 0,
     };
     row.requests += 1;
     row.milliUnits += event.costMilli;
@@ -291,6 +302,11 @@ function summed(
     row.outputTokens += event.outputTokens;
     row.costUsd += event.costUsd ?? 0;
     row.errors += event.class === 'ok' ? 0 : 1;
+    const { usageSource: source } = event;
+    if (source === 'counted' || source === 'estimated') {
+      row[`${source}Tokens`] += event.inputTokens + event.outputTokens;
+      row[`${source}CostUsd`] += event.costUsd ?? 0;
+    }
     rows.set(group, row);
   }
   const byName = (a: UsageRow, b: UsageRow) => (a.group < b.group ? -1 : 1);

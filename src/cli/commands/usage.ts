@@ -2,7 +2,7 @@ import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '.
 import { pastInstant } from '../instant-option.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
-import { type Row, rowTable } from '../rows.ts';
+import { type Column, type Row, rowTable } from '../rows.ts';
 import { type Windows, windowTable } from './windows.ts';
 
 export interface UsageFlags extends AdminFlags {
@@ -53,8 +53,17 @@ async function wholeUsage(admin: AdminClient, query: AdminQuery): Promise<Usage>
   return { ...first, data, next_cursor: null };
 }
 
-function usageTable(groups: readonly Row[], groupBy: string): string {
-  const sums = ['requests', 'units', 'input_tokens', 'output_tokens', 'cost_usd', 'errors'];
+/** The sums as people read them, with a total where there is more than one group. */
+export function usageTable(groups: readonly Row[], groupBy: string): string {
+  const sums = [
+    'requests',
+    'units',
+    'input_tokens',
+    'output_tokens',
+    'cost_usd',
+    'errors',
+    ...notTold.map(([, of]) => of),
+  ];
   const total = Object.fromEntries(
     sums.map((name) => [name, groups.reduce((sum, group) => sum + Number(group[name] ?? 0), 0)]),
   );
@@ -68,8 +77,19 @@ function usageTable(groups: readonly Row[], groupBy: string): string {
     ['output tokens', (row) => row.output_tokens],
     ['USD', (row) => rounded(row.cost_usd, 6)],
     ['errors', (row) => row.errors],
+    ...notTold
+      .filter(([, name]) => groups.some((group) => Number(group[name] ?? 0) > 0))
+      .map(([heading, name]): Column => [heading, (row) => rounded(row[name], 6)]),
   ]);
 }
+
+/** Parts of the sums before them that no provider told: columns only where there are any. */
+const notTold = [
+  ['counted tokens', 'counted_tokens'],
+  ['estimated tokens', 'estimated_tokens'],
+  ['counted USD', 'counted_cost_usd'],
+  ['estimated USD', 'estimated_cost_usd'],
+] as const;
 
 function rounded(value: unknown, decimals: number): unknown {
   return typeof value === 'number' ? Number(value.toFixed(decimals)) : value;

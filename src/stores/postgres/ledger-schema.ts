@@ -98,3 +98,32 @@ export const ledgerMigration: Migration = {
     CREATE INDEX rollup_account ON culvert.rollup (account, hour);
   `,
 };
+
+/** How much of a roll-up no upstream told: for hours before, of the requests that are still kept. */
+export const usageSourceMigration: Migration = {
+  version: 11,
+  name: 'what was counted or estimated, in roll-ups',
+  sql: `
+    ALTER TABLE culvert.rollup
+      ADD COLUMN counted_tokens BIGINT NOT NULL DEFAULT 0,
+      ADD COLUMN estimated_tokens BIGINT NOT NULL DEFAULT 0,
+      ADD COLUMN counted_usd_nano BIGINT NOT NULL DEFAULT 0,
+      ADD COLUMN estimated_usd_nano BIGINT NOT NULL DEFAULT 0;
+    UPDATE culvert.rollup SET
+      counted_tokens = ours.counted_tokens, estimated_tokens = ours.estimated_tokens,
+      counted_usd_nano = ours.counted_usd_nano, estimated_usd_nano = ours.estimated_usd_nano
+    FROM (
+      SELECT at_ms / 3600000 AS hour, account, key_id, endpoint, alias,
+        coalesce(split_part(target, '/', 1), '') AS provider,
+        coalesce(sum(input_tokens + output_tokens) FILTER (WHERE usage_source = 'counted'), 0) AS counted_tokens,
+        coalesce(sum(input_tokens + output_tokens) FILTER (WHERE usage_source = 'estimated'), 0) AS estimated_tokens,
+        coalesce(sum(round(coalesce(cost_usd, 0) * 1e9)) FILTER (WHERE usage_source = 'counted'), 0) AS counted_usd_nano,
+        coalesce(sum(round(coalesce(cost_usd, 0) * 1e9)) FILTER (WHERE usage_source = 'estimated'), 0)
+          AS estimated_usd_nano
+      FROM culvert.usage_event WHERE usage_source IN ('counted', 'estimated')
+      GROUP BY 1, 2, 3, 4, 5, 6
+    ) AS ours
+    WHERE rollup.hour = ours.hour AND rollup.account = ours.account AND rollup.key_id = ours.key_id
+      AND rollup.endpoint = ours.endpoint AND rollup.alias = ours.alias AND rollup.provider = ours.provider;
+  `,
+};

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { postgresMissing, startPostgres } from '../../../test/start-postgres.ts';
 import type { Migration } from '../migration.ts';
 import { connect, type Database } from './database.ts';
+import { usageSourceMigration } from './ledger-schema.ts';
 import { migrate, pendingMigrations } from './migrations.ts';
 import { openPostgres } from './open.ts';
 import { migrations } from './schema.ts';
@@ -37,6 +38,31 @@ test('tables of PostgreSQL', { skip }, async (t) => {
     assert.deepEqual((await pendingMigrations(rest, place))[0]?.pending, all.slice(1));
     assert.deepEqual(await migrate(rest, place), all.slice(1));
     assert.deepEqual(await migrate(rest, place), []);
+  });
+
+  await t.test('roll-ups of before learn what of them was counted or estimated', async () => {
+    const { rest, place } = await fresh();
+    await migrate(rest, place, migrations.slice(0, usageSourceMigration.version - 1));
+    const event = (id: string, source: string, target: string, usd: string) => `INSERT INTO culvert.usage_event VALUES (
+      '${id}', NULL, 7200001, 'dev', 'k', 'dev/k', 'chat', 'smart', ${target}, 200, 'ok', 1, 0, 5, NULL, 20, 10, 0, 0, 0, 0,
+      0, 1000, ${usd}, '${source}', NULL, '{}', NULL, 7200001, 7200006, '[]')`;
+    await rest.run(event('a', 'counted', "'up/a/b'", '0.5'));
+    await rest.run(event('b', 'upstream', "'up/a/b'", '0.5'));
+    await rest.run(event('c', 'estimated', 'NULL', 'NULL'));
+    for (const provider of ['up', ''])
+      await rest.run(`INSERT INTO culvert.rollup VALUES (
+        2, 'dev', 'k', 'chat', 'smart', '${provider}', 1, 0, 1000, 20, 10, 0, 0, 0, 0, 0, 0)`);
+    await migrate(rest, place);
+    const { rows } =
+      await rest.run(`SELECT provider, counted_tokens, estimated_tokens, counted_usd_nano, estimated_usd_nano
+      FROM culvert.rollup ORDER BY provider`);
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      [
+        ['', 0, 30, 0, 0],
+        ['up', 30, 0, 500_000_000, 0],
+      ],
+    );
   });
 
   await t.test('six that start at once migrate once', async () => {

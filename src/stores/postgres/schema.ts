@@ -3,7 +3,7 @@ import { booksMigration } from './books-id.ts';
 import { crawlMigration, crawlTurnMigration } from './crawl-schema.ts';
 import { culvertMigration } from './culvert-schema.ts';
 import { leaseMigration } from './lease-schema.ts';
-import { ledgerMigration } from './ledger-schema.ts';
+import { ledgerMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
 import { vectorMigration } from './vector-schema.ts';
@@ -20,4 +20,5 @@ export const migrations: readonly Migration[] = [
   pageVariantMigration,
   crawlTurnMigration,
   providerObjectMigration,
+  usageSourceMigration,
 ];

@@ -24,6 +24,10 @@ export async function readUsage(run: Run, query: UsageQuery): Promise<UsageRow[]
     outputTokens: row.output_tokens,
     costUsd: row.usd_nano / nanoPerUsd,
     errors: row.errors,
+    countedTokens: row.counted_tokens,
+    estimatedTokens: row.estimated_tokens,
+    countedCostUsd: row.counted_usd_nano / nanoPerUsd,
+    estimatedCostUsd: row.estimated_usd_nano / nanoPerUsd,
   }));
   return query.groupBy === 'day' ? usage.toSorted((a, b) => (a.group < b.group ? -1 : 1)) : usage;
 }
@@ -36,6 +40,10 @@ interface UsageColumns {
   input_tokens: number;
   output_tokens: number;
   usd_nano: number;
+  counted_tokens: number;
+  estimated_tokens: number;
+  counted_usd_nano: number;
+  estimated_usd_nano: number;
 }
 
 function dayOf(day: number): string {
@@ -52,7 +60,18 @@ const groupColumn: Readonly<Record<Exclude<UsageGroup, 'user'>, string>> = {
 };
 
 function byRollup(groupBy: Exclude<UsageGroup, 'user'>): { name: string; text: string } {
-  const sums = ['requests', 'errors', 'cost_milli', 'input_tokens', 'output_tokens', 'usd_nano'];
+  const sums = [
+    'requests',
+    'errors',
+    'cost_milli',
+    'input_tokens',
+    'output_tokens',
+    'usd_nano',
+    'counted_tokens',
+    'estimated_tokens',
+    'counted_usd_nano',
+    'estimated_usd_nano',
+  ];
   return {
     name: `usage-by-${groupBy}`,
     text: `
@@ -63,13 +82,19 @@ function byRollup(groupBy: Exclude<UsageGroup, 'user'>): { name: string; text: s
   };
 }
 
+const ofSource = (amount: string, source: 'counted' | 'estimated') =>
+  `coalesce(sum(${amount}) FILTER (WHERE usage_source = '${source}'), 0)::bigint`;
+const tokens = 'input_tokens + output_tokens';
+const usdNano = 'round(coalesce(cost_usd, 0) * 1e9)::bigint';
+
 const byUser = {
   name: 'usage-by-user',
   text: `
     SELECT coalesce("user", '') AS "group", count(*) AS requests, count(*) FILTER (WHERE class <> 'ok') AS errors,
       sum(cost_milli)::bigint AS cost_milli, sum(input_tokens)::bigint AS input_tokens,
-      sum(output_tokens)::bigint AS output_tokens,
-      sum(round(coalesce(cost_usd, 0) * 1e9)::bigint)::bigint AS usd_nano
+      sum(output_tokens)::bigint AS output_tokens, sum(${usdNano})::bigint AS usd_nano,
+      ${ofSource(tokens, 'counted')} AS counted_tokens, ${ofSource(tokens, 'estimated')} AS estimated_tokens,
+      ${ofSource(usdNano, 'counted')} AS counted_usd_nano, ${ofSource(usdNano, 'estimated')} AS estimated_usd_nano
     FROM culvert.usage_event
     WHERE ($1::text IS NULL OR account = $1) AND at_ms >= $2 AND at_ms < $3 AND usage_source <> 'refused'
     GROUP BY 1 ORDER BY cost_milli DESC, 1 LIMIT $4`,
@@ -95,6 +120,10 @@ const counts: readonly Column<RollupRow>[] = [
   ['audio_ms', 'bigint', (row) => Math.round(row.audioMs)],
   ['images', 'bigint', (row) => row.images],
   ['usd_nano', 'bigint', (row) => row.usdNano],
+  ['counted_tokens', 'bigint', (row) => row.countedTokens],
+  ['estimated_tokens', 'bigint', (row) => row.estimatedTokens],
+  ['counted_usd_nano', 'bigint', (row) => row.countedUsdNano],
+  ['estimated_usd_nano', 'bigint', (row) => row.estimatedUsdNano],
 ];
 
 /** Adds a batch to its hours. */

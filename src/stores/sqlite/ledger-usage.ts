@@ -10,7 +10,9 @@ const idSlackMs = 60_000;
 const sliceRows = 10_000;
 
 const sumsOf = `sum(requests) AS requests, sum(cost_milli) AS cost_milli, sum(input_tokens) AS input_tokens,
-  sum(output_tokens) AS output_tokens, sum(usd_nano) / 1e9 AS cost_usd, sum(errors) AS errors`;
+  sum(output_tokens) AS output_tokens, sum(usd_nano) / 1e9 AS cost_usd, sum(errors) AS errors,
+  sum(counted_tokens) AS counted_tokens, sum(estimated_tokens) AS estimated_tokens,
+  sum(counted_usd_nano) / 1e9 AS counted_cost_usd, sum(estimated_usd_nano) / 1e9 AS estimated_cost_usd`;
 
 const groupColumn: Readonly<Record<Exclude<UsageGroup, 'user'>, string>> = {
   // Whole days since 1970, UTC.
@@ -46,13 +48,19 @@ export async function sumUsage(
     .map((row) => rowOf(new Date(Number(row.name) * dayMs).toISOString().slice(0, 10), row));
 }
 
+const tokens = 'input_tokens + output_tokens';
+const usdNano = 'CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER)';
+const ofSource = (amount: string, source: 'counted' | 'estimated') =>
+  `sum(iif(usage_source = '${source}', ${amount}, 0))`;
+
 /** Callers choose what they send as `user`: there may be millions, so they are summed in a file, not in memory. */
 async function sumByUser(database: Database, query: UsageQuery, breathe: () => Promise<void>): Promise<UsageRow[]> {
   const { account, fromMs, toMs } = query;
   const table = `user_sum_${++sumsMade}`;
   database.exec(
     `CREATE TEMP TABLE ${table} (name TEXT PRIMARY KEY, requests INTEGER, cost_milli INTEGER, input_tokens INTEGER,
-     output_tokens INTEGER, usd_nano INTEGER, errors INTEGER) STRICT, WITHOUT ROWID`,
+     output_tokens INTEGER, usd_nano INTEGER, errors INTEGER, counted_tokens INTEGER, estimated_tokens INTEGER,
+     counted_usd_nano INTEGER, estimated_usd_nano INTEGER) STRICT, WITHOUT ROWID`,
   );
   try {
     const sliceEnd = database.prepare(
@@ -61,13 +69,18 @@ async function sumByUser(database: Database, query: UsageQuery, breathe: () => P
     const add = database.prepare(
       `INSERT INTO ${table}
        SELECT coalesce(user, ''), count(*), sum(cost_milli), sum(input_tokens), sum(output_tokens),
-         sum(CAST(round(coalesce(cost_usd, 0) * 1e9) AS INTEGER)), sum(class <> 'ok')
+         sum(${usdNano}), sum(class <> 'ok'), ${ofSource(tokens, 'counted')}, ${ofSource(tokens, 'estimated')},
+         ${ofSource(usdNano, 'counted')}, ${ofSource(usdNano, 'estimated')}
        FROM usage_event WHERE key >= ? AND key < ? AND at_ms >= ? AND at_ms < ?
          AND usage_source <> 'refused' ${account === null ? '' : 'AND account = ?'}
        GROUP BY 1
        ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, cost_milli = cost_milli + excluded.cost_milli,
          input_tokens = input_tokens + excluded.input_tokens, output_tokens = output_tokens + excluded.output_tokens,
-         usd_nano = usd_nano + excluded.usd_nano, errors = errors + excluded.errors`,
+         usd_nano = usd_nano + excluded.usd_nano, errors = errors + excluded.errors,
+         counted_tokens = counted_tokens + excluded.counted_tokens,
+         estimated_tokens = estimated_tokens + excluded.estimated_tokens,
+         counted_usd_nano = counted_usd_nano + excluded.counted_usd_nano,
+         estimated_usd_nano = estimated_usd_nano + excluded.estimated_usd_nano`,
     );
     const until = Math.max(0, ledgerKeyAt(toMs + idSlackMs));
     let at: number | null = Math.max(0, ledgerKeyAt(fromMs - idSlackMs));
@@ -101,5 +114,9 @@ function rowOf(group: string, row: Record<string, unknown>): UsageRow {
     outputTokens: Number(row.output_tokens),
     costUsd: Number(row.cost_usd),
     errors: Number(row.errors),
+    countedTokens: Number(row.counted_tokens),
+    estimatedTokens: Number(row.estimated_tokens),
+    countedCostUsd: Number(row.counted_cost_usd),
+    estimatedCostUsd: Number(row.estimated_cost_usd),
   };
 }

@@ -35,7 +35,7 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
     `INSERT INTO quota_bucket VALUES (${marks(6)}) ON CONFLICT DO UPDATE SET ${added(['units', 'tokens', 'usd_nano'])}`,
   );
   const addToRollup = database.prepare(
-    `INSERT INTO rollup VALUES (${marks(17)}) ON CONFLICT DO UPDATE SET ${added(rollupCounts)}`,
+    `INSERT INTO rollup VALUES (${marks(21)}) ON CONFLICT DO UPDATE SET ${added(rollupCounts)}`,
   );
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
@@ -128,6 +128,10 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
         row.audioMs,
         row.images,
         row.usdNano,
+        row.countedTokens,
+        row.estimatedTokens,
+        row.countedUsdNano,
+        row.estimatedUsdNano,
       );
     }
   }
@@ -213,4 +217,8 @@ const rollupCounts: readonly string[] = [
   'audio_ms',
   'images',
   'usd_nano',
+  'counted_tokens',
+  'estimated_tokens',
+  'counted_usd_nano',
+  'estimated_usd_nano',
 ];

@@ -91,6 +91,13 @@ test('requests of the first version keep their attempts, and fill buckets and ro
        12, 3, 100, 50, 0, 0, 0, 0, 0, 1000, 0.25, 'upstream', NULL, '{"alias":"smart"}')`,
     )
     .run(key, id, atMs);
+  const counted = newRequestId(atMs);
+  old
+    .prepare(
+      `INSERT INTO usage_event VALUES (?, ?, NULL, ?, 'dev', 'k', 'dev/k', 'chat', 'smart', 'openai/gpt-x', 200, 'ok', 1, 0,
+       12, 3, 20, 10, 0, 0, 0, 0, 0, 1000, 0.5, 'counted', NULL, '{"alias":"smart"}')`,
+    )
+    .run(ledgerKey(counted)!, counted, atMs);
   const attempt = old.prepare('INSERT INTO attempt VALUES (?, ?, ?, ?, ?, ?, 5, NULL, 9, ?, ?, ?, ?, ?, NULL)');
   attempt.run(
     key,
@@ -131,13 +138,20 @@ test('requests of the first version keep their attempts, and fill buckets and ro
   );
   const hours = (await ledger.buckets(['k:dev/k'])).filter((row) => row.grainMs === 3_600_000);
   const { units, tokens, usdNano } = hours[0]!;
-  assert.deepEqual([hours.length, units, tokens, usdNano], [1, 3_000, 157, 250_000_000]);
+  assert.deepEqual([hours.length, units, tokens, usdNano], [1, 4_000, 187, 750_000_000]);
   const usage = await ledger.usage({ account: 'dev', groupBy: 'provider', fromMs: atMs, toMs: atMs + 1 });
   assert.deepEqual(
     usage.map((row) => [row.group, row.requests, row.milliUnits, row.errors]),
     [
       ['', 1, 2_000, 1],
-      ['openai', 1, 1_000, 0],
+      ['openai', 2, 2_000, 0],
+    ],
+  );
+  assert.deepEqual(
+    usage.map((row) => [row.countedTokens, row.estimatedTokens, row.countedCostUsd, row.estimatedCostUsd]),
+    [
+      [0, 7, 0, 0],
+      [30, 0, 0.5, 0],
     ],
   );
   await ledger.shutdown();
