@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import { pino } from 'pino';
+import { headerBytesMax } from '../../src/kernel/limits.ts';
 import { linesPerSecond, recordsPerHour } from '../../src/metering/refusals.ts';
 import { answerTo } from '../send-bytes.ts';
 import { adminKey, otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { runCommand, temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 
 const chatPath = '/v1/chat/completions';
@@ -23,6 +25,7 @@ interface Line {
 async function setup(t: Parameters<typeof startGateway>[0]) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
+  const over = overUpstreams(upstream.url) as { models: Record<string, object> };
   const logged = new PassThrough();
   const lines: Line[] = [];
   logged.on('data', (chunk) => {
@@ -31,7 +34,8 @@ async function setup(t: Parameters<typeof startGateway>[0]) {
   const gateway = await startGateway(
     t,
     {
-      ...overUpstreams(upstream.url),
+      ...over,
+      models: { ...over.models, costly: over.models.chat },
       server: { body_limit: '2kb' },
       plans: {
         default: { windows: 'off', rpm: 'off', models: ['chat'] },
@@ -56,35 +60,38 @@ async function refusedWith(response: Response): Promise<{ status: number; id: st
 test('F70 every refusal is found by the id that its error printed, and has its log line and its metric', async (t) => {
   const { gateway, lines } = await setup(t);
   const asOther = { authorization: `Bearer ${otherKey}` };
+  const asNobody = { authorization: 'Bearer sk-cv-no' };
   assert.equal((await gateway.fetch(chatPath, { json: hello, headers: asOther })).status, 200);
-  const cases: [status: number, reason: string, account: string, response: Promise<Response>][] = [
-    [
-      401,
-      'unauthenticated',
-      '',
-      gateway.fetch(chatPath, { json: hello, headers: { authorization: 'Bearer sk-cv-no' } }),
-    ],
-    [403, 'forbidden', '', gateway.fetch('/v1/models', { headers: asAdmin })],
-    [404, 'not-found', '', gateway.fetch('/v1/nothing')],
-    [404, 'model-unknown', 'dev', gateway.fetch(chatPath, { json: { ...hello, model: 'nobody' } })],
-    [400, 'invalid-request', 'dev', gateway.fetch(chatPath, { json: { ...hello, temperature: 'hot' } })],
-    [413, 'body-too-large', 'dev', gateway.fetch(chatPath, { json: { ...hello, user: 'x'.repeat(3_000) } })],
-    [429, 'quota-exceeded', 'other', gateway.fetch(chatPath, { json: hello, headers: asOther })],
+  const chat = (more: object, headers = {}) => gateway.fetch(chatPath, { json: { ...hello, ...more }, headers });
+  const bytes = (type: string, body: string | ReadableStream) =>
+    gateway.fetch(chatPath, { method: 'POST', headers: { 'content-type': type }, body, duplex: 'half' } as RequestInit);
+  const large = 'x'.repeat(3_000);
+  const cases: [status: number, reason: string, endpoint: string, account: string, response: Promise<Response>][] = [
+    [401, 'unauthenticated', 'chat', '', chat({}, asNobody)],
+    [403, 'forbidden', '/v1/models', '', gateway.fetch('/v1/models', { headers: asAdmin })],
+    [403, 'model-not-in-plan', 'chat', 'dev', chat({ model: 'costly' })],
+    [404, 'not-found', '', '', gateway.fetch('/v1/nothing')],
+    [404, 'model-unknown', 'chat', 'dev', chat({ model: 'nobody' })],
+    [405, 'method-not-allowed', '', '', gateway.fetch(chatPath)],
+    [400, 'invalid-request', 'chat', 'dev', chat({ temperature: 'hot' })],
+    [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '{"model": "chat", "messages": [')],
+    [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '')],
+    [413, 'body-too-large', 'chat', 'dev', chat({ user: large })],
+    [413, 'body-too-large', 'chat', 'dev', bytes('application/json', new Blob([`{"user": "${large}"}`]).stream())],
+    [415, 'unsupported-media-type', 'chat', 'dev', bytes('text/xml', '<chat/>')],
+    [429, 'quota-exceeded', 'chat', 'other', chat({}, asOther)],
   ];
-  for (const [status, reason, account, response] of cases) {
+  const counts = new Map<string, number>();
+  const ids: string[] = [];
+  for (const [status, reason, endpoint, account, response] of cases) {
     const refused = await refusedWith(await response);
     assert.equal(refused.status, status, reason);
-    const shown = await adminGet(gateway, `/requests/${refused.id}`);
-    assert.equal(shown.status, 200, `${status} ${reason} is found`);
-    const record = (await shown.json()) as Record<string, unknown>;
-    assert.deepEqual(
-      [record.id, record.status, record.class, record.account, record.units, record.cost_usd],
-      [refused.id, status, reason, account, 0, null],
-    );
-    const { refused: told } = record.route as { refused: { message: string } };
-    assert.ok(told.message.length > 10);
+    ids.push(refused.id);
+    await isFound(gateway, refused, reason, account);
     const line = lines.find(({ requestId }) => requestId === refused.id);
     assert.deepEqual([line?.msg, line?.status, line?.class], ['refused', status, reason]);
+    const labels = `endpoint="${endpoint}",status="${status}",reason="${reason}",limit="${status === 429 ? '5h' : ''}"`;
+    counts.set(labels, (counts.get(labels) ?? 0) + 1);
 
     // The key's own are the caller's to see, nobody else's.
     if (account === '') continue;
@@ -93,28 +100,58 @@ test('F70 every refusal is found by the id that its error printed, and has its l
     const others = account === 'dev' ? asOther : {};
     assert.equal((await gateway.fetch(`/v1/requests/${refused.id}`, { headers: others })).status, 404);
   }
-  const listed = (await (await adminGet(gateway, '/requests?status=429')).json()) as { data: { model: string }[] };
-  assert.deepEqual(
-    listed.data.map(({ model }) => model),
-    ['chat'],
-  );
   const metrics = await (await gateway.fetch('/metrics', { headers: asAdmin })).text();
-  for (const labels of [
-    'endpoint="chat",status="401",reason="unauthenticated",limit=""',
-    'endpoint="",status="404",reason="not-found",limit=""',
-    'endpoint="chat",status="413",reason="body-too-large",limit=""',
-    'endpoint="chat",status="429",reason="quota-exceeded",limit="5h"',
-  ])
-    assert.ok(metrics.includes(`culvert_refused_requests_total{${labels}} 1`), labels);
+  for (const [labels, count] of counts)
+    assert.ok(metrics.includes(`culvert_refused_requests_total{${labels}} ${count}\n`), labels);
+
+  // As the operator looks for it, who was sent nothing but the id.
+  const there = { cwd: temporaryFolder(t), env: { CULVERT_URL: gateway.url, CULVERT_ADMIN_KEY: adminKey } };
+  const listed = await runCommand(['requests', 'list', '--status', '429'], there);
+  const { data } = JSON.parse(listed.stdout) as { data: { id: string; account: string; model: string }[] };
+  assert.deepEqual(
+    data.map(({ id, account, model }) => [id, account, model]),
+    [[ids.at(-1), 'other', 'chat']],
+  );
+  const shown = JSON.parse((await runCommand(['requests', 'show', ids.at(-1)!], there)).stdout) as { class: string };
+  assert.equal(shown.class, 'quota-exceeded');
 });
 
-test('F70 bytes that are no request are told as well', async (t) => {
+/** With the admin key, by the id alone: what was refused, why and to whom, without a cost. */
+async function isFound(gateway: TestGateway, refused: { status: number; id: string }, reason: string, account: string) {
+  const shown = await adminGet(gateway, `/requests/${refused.id}`);
+  assert.equal(shown.status, 200, `${refused.status} ${reason} is found`);
+  const record = (await shown.json()) as Record<string, unknown>;
+  assert.deepEqual(
+    [record.id, record.status, record.class, record.account, record.units, record.cost_usd],
+    [refused.id, refused.status, reason, account, 0, null],
+  );
+  const { refused: told } = record.route as { refused: { message: string } };
+  assert.ok(told.message.length > 10);
+}
+
+test('F70 bytes that are no request, and headers that are too large, are told as well', async (t) => {
   const { gateway, lines } = await setup(t);
-  const { text } = await answerTo(gateway.url, 'GARBAGE\r\n\r\n');
-  const id = /req_[0-9a-f-]{36}/.exec(text)?.[0];
-  assert.ok(id !== undefined, text);
-  assert.equal((await adminGet(gateway, `/requests/${id}`)).status, 200);
-  assert.equal(lines.find(({ requestId }) => requestId === id)?.status, 400);
+  const large = 'x'.repeat(headerBytesMax);
+  const cases: [status: number, reason: string, bytes: string][] = [
+    [400, 'invalid-request', 'GARBAGE\r\n\r\n'],
+    [431, 'headers-too-large', `POST ${chatPath} HTTP/1.1\r\nHost: x\r\nX-Large: ${large}\r\n\r\n`],
+    [431, 'headers-too-large', `GET /v1/models?${large} HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ];
+  for (const [status, reason, bytes] of cases) {
+    const { status: answered, text } = await answerTo(gateway.url, bytes);
+    assert.equal(answered, status, reason);
+    const id = /req_[0-9a-f-]{36}/.exec(text)?.[0];
+    assert.ok(id !== undefined, text);
+    await isFound(gateway, { status, id }, reason, '');
+    const line = lines.find(({ requestId }) => requestId === id);
+    assert.deepEqual([line?.msg, line?.status, line?.class], ['refused', status, reason]);
+  }
+  const metrics = await (await gateway.fetch('/metrics', { headers: asAdmin })).text();
+  for (const labels of [
+    'status="400",reason="invalid-request",limit=""} 1',
+    'status="431",reason="headers-too-large",limit=""} 2',
+  ])
+    assert.ok(metrics.includes(`culvert_refused_requests_total{endpoint="",${labels}\n`), labels);
 });
 
 test('F70 a flood of refusals is counted in full and kept in part; the newest are found all the same', async (t) => {
