@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
-import type { Caller, HeaderList } from '../inference/pipeline/caller.ts';
 import type { LoggedBodies } from '../inference/pipeline/services.ts';
-import { type Failure, factsOf } from '../kernel/failure.ts';
+import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/pipeline/sink.ts';
+import { factsOf } from '../kernel/failure.ts';
 
 /** What is logged of one body; of the rest only its length. */
 const loggedBytesMax = 64 * 1024;
@@ -22,85 +22,44 @@ export function logsBodiesOf({ account, keyName }: Principal, named: readonly st
 }
 
 /**
- * The same caller, whose request and answer are written to the log once the answer has ended, whatever way: at most
+ * The same sink, whose request and answer are written to the log once the answer has ended, whatever way: at most
  * `loggedBytesMax` of each, without what looks like a credential, and without what is no text.
  */
-export function withBodiesLogged(caller: Caller, facts: BodyLogFacts): Caller {
-  return new LoggedCaller(caller, facts);
-}
-
-class LoggedCaller implements Caller {
-  readonly #caller: Caller;
+export class LoggedSink implements Sink {
+  readonly #next: Sink & Pick<Client, 'committed'>;
   readonly #facts: BodyLogFacts;
   readonly #answer = new KeptText();
   #status = 200;
   #form = '';
   #written = false;
 
-  constructor(caller: Caller, facts: BodyLogFacts) {
-    this.#caller = caller;
+  constructor(next: Sink & Pick<Client, 'committed'>, facts: BodyLogFacts) {
+    this.#next = next;
     this.#facts = facts;
   }
 
-  get gone(): boolean {
-    return this.#caller.gone;
+  /** The client left: nothing more comes. */
+  left(): void {
+    this.#end('the caller left');
   }
 
-  get committed(): boolean {
-    return this.#caller.committed;
-  }
-
-  onGone(listener: () => void): void {
-    this.#caller.onGone(() => {
-      this.#end('the caller left');
-      listener();
-    });
-  }
-
-  onDrain(listener: () => void): void {
-    this.#caller.onDrain(listener);
-  }
-
-  answer(status: number, headers: HeaderList, body: Buffer | string): void {
+  start(form: AnswerForm, headers: HeaderList, status = 200): void {
     this.#status = status;
     this.#form = formOf(headers);
-    this.#answer.add(body);
-    this.#caller.answer(status, headers, body);
-    this.#end(null);
+    this.#next.start(form, headers, status);
   }
 
-  refuse(failure: Failure, headers: HeaderList): void {
-    this.#caller.refuse(failure, headers);
-    this.#failed(failure);
-  }
-
-  expectStream(earlyHeaders: HeaderList): void {
-    this.#caller.expectStream(earlyHeaders);
-  }
-
-  startStream(headers: HeaderList): void {
-    this.#form = formOf(headers);
-    this.#caller.startStream(headers);
-  }
-
-  write(chunk: Buffer | string): boolean {
+  chunk(chunk: Bytes): Pace {
     this.#answer.add(chunk);
-    return this.#caller.write(chunk);
+    return this.#next.chunk(chunk);
   }
 
-  endStream(): void {
-    this.#caller.endStream();
-    this.#end(null);
-  }
-
-  failStream(failure: Failure, mark?: Parameters<Caller['failStream']>[1]): void {
-    this.#caller.failStream(failure, mark);
-    this.#failed(failure);
-  }
-
-  #failed(failure: Failure): void {
-    const { status, message } = factsOf(failure, this.#facts.wallMs());
-    if (!this.#caller.committed) this.#status = status;
+  end(failed: Failed | null): void {
+    const wasCommitted = this.#next.committed;
+    this.#next.end(failed);
+    if (failed === null) return this.#end(null);
+    const { status, message } = factsOf(failed.failure, this.#facts.wallMs());
+    if (!wasCommitted) this.#status = status;
     this.#end(message);
   }
 

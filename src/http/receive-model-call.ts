@@ -2,11 +2,12 @@ import { readIdempotencyKey } from '../inference/pipeline/idempotency.ts';
 import type { ModelCall } from '../inference/pipeline/model-call.ts';
 import { readWishes } from '../inference/pipeline/routing-wishes.ts';
 import type { ConversationServices, Services } from '../inference/pipeline/services.ts';
+import { refuse } from '../inference/pipeline/sink.ts';
 import type { Failure } from '../kernel/failure.ts';
+import { ResponseDelivery } from './delivery.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
-import { ResponseCaller } from './write-stream.ts';
 
 /** What is known of a request that a model answers before its body is read. */
 export type CallHead = Omit<ModelCall, 'endpoint' | 'body'>;
@@ -30,7 +31,7 @@ export async function receiveModelCall(
     const { bodies } = telemetry.log;
     return bodies === false ? { ...head, body } : { ...(await logged(services, exchange, head, body, bodies)), body };
   }
-  head.caller.refuse(body, head.admitted.headers);
+  refuse(head.sink, body, head.admitted.headers);
   return null;
 }
 
@@ -48,11 +49,11 @@ export async function receiveUpload(
   if (head === null) return;
   const { server, telemetry } = services.snapshot().config;
   const full = await services.storage.mayKeep(head.principal.account);
-  if (full !== null) return head.caller.refuse(full, head.admitted.headers);
+  if (full !== null) return refuse(head.sink, full, head.admitted.headers);
   const bounds = { bodyBytes: server.upload_limit, files: filesMax };
   const form = await readMultipart(exchange, services.spool, bounds);
   if (form === null) return;
-  if ('kind' in form) return head.caller.refuse(form, head.admitted.headers);
+  if ('kind' in form) return refuse(head.sink, form, head.admitted.headers);
   const { bodies } = telemetry.log;
   try {
     await handle(bodies === false ? head : await logged(services, exchange, head, null, bodies), form);
@@ -61,39 +62,43 @@ export async function receiveUpload(
   }
 }
 
-/** For keys that `named` holds, with a caller whose bodies are logged. */
+/** For keys that `named` holds, with a sink that logs the bodies. */
 async function logged(
   services: ConversationServices,
-  { path }: Exchange,
+  { path, response }: Exchange,
   head: CallHead,
   body: Buffer | null,
   named: readonly string[],
 ): Promise<CallHead> {
-  const { logsBodiesOf, withBodiesLogged } = await import('./log-bodies.ts');
-  const { principal, requestId, caller } = head;
+  const { LoggedSink, logsBodiesOf } = await import('./log-bodies.ts');
+  const { principal, requestId, delivery } = head;
   if (!logsBodiesOf(principal, named)) return head;
   const write = services.logBodies;
   const wallMs = () => services.clock.wallMs();
-  return { ...head, caller: withBodiesLogged(caller, { requestId, path, principal, body, write, wallMs }) };
+  const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
+  response.once('close', () => sink.left());
+  return { ...head, sink };
 }
 
 function receiveHead(services: ConversationServices, exchange: Exchange): CallHead | null {
-  const caller = new ResponseCaller(exchange, services.clock);
+  const delivery = new ResponseDelivery(exchange, services.clock);
   const admitted = exchange.admitted!;
-  const refuse = (failure: Failure) => {
-    caller.refuse(failure, admitted.headers);
+  const refused = (failure: Failure) => {
+    refuse(delivery, failure, admitted.headers);
     return null;
   };
   const wishes = readWishes(exchange.request.headers);
-  if ('kind' in wishes) return refuse(wishes);
+  if ('kind' in wishes) return refused(wishes);
   const idempotencyKey = readIdempotencyKey(exchange.request.headers);
-  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refuse(idempotencyKey);
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
   return {
     requestId: exchange.requestId,
     clientRequestId: exchange.clientRequestId,
     principal: exchange.principal!,
     admitted,
-    caller,
+    delivery,
+    client: delivery,
+    sink: delivery,
     callerHeaders: exchange.request.headers,
     wishes,
     idempotencyKey,

@@ -1,7 +1,7 @@
 import type { Plan } from './plan.ts';
 
 /** How far a request came: decides what it costs. One of these, by the pipeline, at its very end. */
-export type Delivery =
+export type Delivered =
   /** The answer went out whole. */
   | 'whole'
   /** Content went out, then the caller left or the upstream failed. */
@@ -45,7 +45,7 @@ const free: Charge = { costMilli: 0, usage: nothingUsed, usageSource: 'none' };
  * estimate; or all as if it had been answered; or nothing.
  */
 export function chargeOf(
-  delivery: Delivery,
+  delivery: Delivered,
   reservedMilli: number,
   used: { usage: MeteredUsage | null; source: UsageOrigin; inputTokensEstimate: number },
   plan: Pick<Plan, 'abandoned'>,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
 import type { Claim, Reservation } from './admission.ts';
-import type { Delivery } from './charge.ts';
+import type { Delivered } from './charge.ts';
 import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
@@ -107,7 +107,7 @@ test('a plan says what is paid by callers who leave before the first content', (
   );
 });
 
-const rules: [Delivery, Partial<RequestFacts>, Partial<UsageEvent>][] = [
+const rules: [Delivered, Partial<RequestFacts>, Partial<UsageEvent>][] = [
   ['whole', {}, { costMilli: 2_000, inputTokens: 100, outputTokens: 50, usageSource: 'upstream' }],
   ['part', { aborted: true }, { costMilli: 2_000, outputTokens: 50 }],
   ['part', { usageSource: 'counted' }, { costMilli: 2_000, usageSource: 'counted' }],

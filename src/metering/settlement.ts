@@ -1,5 +1,5 @@
 import type { Claim, Reservation } from './admission.ts';
-import { type Charge, chargeOf, type Delivery, type MeteredUsage, type UsageOrigin } from './charge.ts';
+import { type Charge, chargeOf, type Delivered, type MeteredUsage, type UsageOrigin } from './charge.ts';
 import type { Spent } from './counters.ts';
 import type { Ledger, UsageEvent } from './ledger.ts';
 import type { PlanBook } from './plan-book.ts';
@@ -13,7 +13,7 @@ export interface RequestFacts
     'clientRequestId' | 'status' | 'class' | 'stream' | 'aborted' | 'ms' | 'firstTokenMs' | 'target' | 'user' | 'route'
   > {
   claim: Claim;
-  delivery: Delivery;
+  delivery: Delivered;
   /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
   doneMilli?: number;
   price: TokenPrice | null;

@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { Caller } from '../../inference/pipeline/caller.ts';
+import type { Delivery } from '../../inference/pipeline/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';
@@ -10,17 +10,17 @@ export interface MeteredCall {
   clientRequestId: string | null;
   principal: Principal;
   admitted: Admitted;
-  caller: Caller;
+  client: Delivery;
   /** Wall-clock and monotonic ms of arrival. */
   atMs: number;
   startedMs: number;
 }
 
 /** Of a route with `auth: 'key'` that was admitted. */
-export function meteredCallOf(exchange: Exchange, caller: Caller): MeteredCall {
+export function meteredCallOf(exchange: Exchange, client: Delivery): MeteredCall {
   const { requestId, clientRequestId, atMs, startedMs } = exchange;
   const { principal, admitted } = exchange;
-  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, caller, atMs, startedMs };
+  return { requestId, clientRequestId, principal: principal!, admitted: admitted!, client, atMs, startedMs };
 }
 
 /** How such a call is settled. */

@@ -1,13 +1,13 @@
-import type { Caller } from '../../inference/pipeline/caller.ts';
+import { type Delivery, refuse, sendWhole } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { isPaid } from '../../tools/page-reader.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
+import { ResponseDelivery } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { ResponseCaller } from '../write-stream.ts';
 import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
 import { firecrawlErrors, toolErrors } from './tool-errors.ts';
 
@@ -47,20 +47,20 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */
 async function answerToolCall({ meter, clock }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
-  const caller = new ResponseCaller(exchange, clock);
-  const call = meteredCallOf(exchange, caller);
+  const client = new ResponseDelivery(exchange, clock);
+  const call = meteredCallOf(exchange, client);
   const { admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;
-  if (!Buffer.isBuffer(raw)) return caller.refuse(raw, admitted.headers);
+  if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted.headers);
   const prepared = prepare(tool, raw, call);
-  if ('kind' in prepared) return caller.refuse(prepared, admitted.headers);
+  if ('kind' in prepared) return refuse(client, prepared, admitted.headers);
   const { job, fields } = prepared;
   const hold = await meter.hold(call, job.charge);
-  if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
+  if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
   let end: ToolEnd = unexpected;
   try {
-    end = await runJob(caller, job, hold, fields.unknownWarning());
+    end = await runJob(client, job, hold, fields.unknownWarning());
   } finally {
     hold.settle(end);
   }
@@ -83,21 +83,21 @@ function prepare(tool: Tool, raw: Buffer, caller: ToolCaller): { job: ToolJob; f
   }
 }
 
-async function runJob(caller: Caller, job: ToolJob, hold: ToolHold, unknown: string | null): Promise<ToolEnd> {
+async function runJob(client: Delivery, job: ToolJob, hold: ToolHold, unknown: string | null): Promise<ToolEnd> {
   const leaving = new AbortController();
-  caller.onGone(() => leaving.abort());
-  if (caller.gone) return left;
+  client.onGone(() => leaving.abort());
+  if (client.gone) return left;
   const answer = await job.run(leaving.signal);
   const worked = answer.kind !== 'answer' && isPaid(answer);
-  if (caller.gone) return { ...left, worked };
+  if (client.gone) return { ...left, worked };
   if (answer.kind !== 'answer') {
-    caller.refuse(answer, worked ? hold.headers : withCost(hold.headers, 0));
+    refuse(client, answer, worked ? hold.headers : withCost(hold.headers, 0));
     return { status: statusOf(answer), failure: answer, aborted: false, worked };
   }
   const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
   const body = { success: true, ...answer.body, ...(warning === '' ? {} : { warning }) };
   const { pages } = answer;
   const headers = pages === undefined ? hold.headers : withCost(hold.headers, hold.costOf(pages));
-  caller.answer(200, headers, Buffer.from(JSON.stringify(body)));
+  sendWhole(client, headers, Buffer.from(JSON.stringify(body)));
   return { status: 200, failure: null, aborted: false, ...(pages === undefined ? {} : { pages }) };
 }

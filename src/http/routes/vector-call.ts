@@ -1,13 +1,13 @@
-import type { Caller } from '../../inference/pipeline/caller.ts';
+import { type Delivery, refuse, sendWhole } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
 import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
+import { ResponseDelivery } from '../delivery.ts';
 import type { Exchange } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { ResponseCaller } from '../write-stream.ts';
 import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
 
 export interface VectorParts {
@@ -37,11 +37,11 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
 }
 
 async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, bytes: RoomHold): Promise<void> {
-  const caller = new ResponseCaller(exchange, parts.clock);
-  const call = meteredCallOf(exchange, caller);
+  const client = new ResponseDelivery(exchange, parts.clock);
+  const call = meteredCallOf(exchange, client);
   const prepared = await readCall(parts.engine, verb, exchange, bytes);
   if (prepared === null) return;
-  if (prepared.kind !== 'prepared') return caller.refuse(prepared, call.admitted.headers);
+  if (prepared.kind !== 'prepared') return refuse(client, prepared, call.admitted.headers);
   await runPrepared(parts, call, prepared, bytes);
 }
 
@@ -75,17 +75,17 @@ async function runPrepared(
   prepared: Prepared,
   bytes: RoomHold,
 ): Promise<void> {
-  const { caller, admitted } = call;
+  const { client, admitted } = call;
   let waiting: Prepared | null = prepared;
   let held: VectorHold | null = null;
   let end: End = unexpected;
   try {
-    if (caller.gone) return;
+    if (client.gone) return;
     const hold = await meter.hold(call, prepared.texts, prepared.effect);
-    if (hold.kind !== 'held') return caller.refuse(hold, admitted.headers);
+    if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
     held = hold;
     const embedded = prepared.texts === null ? null : await hold.embed();
-    if (caller.gone) {
+    if (client.gone) {
       end = left;
       return;
     }
@@ -96,7 +96,7 @@ async function runPrepared(
       answer = await prepared.run(embedded);
     }
     if (answer.kind === 'answer') bytes.add(answer.body.byteLength);
-    end = answerWith(caller, answer, hold);
+    end = answerWith(client, answer, hold);
   } finally {
     waiting?.drop();
     held?.settle(end);
@@ -104,14 +104,14 @@ async function runPrepared(
 }
 
 /** What was done is done: a caller who left meanwhile pays for it. */
-function answerWith(caller: Caller, answer: VectorAnswer | Failure, { headers }: VectorHold): End {
-  const aborted = caller.gone;
+function answerWith(client: Delivery, answer: VectorAnswer | Failure, { headers }: VectorHold): End {
+  const aborted = client.gone;
   if (answer.kind !== 'answer') {
-    caller.refuse(answer, withCost(headers, 0));
+    refuse(client, answer, withCost(headers, 0));
     return { status: aborted ? 499 : statusOf(answer), failure: answer, aborted };
   }
   const { buffer, byteOffset, byteLength } = answer.body;
-  caller.answer(answer.status, headers, Buffer.from(buffer, byteOffset, byteLength));
+  sendWhole(client, headers, Buffer.from(buffer, byteOffset, byteLength), answer.status);
   return { status: answer.status, failure: null, aborted };
 }
 

@@ -222,8 +222,8 @@ test('a caller who leaves while texts are embedded has nothing done in their nam
   const settled = Promise.withResolvers<void>();
   const { url, told, ends } = await serve(t, {
     texts: { model: 'm', purpose: 'document', texts: ['hello'] },
-    embed: async ({ caller }) => {
-      const gone = new Promise<void>((resolve) => caller.onGone(resolve));
+    embed: async ({ client }) => {
+      const gone = new Promise<void>((resolve) => client.onGone(resolve));
       reached.resolve();
       await gone;
       return { size: 1, vectors: Float32Array.of(1) };
@@ -247,8 +247,8 @@ test('what was done for a caller who left meanwhile is settled as done', async (
   const reached = Promise.withResolvers<void>();
   const settled = Promise.withResolvers<void>();
   const { url, ends } = await serve(t, {
-    run: async (_embedded, { caller }) => {
-      const gone = new Promise<void>((resolve) => caller.onGone(resolve));
+    run: async (_embedded, { client }) => {
+      const gone = new Promise<void>((resolve) => client.onGone(resolve));
       reached.resolve();
       await gone;
       return answered;

@@ -1,13 +1,14 @@
 import { lossHeader } from '../neutral/loss.ts';
 import type { RouteAttempt } from '../routing/route.ts';
-import type { HeaderList } from './caller.ts';
-import type { Job, PreparedBody } from './job.ts';
+import type { AnswerFacts } from './answer.ts';
+import type { Job } from './job.ts';
+import type { HeaderList } from './sink.ts';
 
 /** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
 export function answerHeaders(
-  job: Job,
+  job: Pick<Job, 'headers' | 'costMilli' | 'attemptsMade'>,
   attempt: RouteAttempt,
-  body: Pick<PreparedBody, 'losses' | 'answerType'>,
+  facts: Omit<AnswerFacts, 'answer'>,
 ): HeaderList {
   const { target } = attempt;
   const headers = [
@@ -19,9 +20,9 @@ export function answerHeaders(
     String(job.attemptsMade() + 1),
     ...costHeaders(job),
   ];
-  const dropped = lossHeader(body.losses);
+  const dropped = lossHeader(facts.losses);
   if (dropped !== null) headers.push('x-culvert-dropped', dropped);
-  if (body.answerType !== undefined) headers.push('content-type', body.answerType);
+  if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
   if (target.simulated) headers.push('x-culvert-simulated', 'true');
   return headers;
 }
@@ -32,7 +33,7 @@ export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList
 }
 
 /** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
-export function refusalHeaders(job: Job): HeaderList {
+export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade'>): HeaderList {
   return ['x-culvert-attempts', String(job.attemptsMade()), 'x-culvert-cost', '0', ...job.headers];
 }
 

@@ -1,18 +1,17 @@
 import type { StreamMark } from '../dialects/dialect.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
-
-export type Bytes = Buffer | string;
+import type { Chunk } from './sink.ts';
 
 /**
  * Turns what an upstream sends into what the caller gets: forwarded (pass-through.ts) or converted (converted.ts),
  * as a stream or whole. Fed in any cut; the attempt looks at the fields after each step.
  */
 export interface AnswerReader {
-  /** What this chunk lets the caller see; null when nothing (a whole answer shows all at `finish`). */
-  push(chunk: Buffer): Bytes | null;
+  /** What this chunk lets the client see; null when nothing (a whole answer shows all at `finish`). */
+  push(chunk: Buffer): Chunk | null;
   /** The upstream's body ended. A stream's last bytes, or the whole answer; null when `fault` says it is none. */
-  finish(): Bytes | null;
+  finish(): Chunk | null;
   /** Content events so far: they feed the timers, and the first one commits the headers. */
   readonly contentEvents: number;
   /** The upstream's own end mark has been read: whatever it still sends is not part of the answer. */

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeClient } from '../../../test/fake-client.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
 import { engineBusy } from '../engines/engine-error.ts';
 import type { SpokenFile, TranscribedSegment, TranscriptionEngine } from '../engines/transcription-engine.ts';
+import { fault as faultOf } from '../neutral/outcome.ts';
 import type { RouteAttempt } from '../routing/route.ts';
-import { askTranscriptionEngine } from './ask-transcription-engine.ts';
-import type { Caller, HeaderList } from './caller.ts';
+import { Answer } from './answer.ts';
+import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
 import { soundEngineTarget } from './engine-target.ts';
 import { type Job, newProgress } from './job.ts';
 import type { UploadedSound } from './uploaded-sound.ts';
@@ -45,10 +47,10 @@ test('what an engine finds is told in every form; what it does not tell is null'
 });
 
 test('an engine is told the language, the prompt and whether words are wanted', async () => {
-  const { asked } = await trial({ language: 'de', prompt: 'names' }, speaks(spoken), 'transcribe');
+  const { asked } = await ask({ language: 'de', prompt: 'names' }, speaks(spoken), 'transcribe');
   const { signal: _, tenant: __, ...told } = asked[0]!;
   assert.deepEqual(told, { path: '/sound', language: 'de', prompt: 'names', task: 'as-spoken', words: 'not-needed' });
-  const english = await trial(
+  const english = await ask(
     { response_format: 'verbose_json', 'timestamp_granularities[]': 'word' },
     speaks(spoken),
     'translate',
@@ -57,7 +59,7 @@ test('an engine is told the language, the prompt and whether words are wanted', 
 });
 
 test('a stream has each segment as it is found; together they are the whole text', async () => {
-  const { frames, fault, job } = await trial({ stream: 'true' }, speaks(spoken));
+  const { frames, fault, job } = await ask({ stream: 'true' }, speaks(spoken));
   assert.equal(fault, null);
   const events = frames.map((frame) => JSON.parse(frame.slice(6)) as { type: string; delta?: string; text?: string });
   assert.deepEqual(
@@ -72,12 +74,12 @@ test('a stream has each segment as it is found; together they are the whole text
 });
 
 test('an engine that fails before any text leaves the caller to the next target, and its own reason stays', async () => {
-  const busy = await trial({}, fails(engineBusy('whisper is being downloaded: 40 % is there', 5_000)));
+  const busy = await ask({}, fails(engineBusy('whisper is being downloaded: 40 % is there', 5_000)));
   assert.deepEqual([busy.fault?.class, busy.fault?.retryAfterMs], ['rate_limited', 5_000]);
   assert.equal(busy.job.progress.delivered, 'nothing');
-  const damaged = await trial({}, fails(new AudioFault('unreadable', 'has no sound in it')));
+  const damaged = await ask({}, fails(new AudioFault('unreadable', 'has no sound in it')));
   assert.deepEqual([damaged.fault?.class, damaged.fault?.status, damaged.fault?.param], ['caller_fault', 400, 'file']);
-  const crashed = await trial({ stream: 'true' }, fails(new Error('it died'), spoken.slice(0, 1)));
+  const crashed = await ask({ stream: 'true' }, fails(new Error('it died'), spoken.slice(0, 1)));
   assert.deepEqual([crashed.fault?.class, crashed.job.progress.delivered], ['transient', 'partial']);
 });
 
@@ -91,7 +93,7 @@ test('F57 an engine that hangs is left behind when its caller leaves, and told s
       },
     }),
   });
-  const { fault } = await trial({}, hangs, 'transcribe', 'leaves');
+  const { fault } = await ask({}, hangs, 'transcribe', 'leaves');
   assert.equal(fault?.class, 'cancelled');
   await told.promise;
 });
@@ -100,12 +102,12 @@ test('F57 an engine that hangs is left behind at the deadline', async () => {
   const hangs: TranscriptionEngine['transcribe'] = () => ({
     [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }),
   });
-  const { fault } = await trial({}, hangs, 'transcribe', 'waits', 20);
+  const { fault } = await ask({}, hangs, 'transcribe', 'waits', 20);
   assert.equal(fault?.class, 'deadline');
 });
 
 async function answered(fields: Record<string, string>): Promise<unknown> {
-  const { body, fault } = await trial(fields, speaks(spoken));
+  const { body, fault } = await ask(fields, speaks(spoken));
   assert.equal(fault, null);
   return body.startsWith('{') ? JSON.parse(body) : body;
 }
@@ -123,7 +125,7 @@ function fails(error: Error, before: readonly TranscribedSegment[] = []): Transc
   };
 }
 
-async function trial(
+async function ask(
   fields: Record<string, string>,
   transcribe: TranscriptionEngine['transcribe'],
   task: 'transcribe' | 'translate' = 'transcribe',
@@ -131,24 +133,7 @@ async function trial(
   deadlineMs = 60_000,
 ) {
   const asked: SpokenFile[] = [];
-  const frames: string[] = [];
-  let body = '';
-  let leave = () => {};
-  const caller: Partial<Caller> = {
-    onGone(listener) {
-      leave = listener;
-    },
-    onDrain() {},
-    answer(_status: number, _headers: HeaderList, whole: Buffer | string) {
-      body = String(whole);
-    },
-    startStream() {},
-    write(frame) {
-      frames.push(String(frame));
-      return true;
-    },
-    endStream() {},
-  };
+  const client = new FakeClient();
   const read = readTranscriptionRequest(
     Object.entries({ model: 'm', ...fields }).map(([name, value]) => ({ name, value })),
     task,
@@ -159,12 +144,13 @@ async function trial(
     translates: true,
     transcribe(file) {
       asked.push(file);
-      if (patience === 'leaves') setImmediate(() => leave());
+      if (patience === 'leaves') setImmediate(() => trial.stop(faultOf('cancelled', 'left')));
       return transcribe(file);
     },
   };
   const job = {
-    caller,
+    client,
+    sink: client,
     progress: newProgress(),
     deadlineMs: systemClock.monotonicMs() + deadlineMs,
     headers: [],
@@ -176,6 +162,8 @@ async function trial(
   const attempt = { target, credential: target.credentials[0], startedMs: systemClock.monotonicMs() } as RouteAttempt;
   const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
   const run = { request: read.value, sound, plans: new Map() };
-  const fault = await askTranscriptionEngine({ clock: systemClock }, job, run, engine, attempt, { firstToken() {} });
-  return { asked, frames, body, fault, job };
+  const answer = new Answer(systemClock, job, { firstToken() {} }, attempt, { claim: () => true });
+  const trial = new TranscriptionEngineTrial({ clock: systemClock }, job, run, engine, answer);
+  const fault = await trial.run();
+  return { asked, frames: client.chunks.map(String), body: client.text, fault, job };
 }

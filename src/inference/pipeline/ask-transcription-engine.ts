@@ -5,72 +5,54 @@ import type { TranscribedSegment, TranscriptionEngine } from '../engines/transcr
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Transcript, TranscriptionRequest } from '../neutral/transcript.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
 import type { AttemptTimers } from '../transport/timers.ts';
-import { answerHeaders } from './answer-headers.ts';
+import { type Answer, type AnswerFacts, answeredElsewhere } from './answer.ts';
 import { engineTimers, followEngine } from './follow-engine.ts';
 import type { AttemptParts, Job } from './job.ts';
-import { recordAttempt } from './record-attempt.ts';
+import { usageOf } from './record-attempt.ts';
 import type { TranscriptionRun } from './transcription-attempt.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 import { typeOfTranscript, writeTranscript } from './write-transcript.ts';
 
-/** One try at an engine of this machine. */
-export async function askTranscriptionEngine(
-  parts: Pick<AttemptParts, 'clock'>,
-  job: Job,
-  run: TranscriptionRun,
-  engine: TranscriptionEngine,
-  attempt: RouteAttempt,
-  route: Pick<Route, 'firstToken'>,
-): Promise<Fault | null> {
-  const trial = new EngineTrial(parts, job, run, engine, attempt, route);
-  const ended = await trial.run();
-  const seen = { status: null, bytes: 0, firstTokenMs: trial.firstMs, reader: null };
-  recordAttempt(job, attempt, seen, ended, parts.clock.monotonicMs());
-  return ended;
-}
-
-class EngineTrial {
-  firstMs: number | null = null;
+/** One attempt at an engine of this machine. */
+export class TranscriptionEngineTrial implements Trial {
+  readonly shows = null;
+  readonly signs = 0;
   readonly #parts: Pick<AttemptParts, 'clock'>;
-  readonly #job: Job;
+  readonly #job: Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate'>;
   readonly #run: TranscriptionRun;
   readonly #engine: TranscriptionEngine;
-  readonly #attempt: RouteAttempt;
-  readonly #route: Pick<Route, 'firstToken'>;
+  readonly #answer: Answer;
   readonly #segments: TranscribedSegment[] = [];
   readonly #pieces = new TextPieces();
   readonly #left = new AbortController();
   #fault: Fault | null = null;
+  #begun = false;
   #onDrain: (() => void) | null = null;
 
   constructor(
     parts: Pick<AttemptParts, 'clock'>,
-    job: Job,
+    job: Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate'>,
     run: TranscriptionRun,
     engine: TranscriptionEngine,
-    attempt: RouteAttempt,
-    route: Pick<Route, 'firstToken'>,
+    answer: Answer,
   ) {
     this.#parts = parts;
     this.#job = job;
     this.#run = run;
     this.#engine = engine;
-    this.#attempt = attempt;
-    this.#route = route;
+    this.#answer = answer;
   }
 
   async run(): Promise<Fault | null> {
-    const { caller, deadlineMs } = this.#job;
-    caller.onGone(() => this.#stop(fault('cancelled', 'the caller closed the connection')));
-    caller.onDrain(() => this.#onDrain?.());
+    const { deadlineMs } = this.#job;
     const { clock } = this.#parts;
     if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
-    const { firstTokenMs, idleMs, totalMs } = this.#attempt.target.timeouts;
+    const { firstTokenMs, idleMs, totalMs } = this.#answer.attempt.target.timeouts;
     // A whole answer shows nothing until its end: only the total counts.
     const [first, idle] = this.#run.request.stream ? [firstTokenMs, idleMs] : [totalMs, totalMs];
     const limits = { firstTokenMs: first, idleMs: idle, totalMs, deadlineMs };
-    const timers = engineTimers(clock, limits, 'found no text', (found) => this.#stop(found));
+    const timers = engineTimers(clock, limits, 'found no text', (found) => this.stop(found));
     try {
       this.#fault ??= await this.#listen(timers);
       if (this.#fault === null) await this.#deliver();
@@ -79,6 +61,15 @@ class EngineTrial {
       this.#left.abort();
     }
     return this.#fault;
+  }
+
+  stop(why: Fault): void {
+    this.#fault ??= why;
+    this.#left.abort();
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    return { status: null, bytes: 0, ...usageOf(this.#job.inputTokensEstimate, null, served, outcome) };
   }
 
   async #listen(timers: AttemptTimers): Promise<Fault | null> {
@@ -98,7 +89,7 @@ class EngineTrial {
         timers,
         signal,
         take: (segment) => {
-          this.#noteFirst();
+          this.#answer.noteFirst();
           this.#segments.push(segment);
           return !request.stream || this.#write(this.#pieces.add(segment.text)) ? 'taken' : 'behind';
         },
@@ -113,62 +104,38 @@ class EngineTrial {
     }
   }
 
-  #noteFirst(): void {
-    if (this.firstMs !== null) return;
-    const nowMs = this.#parts.clock.monotonicMs();
-    this.firstMs = nowMs - this.#attempt.startedMs;
-    this.#route.firstToken(this.#attempt, nowMs);
-  }
-
   /** False: the reader is behind. */
   #write(piece: string): boolean {
-    if (piece === '') return true;
-    this.#commit();
-    return this.#job.caller.write(deltaEvent(piece));
+    return piece === '' || (this.#begin() && this.#answer.chunk(deltaEvent(piece)) === 'ready');
   }
 
-  #commit(): void {
-    const { progress, caller } = this.#job;
-    if (progress.delivered !== 'nothing') return;
-    this.#served();
-    progress.delivered = 'partial';
-    caller.startStream(this.#headers());
+  /** False: the answer is another's. */
+  #begin(): boolean {
+    if (this.#begun) return true;
+    const { request } = this.#run;
+    const facts: AnswerFacts = {
+      losses: lossesOf(request),
+      answer: 'converted',
+      ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
+    };
+    this.#begun = this.#answer.begin(request.stream ? 'events' : 'whole', facts);
+    if (this.#begun) this.#answer.onDrain(() => this.#onDrain?.());
+    else this.stop(answeredElsewhere());
+    return this.#begun;
   }
 
   async #deliver(): Promise<void> {
-    const { caller, progress } = this.#job;
     const { request, sound } = this.#run;
-    this.#noteFirst();
-    if (request.stream) {
-      this.#commit();
-      caller.write(doneEvent(this.#pieces.text, null));
-      caller.endStream();
-    } else {
-      const durationMs = request.format === 'verbose_json' ? await sound.durationMs() : null;
-      // Whoever left meanwhile has no answer.
-      if (this.#fault !== null) return;
-      this.#served();
-      const body = writeTranscript(request, transcriptOf(this.#segments, request, durationMs));
-      caller.answer(200, [...this.#headers(), 'content-type', typeOfTranscript[request.format]], body);
-    }
-    progress.delivered = 'whole';
-    progress.status = 200;
-  }
-
-  #served(): void {
-    const { progress } = this.#job;
-    progress.answeredBy = this.#attempt;
-    progress.losses = lossesOf(this.#run.request);
-    progress.passThrough = false;
-  }
-
-  #headers(): readonly string[] {
-    return answerHeaders(this.#job, this.#attempt, { losses: lossesOf(this.#run.request) });
-  }
-
-  #stop(found: Fault): void {
-    this.#fault ??= found;
-    this.#left.abort();
+    this.#answer.noteFirst();
+    const durationMs = request.format === 'verbose_json' && !request.stream ? await sound.durationMs() : null;
+    // Whoever left meanwhile has no answer.
+    if (this.#fault !== null || !this.#begin()) return;
+    this.#answer.chunk(
+      request.stream
+        ? doneEvent(this.#pieces.text, null)
+        : writeTranscript(request, transcriptOf(this.#segments, request, durationMs)),
+    );
+    this.#answer.end();
   }
 }
 

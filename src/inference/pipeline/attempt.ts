@@ -1,42 +1,40 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
-import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { encodeUpstream } from '../providers/encode.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
+import type { RouteAttempt } from '../routing/route.ts';
 import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
-import { answerHeaders } from './answer-headers.ts';
-import type { AnswerReader, Bytes } from './answer-reader.ts';
+import { answeredElsewhere } from './answer.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { Contest } from './contest.ts';
 import { expiredFault } from './expired-fault.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { readerFor } from './reader-for.ts';
-import { recordAttempt } from './record-attempt.ts';
+import { usageOf } from './record-attempt.ts';
+import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
 import { faultInAnswer, statusFault } from './status-fault.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 
-/** What may gather before the first content event: role chunks, message_start. */
-const heldBytesMax = 1024 * 1024;
 /** How long an upstream may take to end its body after its end mark, before the connection is given up. */
 const lingerMs = 1_000;
 
+/** What an attempt knows of its request. */
+export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound'>;
+
 /**
- * One try at one target with one credential: a state machine fed by the transport, the timers and the caller, which
- * ends exactly once, whatever comes first.
+ * One call of one target with one credential: a state machine fed by the transport, the timers and whoever stops it,
+ * which yields to its sink and ends exactly once, whatever comes first.
  */
-export class Attempt implements UpstreamObserver {
+export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   status: number | null = null;
   bytes = 0;
-  firstTokenMs: number | null = null;
   readonly #parts: AttemptParts;
-  readonly #job: Job;
-  readonly #route: Pick<Route, 'firstToken'>;
+  readonly #job: AttemptJob;
   readonly #attempt: RouteAttempt;
   readonly #body: PreparedBody;
   readonly #provider: ConfiguredProvider;
-  readonly #contest: Contest | null;
-  #resolve: ((fault: Fault | null) => void) | null = null;
+  readonly #sink: AttemptSink;
+  #resolve: ((fault: Fault | null | Promise<Fault | null>) => void) | null = null;
   #reject: ((error: unknown) => void) | null = null;
   #call: UpstreamCall | null = null;
   #timers: AttemptTimers | null = null;
@@ -44,46 +42,29 @@ export class Attempt implements UpstreamObserver {
   #responseHeaders: UpstreamHeaders | null = null;
   #errorBody: Buffer[] = [];
   #errorBytes = 0;
-  /** A stream's frames before its first content: dropped when the attempt fails, since another one follows. */
-  #held: Bytes[] = [];
-  #heldBytes = 0;
+  #contentSeen = false;
   /** The answer is over, the upstream's connection is not. */
   #lingering: NodeJS.Timeout | null = null;
 
-  constructor(
-    parts: AttemptParts,
-    job: Job,
-    route: Pick<Route, 'firstToken'>,
-    attempt: RouteAttempt,
-    body: PreparedBody,
-    contest: Contest | null = null,
-  ) {
-    this.#contest = contest;
-    this.#route = route;
+  constructor(parts: AttemptParts, job: AttemptJob, attempt: RouteAttempt, body: PreparedBody, sink: AttemptSink) {
     this.#parts = parts;
     this.#job = job;
     this.#attempt = attempt;
     this.#body = body;
+    this.#sink = sink;
     const provider = job.providers.get(attempt.target.provider);
     if (provider === undefined) throw new Error(`no connection to ${attempt.target.provider}`);
     this.#provider = provider;
   }
 
-  get reader(): AnswerReader | null {
-    return this.#reader;
+  get shows(): 'stream' | 'whole' {
+    return this.#body.streamed ? 'stream' : 'whole';
   }
 
-  /** Signs of life so far. */
   get signs(): number {
     return this.status === null ? 0 : this.bytes + 1;
   }
 
-  /** No content has come yet. */
-  get awaiting(): boolean {
-    return this.firstTokenMs === null;
-  }
-
-  /** Null when the caller has the whole answer; otherwise why not. Rejects for a fault of ours alone. */
   run(): Promise<Fault | null> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -92,21 +73,26 @@ export class Attempt implements UpstreamObserver {
     });
   }
 
-  /** The caller went. */
-  leave(): void {
-    this.#guarded(() => this.#end(fault('cancelled', 'the caller closed the connection')));
+  stop(why: Fault): void {
+    this.#guarded(() => this.#end(why));
   }
 
-  /** Another attempt of the same request has content. */
-  lose(): void {
-    this.#guarded(() => this.#end(fault('cancelled', 'another target answered first')));
+  resume(): void {
+    this.#timers?.resume();
+    this.#call?.resume();
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    const { status, bytes } = this;
+    const used = usageOf(this.#body.inputTokensEstimate, this.#reader, served, outcome);
+    return { status, bytes, ...used, malformedLines: this.#reader?.malformedLines ?? 0 };
   }
 
   #start(): void {
     const { target, credential } = this.#attempt;
     const { timeouts } = target;
-    const { caller, deadlineMs } = this.#job;
-    caller.onGone(() => this.leave());
+    const { deadlineMs } = this.#job;
+    this.#sink.start(this);
     const nowMs = this.#parts.clock.monotonicMs();
     if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
     this.#timers = createAttemptTimers(
@@ -118,14 +104,15 @@ export class Attempt implements UpstreamObserver {
       },
       (kind) => this.#guarded(() => this.#end(this.#expired(kind))),
     );
+    const { upload, bytes } = this.#body;
     const address = encodeUpstream(this.#provider.connection, {
       credential: credential.id,
       model: target.model,
-      answer: this.#body.streamed ? 'stream' : 'whole',
+      answer: this.shows,
       dialect: this.#body.upstreamDialect.id,
-      endpoint: this.#body.endpoint ?? this.#body.forwarded?.id,
+      endpoint: this.#body.endpoint,
       path: this.#body.path,
-      contentType: this.#body.upload?.contentType,
+      contentType: upload?.contentType,
       callerHeaders: this.#job.callerHeaders,
     });
     this.#call = this.#parts.transport.send(
@@ -134,7 +121,7 @@ export class Attempt implements UpstreamObserver {
         path: address.path,
         method: 'POST',
         headers: address.headers,
-        body: this.#body.upload ?? this.#body.bytes,
+        body: upload ?? bytes,
         connectTimeoutMs: timeouts.connectMs,
         headersTimeoutMs: timeouts.totalMs,
         bodyTimeoutMs: timeouts.totalMs,
@@ -152,8 +139,10 @@ export class Attempt implements UpstreamObserver {
     if (status < 200 || status >= 300) return;
     this.#guarded(() => {
       const { given } = this.#job;
-      const onGiven = given === undefined ? undefined : (ids: readonly GivenId[]) => given(this.#attempt, ids);
-      this.#reader = readerFor(this.#job, this.#body, headers.get('content-type') ?? '', onGiven);
+      this.#reader = this.#body.reader(
+        headers.get('content-type') ?? '',
+        given === undefined ? undefined : (ids) => given(this.#attempt, ids),
+      );
     });
   }
 
@@ -172,51 +161,6 @@ export class Attempt implements UpstreamObserver {
     this.#guarded(() => this.#finish());
   }
 
-  #take(chunk: Buffer): void {
-    this.bytes += chunk.length;
-    if (this.#reader === null) {
-      if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
-      this.#errorBytes += chunk.length;
-      // The message stands at the beginning; an endless error page is not read to its end.
-      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
-      return;
-    }
-    const before = this.#reader.contentEvents;
-    const out = this.#reader.push(chunk);
-    if (this.#reader.contentEvents > before) this.#timers?.content();
-    if (out !== null) this.#forward(out);
-    if (this.#reader.fault !== null) this.#end(this.#answerFault(this.#reader.fault));
-    else if (this.#reader.done) {
-      // The caller has it all; an upstream that keeps its connection open must not hold the answer's end back.
-      this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
-      this.#finish();
-    }
-  }
-
-  #finish(): void {
-    if (this.#reader === null) return this.#end(this.#refused());
-    const out = this.#reader.finish();
-    if (this.#reader.fault !== null) {
-      if (out !== null && this.#job.stream) this.#forward(out);
-      return this.#end(this.#answerFault(this.#reader.fault));
-    }
-    if (this.#job.stream) {
-      if (out !== null) this.#forward(out);
-      if (this.#job.progress.delivered === 'nothing' && !this.#commit()) return;
-      this.#job.progress.delivered = 'whole';
-      this.#job.progress.status = 200;
-      this.#job.caller.endStream();
-    } else {
-      if (!this.#claims()) return;
-      this.#markFirstToken();
-      this.#served();
-      this.#job.progress.delivered = 'whole';
-      this.#job.progress.status = 200;
-      this.#job.caller.answer(200, answerHeaders(this.#job, this.#attempt, this.#body), out ?? '');
-    }
-    this.#end(null);
-  }
-
   failed(error: TransportError): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
@@ -231,75 +175,60 @@ export class Attempt implements UpstreamObserver {
           : isConnectionFault(error)
             ? 'unreachable'
             : 'transient';
-    this.#end(
-      fault(
-        error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout' ? 'stall_idle' : faultClass,
-        error.message,
-        this.status,
-      ),
-    );
+    const stalled = error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout';
+    this.#end(fault(stalled ? 'stall_idle' : faultClass, error.message, this.status));
   }
 
-  #forward(out: Bytes): void {
-    if (!this.#job.stream) return;
-    if (this.#job.progress.delivered !== 'nothing') {
-      this.#write(out);
-    } else if (this.#reader!.contentEvents > 0) {
-      if (this.#commit()) this.#write(out);
-    } else {
-      this.#held.push(out);
-      this.#heldBytes += out.length;
-      if (this.#heldBytes > heldBytesMax) this.#end(fault('malformed', 'sent over 1 MB before any content'));
+  #take(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    const reader = this.#reader;
+    if (reader === null) {
+      if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
+      this.#errorBytes += chunk.length;
+      // The message stands at the beginning; an endless error page is not read to its end.
+      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
+      return;
+    }
+    const before = reader.contentEvents;
+    const out = reader.push(chunk);
+    if (reader.contentEvents > before) this.#timers?.content();
+    if (out !== null && !this.#yield(out)) return;
+    if (reader.fault !== null) this.#end(this.#answerFault(reader.fault));
+    else if (reader.done) {
+      // The client has it all; an upstream that keeps its connection open must not hold the answer's end back.
+      this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
+      this.#finish();
     }
   }
 
-  /** False, and this attempt is over, when another was first. */
-  #commit(): boolean {
-    if (!this.#claims()) return false;
-    this.#markFirstToken();
-    this.#served();
-    this.#job.progress.delivered = 'partial';
-    this.#job.caller.onDrain(() => this.#resume());
-    this.#job.caller.startStream(answerHeaders(this.#job, this.#attempt, this.#body));
-    for (const held of this.#held) this.#write(held);
-    this.#held = [];
-    return true;
+  #finish(): void {
+    const reader = this.#reader;
+    if (reader === null) return this.#end(this.#refused());
+    const out = reader.finish();
+    if (out !== null && !this.#yield(out)) return;
+    this.#end(reader.fault === null ? null : this.#answerFault(reader.fault));
   }
 
-  #claims(): boolean {
-    if (this.#contest === null || this.#contest.claim(this)) return true;
-    this.lose();
-    return false;
-  }
-
-  #served(): void {
-    const { progress } = this.#job;
-    progress.answeredBy = this.#attempt;
-    progress.losses = this.#body.losses;
-    progress.passThrough = this.#body.answer === 'pass-through';
-  }
-
-  #markFirstToken(): void {
-    const nowMs = this.#parts.clock.monotonicMs();
-    this.firstTokenMs = nowMs - this.#attempt.startedMs;
-    this.#route.firstToken(this.#attempt, nowMs);
+  /** False: the attempt is over. */
+  #yield(out: Chunk): boolean {
+    if (!this.#contentSeen && this.#reader!.contentEvents > 0) {
+      this.#contentSeen = true;
+      if (!this.#sink.content()) {
+        this.#end(answeredElsewhere());
+        return false;
+      }
+    }
+    if (this.#sink.chunk(out) === 'behind') {
+      this.#call?.pause();
+      this.#timers?.pause();
+    }
+    return this.#resolve !== null;
   }
 
   #expired(kind: ExpiredTimer): Fault {
     const { deadlineMs } = this.#job;
     const told = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
     return expiredFault(kind, told, this.#parts.clock.monotonicMs());
-  }
-
-  #write(out: Bytes): void {
-    if (this.#job.caller.write(out)) return;
-    this.#call?.pause();
-    this.#timers?.pause();
-  }
-
-  #resume(): void {
-    this.#timers?.resume();
-    this.#call?.resume();
   }
 
   /** A non-2xx answer, by its status and whatever its body says. */
@@ -341,12 +270,10 @@ export class Attempt implements UpstreamObserver {
     this.#timers?.stop();
     if (outcome !== null) this.#call?.abort();
     try {
-      recordAttempt(this.#job, this.#attempt, this, outcome, this.#parts.clock.monotonicMs());
+      resolve(this.#sink.end(outcome, outcome === null ? undefined : this.#reader?.mark));
     } catch (error) {
       this.#reject?.(error);
-      return;
     }
-    resolve(outcome);
   }
 }
 

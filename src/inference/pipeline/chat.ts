@@ -9,13 +9,16 @@ import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { callsOf, runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
-import { foldSink, streamSink } from './converted.ts';
+import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callerDialectOf } from './dialect-table.ts';
+import { EncodedAnswer, foldWriter, streamWriter } from './encoded-answer.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
+import { createRequestMedia } from './request-media.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { ConversationServices, Snapshot } from './services.ts';
+import { refuse } from './sink.ts';
 
 /** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
 const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
@@ -35,7 +38,7 @@ export interface ChatCall extends ModelCall {
 export async function runChat(services: ConversationServices, call: ChatCall): Promise<void> {
   const reading = services.conversations.read(call.principal.tenant, call.body, call.dialect);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
 }
 
@@ -45,39 +48,49 @@ const bindRequest = () => import('./bind-request.ts');
 /** From the model on. */
 async function runRead(services: ConversationServices, call: ChatCall, body: ConversationBody): Promise<void> {
   const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const { facts } = body;
   const alias = snapshot.models.resolve(facts.model, call.principal);
-  if ('kind' in alias) return refuse(alias);
+  if ('kind' in alias) return refused(alias);
   const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
-  if ('kind' in able) return refuse(able);
+  if ('kind' in able) return refused(able);
   const bound = facts.named && (await (await bindRequest()).bindTo(services, snapshot, call, facts, able));
-  if (bound && bound.kind !== 'bound') return refuse(bound);
+  if (bound && bound.kind !== 'bound') return refused(bound);
   const candidates = bound?.candidates ?? able;
   const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
-  if (incapable !== null) return refuse(incapable);
+  if (incapable !== null) return refused(incapable);
 
   const given = facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts));
   const calls = callsOf(facts.n, candidates);
   const claim = claimOf(call, snapshot, alias, charged, facts, calls);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(reserved);
+  if (reserved.kind !== 'reserved') return refused(reserved);
 
   const dialect = callerDialectOf(call.dialect);
   const head = headOf(call, alias, facts);
-  const sink = () => (facts.stream ? streamSink(dialect.encodeStream(head)) : foldSink(dialect.fold(head)));
+  const writer = () => (facts.stream ? streamWriter(dialect.encodeStream(head)) : foldWriter(dialect.fold(head)));
   const query = routeQueryOf(call, facts, alias, candidates);
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    prepare: (media) => prepareWith(body, snapshot.providers, null, call.dialect, media),
-    sink,
+    trial: (job, answer) =>
+      conversationTrial(services, job, conversation, answer, (taker) => new EncodedAnswer(taker, writer)),
     bound: bound?.field ?? null,
     given,
   });
+  const media = createRequestMedia(services.media, {
+    leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
+    // Several choices share the client, and what tells them of its leaving.
+    onGone: (giveUp) => (facts.n === 1 ? call.client.onGone(giveUp) : undefined),
+  });
+  const { includeUsage, stream } = facts;
+  const conversation: Conversation = {
+    facts: { stream, includeUsage, inputTokensEstimate: facts.needs.inputTokensEstimate },
+    prepare: prepareWith(body, snapshot.providers, null, call.dialect, media),
+  };
   try {
-    if (facts.stream) call.caller.expectStream(costHeaders(job));
+    if (facts.stream) call.delivery.expect(costHeaders(job));
     if (facts.n === 1) await runAttempts(services, job);
-    else await runChoices(services, job, body, { dialect, head });
+    else await runChoices(services, job, { body, conversation, media, dialect, head });
   } finally {
     const doneMilli = (reserved.costMilli / calls) * job.progress.calls;
     settleCall(services, call, claim, reserved, calls === 1 ? job : { ...job, doneMilli });

@@ -1,7 +1,5 @@
-import type { AnswerHead, CallerDialect } from '../dialects/dialect.ts';
 import type { RouteCandidate } from '../routing/route.ts';
-import type { ConversationBody } from './conversation-body.ts';
-import { fanOutMax, runFanOut } from './fan-out.ts';
+import { type Choices, fanOutMax, runFanOut } from './fan-out.ts';
 import type { ContestParts, Job } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 
@@ -15,20 +13,14 @@ export function callsOf(n: number, candidates: readonly RouteCandidate[]): numbe
  * `n` > 1: targets that give several choices in one call first; when none of them answers, or there is none, the
  * others by one call a choice.
  */
-export async function runChoices(
-  parts: ContestParts,
-  job: Job,
-  body: ConversationBody,
-  answer: { dialect: CallerDialect; head: AnswerHead },
-): Promise<void> {
+export async function runChoices(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
   const native = job.candidates.filter(({ target }) => target.capabilities.nativeN);
   const single = job.candidates.filter(({ target }) => !target.capabilities.nativeN);
   const fanOut = () =>
     runFanOut(
       parts,
       { ...job, candidates: single, newRoute: () => job.routeOver(single, 1, Number.POSITIVE_INFINITY) },
-      body,
-      answer,
+      choices,
     );
   if (native.length === 0) return fanOut();
   if (single.length === 0) return runAttempts(parts, job);
@@ -36,9 +28,9 @@ export async function runChoices(
     ...job,
     candidates: native,
     // All in one call.
-    costMilli: job.costMilli / callsOf(body.facts.n, job.candidates),
+    costMilli: job.costMilli / callsOf(choices.body.facts.n, job.candidates),
     // Once each: to repeat one is worse than to go on with the others.
-    newRoute: () => job.routeOver(native, body.facts.n, native.length),
+    newRoute: () => job.routeOver(native, choices.body.facts.n, native.length),
     lastResort: fanOut,
   });
 }

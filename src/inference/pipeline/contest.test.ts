@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeClient } from '../../../test/fake-client.ts';
 import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-samples.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
@@ -11,11 +12,10 @@ import { createRoute } from '../routing/create-route.ts';
 import { createHealth } from '../routing/health.ts';
 import { createRetryBudget } from '../routing/retry-budget.ts';
 import { createSilenceWatch } from '../routing/silence.ts';
-import type { Target } from '../routing/target.ts';
 import type { TransportError, UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
-import type { Caller } from './caller.ts';
-import { type Job, newProgress, type PreparedBody } from './job.ts';
-import { nothingFetched } from './request-media.ts';
+import { type Conversation, conversationTrial } from './conversation-trial.ts';
+import { type Job, newProgress } from './job.ts';
+import type { PreparedConversation } from './prepare.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** One call as the upstream sees it. */
@@ -28,16 +28,16 @@ interface Call {
   break(kind: TransportError['kind']): void;
 }
 
-const body: PreparedBody = {
+const body: PreparedConversation = {
   bytes: '{}',
   streamed: true,
   answer: 'pass-through',
   losses: [],
   upstreamDialect: openAiChat,
-} as unknown as PreparedBody;
+} as unknown as PreparedConversation;
 
 /** A request for a stream at targets `a`, `b`… in this order, on a clock that only `wait` moves. */
-function setUp(names: readonly string[], prepare: (target: Target) => ReturnType<Job['prepare']> = () => body) {
+function setUp(names: readonly string[], prepare: Conversation['prepare'] = () => body) {
   const clock = fakeClock();
   const health = createHealth({ clock });
   const silence = createSilenceWatch(health);
@@ -60,13 +60,16 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
   const targets = names.map((name, i) => targetOf(`${name}/m`, { priority: i + 1 }));
   const deps = { health, retryBudget: createRetryBudget(), random: seededRandom(1), nowMs: clock.monotonicMs() };
   const route = createRoute(queryOf(targets), deps);
-  const caller = fakeCaller();
-  const job = {
+  const client = new FakeClient();
+  const parts = { clock, transport: transport as never, silence };
+  const facts = { stream: true, includeUsage: false, inputTokensEstimate: 1 };
+  const job: Job = {
     requestId: 'req_1',
     tenant: 'dev/test',
     alias: 'chat',
     user: null,
-    caller,
+    client,
+    sink: client,
     newRoute: () => route,
     lastResort: null,
     candidates: [],
@@ -74,20 +77,17 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
     needs: plainNeeds,
     hedgeAfter: null,
     stream: true,
-    includeUsage: false,
     inputTokensEstimate: 1,
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,
     callerHeaders: {},
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
-    prepare,
-    media: nothingFetched,
+    trial: (answer) => conversationTrial(parts, job, { facts, prepare }, answer, (taker) => taker),
     bound: null,
-    sink: () => ({ add: () => '', result: () => '' }),
     progress: newProgress(),
     attemptsMade: () => 0,
-  } satisfies Job;
+  };
   silence.look(clock.monotonicMs());
   /** Lets time pass, looked at four times a second. */
   async function wait(ms: number): Promise<void> {
@@ -97,7 +97,7 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
     }
     await turn();
   }
-  const running = runAttempts({ clock, transport: transport as never, silence }, job);
+  const running = runAttempts(parts, job);
   const callTo = (name: string, index = 0) => {
     const call = calls[name]?.[index];
     assert.ok(call !== undefined, `${name} was not asked`);
@@ -105,7 +105,7 @@ function setUp(names: readonly string[], prepare: (target: Target) => ReturnType
   };
   const asked = () => Object.keys(calls).join(' ');
   const standing = () => health.snapshot(clock.monotonicMs()).map(({ target, why }) => `${target} ${why}`);
-  return { caller, job, route, running, wait, callTo, asked, standing };
+  return { client, job, route, running, wait, callTo, asked, standing };
 }
 
 /** What was promised in this turn of the loop has happened. */
@@ -162,50 +162,11 @@ function connectionOf(name: string) {
   return made.connection;
 }
 
-function fakeCaller() {
-  let listener = () => {};
-  const caller = {
-    gone: false,
-    committed: false,
-    written: '',
-    refused: null as Failure | null,
-    ended: 0,
-    onGone(next: () => void) {
-      listener = next;
-    },
-    onDrain() {},
-    answer() {},
-    refuse(failure: Failure) {
-      caller.refused = failure;
-      caller.ended++;
-    },
-    expectStream() {},
-    startStream() {
-      caller.committed = true;
-    },
-    write(chunk: Buffer | string) {
-      caller.written += chunk.toString();
-      return true;
-    },
-    endStream() {
-      caller.ended++;
-    },
-    failStream() {
-      caller.ended++;
-    },
-    leave() {
-      caller.gone = true;
-      listener();
-    },
-  };
-  return caller satisfies Caller & Record<string, unknown>;
-}
-
 const classes = (job: Pick<Job, 'progress'>) =>
   job.progress.attempts.map(({ provider, class: outcome, usageSource }) => `${provider} ${outcome} ${usageSource}`);
 
 test('a silent target: the request is asked elsewhere too, the first content wins, the other call is aborted', async () => {
-  const { caller, job, running, wait, callTo, asked, standing } = setUp(['a', 'b']);
+  const { client, job, running, wait, callTo, asked, standing } = setUp(['a', 'b']);
   await wait(10_000);
   assert.equal(asked(), 'a');
   await wait(250);
@@ -214,15 +175,15 @@ test('a silent target: the request is asked elsewhere too, the first content win
   assert.equal(callTo('a').aborted, true);
   callTo('b').finish();
   await running;
-  assert.match(caller.written, /from b/);
-  assert.equal(caller.ended, 1);
+  assert.match(client.text, /from b/);
+  assert.equal(client.ends, 1);
   assert.deepEqual(classes(job), ['a cancelled abandoned', 'b ok counted']);
   assert.equal(job.progress.answeredBy?.target.id, 'b/m');
   assert.deepEqual(standing(), ['a/m silent', 'b/m null']);
 });
 
 test('the silent target may still be the first: the second call is aborted and settled as abandoned', async () => {
-  const { caller, job, running, wait, callTo } = setUp(['a', 'b']);
+  const { client, job, running, wait, callTo } = setUp(['a', 'b']);
   await wait(10_250);
   callTo('a').say('from a');
   assert.equal(callTo('b').aborted, true);
@@ -230,13 +191,13 @@ test('the silent target may still be the first: the second call is aborted and s
   callTo('b').say('from b');
   callTo('a').finish();
   await running;
-  assert.match(caller.written, /from a/);
-  assert.doesNotMatch(caller.written, /from b/);
+  assert.match(client.text, /from a/);
+  assert.doesNotMatch(client.text, /from b/);
   assert.deepEqual(classes(job), ['b cancelled abandoned', 'a ok counted']);
 });
 
 test('a second call that fails does not end the first, and a third target is asked', async () => {
-  const { caller, job, running, wait, callTo, asked } = setUp(['a', 'b', 'c']);
+  const { client, job, running, wait, callTo, asked } = setUp(['a', 'b', 'c']);
   await wait(10_250);
   callTo('b').refuse(500, 'broken');
   await turn();
@@ -245,12 +206,12 @@ test('a second call that fails does not end the first, and a third target is ask
   callTo('a').finish();
   await running;
   assert.equal(callTo('c').aborted, true);
-  assert.match(caller.written, /late/);
+  assert.match(client.text, /late/);
   assert.deepEqual(classes(job), ['b transient none', 'c cancelled abandoned', 'a ok counted']);
 });
 
 test('when both fail, the request goes on to the next target', async () => {
-  const { caller, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
+  const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
   await wait(10_250);
   callTo('a').break('reset');
   await turn();
@@ -258,54 +219,54 @@ test('when both fail, the request goes on to the next target', async () => {
   callTo('b').say('from b');
   callTo('b').finish();
   await running;
-  assert.match(caller.written, /from b/);
+  assert.match(client.text, /from b/);
   assert.deepEqual(classes(job), ['a transient none', 'c transient none', 'b ok counted']);
 });
 
 test('the winner that breaks off half-way ends the request: another answer cannot follow', async () => {
-  const { caller, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
+  const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
   await wait(10_250);
   callTo('b').say('half of');
   callTo('b').break('reset');
   await running;
-  assert.equal(caller.ended, 1);
+  assert.equal(client.ends, 1);
   assert.deepEqual(classes(job), ['a cancelled abandoned', 'b truncated counted']);
 });
 
 test('the caller leaves: every call is aborted', async () => {
-  const { caller, job, running, wait, callTo } = setUp(['a', 'b']);
+  const { client, job, running, wait, callTo } = setUp(['a', 'b']);
   await wait(10_250);
-  caller.leave();
+  client.leave();
   await running;
   assert.deepEqual([callTo('a').aborted, callTo('b').aborted], [true, true]);
   assert.equal(job.progress.class, 'aborted');
 });
 
 test('with no other target, a silent one is waited for', async () => {
-  const { caller, job, running, wait, callTo, asked } = setUp(['a']);
+  const { client, job, running, wait, callTo, asked } = setUp(['a']);
   await wait(15_000);
   assert.equal(asked(), 'a');
   callTo('a').say('at last');
   callTo('a').finish();
   await running;
-  assert.match(caller.written, /at last/);
+  assert.match(client.text, /at last/);
   assert.deepEqual(classes(job), ['a ok counted']);
 });
 
 test('a target that cannot take the request is passed over, and costs no attempt', async () => {
   const cannot: Failure = { kind: 'invalid-request', message: 'not in this format' } as Failure;
-  const { caller, job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) => (id === 'b/m' ? cannot : body));
+  const { client, job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) => (id === 'b/m' ? cannot : body));
   await wait(11_000);
   assert.equal(asked(), 'a');
   callTo('a').say('from a');
   callTo('a').finish();
   await running;
-  assert.match(caller.written, /from a/);
+  assert.match(client.text, /from a/);
   assert.deepEqual(classes(job), ['a ok counted']);
 });
 
 test('a body that is ready too late is not sent', async () => {
-  let ready: (body: PreparedBody) => void = () => undefined;
+  let ready: (body: PreparedConversation) => void = () => undefined;
   const { job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) =>
     id === 'b/m' ? new Promise((resolve) => (ready = resolve)) : body,
   );

@@ -1,47 +1,53 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Fault } from '../neutral/outcome.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
 import { answerKindOf } from '../routing/answer-kind.ts';
 import type { AttemptEnd, HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
-import type { Overdue, SilenceEntry } from '../routing/silence.ts';
-import { Attempt } from './attempt.ts';
-import type { ContestParts, Job, PreparedBody } from './job.ts';
+import type { Overdue, Seen, Watched } from '../routing/silence.ts';
+import { Answer, answeredElsewhere, type Claims } from './answer.ts';
+import type { ContestParts, Job } from './job.ts';
+import { recordAttempt } from './record-attempt.ts';
+import type { Trial } from './trial.ts';
 
 /**
- * One attempt, and others beside it at other targets while it stays silent. The first that has content is the caller's,
- * the others are aborted then; a failure decides only when nothing else runs.
+ * One attempt, and others beside it at other targets while it stays silent. The first that has content is the client's,
+ * the others are stopped then; a failure decides only when nothing else runs.
  */
-export class Contest implements Overdue {
+export class Contest<C> implements Overdue, Claims<C> {
   readonly #parts: ContestParts;
-  readonly #job: Job;
+  readonly #job: Job<C>;
   readonly #route: Route;
-  readonly #running: Attempt[] = [];
-  #winner: Attempt | null = null;
+  readonly #running: Contestant<C>[] = [];
+  #winner: Answer<C> | null = null;
   /** Why it was made elsewhere as well, the last time. */
   #hedgedFor: HedgeReason | null = null;
   #resolve!: (fault: Fault | null) => void;
   #reject!: (error: unknown) => void;
   #decided = false;
 
-  constructor(parts: ContestParts, job: Job, route: Route) {
+  constructor(parts: ContestParts, job: Job<C>, route: Route) {
     this.#parts = parts;
     this.#job = job;
     this.#route = route;
   }
 
-  /** Null when the caller has the whole answer; otherwise why not. The route was told of every end. */
-  run(first: RouteAttempt, body: PreparedBody): Promise<Fault | null> {
+  /** The answer that an attempt may become. */
+  answerOf(attempt: RouteAttempt): Answer<C> {
+    return new Answer(this.#parts.clock, this.#job, this.#route, attempt, this);
+  }
+
+  /** Null when the client has the whole answer; otherwise why not. The route was told of every end. */
+  run(answer: Answer<C>, trial: Trial): Promise<Fault | null> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#start(first, body);
+      this.#start(answer, trial);
     });
   }
 
-  /** Called before an attempt's first byte for the caller; false: another one was first. */
-  claim(attempt: Attempt): boolean {
-    if (this.#winner !== null) return this.#winner === attempt;
-    this.#winner = attempt;
-    this.#endOthers(attempt);
+  claim(answer: Answer<C>): boolean {
+    if (this.#winner !== null) return this.#winner === answer;
+    this.#winner = answer;
+    this.#endOthers(answer, answeredElsewhere());
     return true;
   }
 
@@ -56,87 +62,115 @@ export class Contest implements Overdue {
 
   async #join(attempt: RouteAttempt): Promise<void> {
     try {
-      const body = await this.#job.prepare(attempt.target);
+      const answer = this.answerOf(attempt);
+      const trial = await this.#job.trial(answer);
       if (this.#winner !== null || this.#decided) this.#tell(attempt, { class: 'cancelled', lost: true });
-      else if (isFailure(body)) this.#tell(attempt, { class: 'not_capable' });
-      else this.#start(attempt, body);
+      else if (isFailure(trial)) this.#tell(attempt, { class: 'not_capable' });
+      else this.#start(answer, trial);
     } catch {
       // Another target's trouble is none of the answer that is still awaited.
       this.#tell(attempt, { class: 'not_capable' });
     }
   }
 
-  #start(attempt: RouteAttempt, body: PreparedBody): void {
+  #start(answer: Answer<C>, trial: Trial): void {
     const { silence, clock } = this.#parts;
-    const call = new Attempt(this.#parts, this.#job, this.#route, attempt, body, this);
-    const entry: SilenceEntry = {
-      lane: this.#route.laneOf(attempt),
-      // What is put together from a stream shows its first signs as soon as a stream does.
-      kind: body.streamed ? 'stream' : answerKindOf(this.#job.needs),
-      startedMs: clock.monotonicMs(),
-      probe: attempt.probe,
-      hedgeAfter: this.#job.stream ? this.#job.hedgeAfter : null,
-      attempt: call,
-      told: this,
-    };
-    this.#running.push(call);
-    const seen = silence.began(entry);
-    call.run().then(
-      (fault) => {
-        silence.ended(seen);
-        this.#ended(call, attempt, fault);
-      },
-      (error) => {
-        silence.ended(seen);
-        this.#crashed(call, attempt, error);
-      },
-    );
-    if (this.#running.length > 1)
-      this.#job.caller.onGone(() => {
-        for (const one of [...this.#running]) one.leave();
+    const one = new Contestant(answer, trial);
+    this.#running.push(one);
+    const { shows } = trial;
+    if (shows !== null) {
+      const { attempt } = answer;
+      one.seen = silence.began({
+        lane: this.#route.laneOf(attempt),
+        // What is put together from a stream shows its first signs as soon as a stream does.
+        kind: shows === 'stream' ? 'stream' : answerKindOf(this.#job.needs),
+        startedMs: clock.monotonicMs(),
+        probe: attempt.probe,
+        hedgeAfter: this.#job.stream ? this.#job.hedgeAfter : null,
+        attempt: one,
+        told: this,
       });
+    }
+    this.#job.client.onGone(() => this.#endOthers(null, fault('cancelled', 'the caller closed the connection')));
+    trial.run().then(
+      (outcome) => this.#ended(one, outcome),
+      (error) => this.#crashed(one, error),
+    );
   }
 
-  #ended(call: Attempt, attempt: RouteAttempt, fault: Fault | null): void {
-    this.#leaves(call);
-    const lost = this.#winner !== null && this.#winner !== call;
-    const end = attemptEndOf(fault);
-    this.#route.ended(attempt, lost ? { ...end, lost } : end, this.#parts.clock.monotonicMs());
+  #ended(one: Contestant<C>, outcome: Fault | null): void {
+    this.#leaves(one);
+    const { answer, trial } = one;
+    const nowMs = this.#parts.clock.monotonicMs();
+    try {
+      const served = this.#job.progress.answeredBy === answer.attempt;
+      recordAttempt(this.#job, answer, trial.seen(served, outcome), outcome, nowMs);
+    } catch (error) {
+      return this.#crash(answer, error);
+    }
+    const lost = this.#winner !== null && this.#winner !== answer;
+    const end = attemptEndOf(outcome);
+    this.#route.ended(answer.attempt, lost ? { ...end, lost } : end, nowMs);
     if (lost || this.#decided) return;
-    if (this.#winner === call || fault === null || this.#running.length === 0 || endsRequest(fault))
-      this.#decide(fault);
+    if (this.#winner === answer || outcome === null || this.#running.length === 0 || endsRequest(outcome))
+      this.#decide(outcome);
     // The one that stays silent is still alone with the request.
     else if (this.#hedgedFor !== null) this.overdue(this.#hedgedFor);
   }
 
+  #crashed(one: Contestant<C>, error: unknown): void {
+    this.#leaves(one);
+    this.#crash(one.answer, error);
+  }
+
   /** A fault of ours: nothing is said against the target. */
-  #crashed(call: Attempt, attempt: RouteAttempt, error: unknown): void {
-    this.#leaves(call);
+  #crash({ attempt }: Answer<C>, error: unknown): void {
     this.#tell(attempt, { class: 'cancelled' });
     if (this.#decided) return;
     this.#decided = true;
-    this.#endOthers(null);
+    this.#endOthers(null, answeredElsewhere());
     this.#reject(error);
   }
 
-  #decide(fault: Fault | null): void {
+  #decide(outcome: Fault | null): void {
     this.#decided = true;
-    this.#endOthers(null);
-    this.#resolve(fault);
+    this.#endOthers(null, answeredElsewhere());
+    this.#resolve(outcome);
   }
 
-  #endOthers(winner: Attempt | null): void {
-    if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0] === winner)) return;
-    for (const other of [...this.#running]) if (other !== winner) other.lose();
+  #endOthers(winner: Answer<C> | null, why: Fault): void {
+    if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0]!.answer === winner)) return;
+    for (const { answer, trial } of [...this.#running]) if (answer !== winner) trial.stop(why);
   }
 
-  #leaves(call: Attempt): void {
+  #leaves(one: Contestant<C>): void {
+    if (one.seen !== null) this.#parts.silence.ended(one.seen);
     if (this.#running.length === 1) this.#running.pop();
-    else this.#running.splice(this.#running.indexOf(call), 1);
+    else this.#running.splice(this.#running.indexOf(one), 1);
   }
 
   #tell(attempt: RouteAttempt, end: { class: 'cancelled' | 'not_capable'; lost?: boolean }): void {
     this.#route.ended(attempt, { ...end, retryAfterMs: null }, this.#parts.clock.monotonicMs());
+  }
+}
+
+/** One of those that run, as silence is watched for. */
+class Contestant<C> implements Watched {
+  seen: Seen | null = null;
+  readonly answer: Answer<C>;
+  readonly trial: Trial;
+
+  constructor(answer: Answer<C>, trial: Trial) {
+    this.answer = answer;
+    this.trial = trial;
+  }
+
+  get signs(): number {
+    return this.trial.signs;
+  }
+
+  get awaiting(): boolean {
+    return this.answer.firstTokenMs === null;
   }
 }
 
@@ -154,6 +188,6 @@ function endsRequest({ class: outcome }: Fault): boolean {
   return outcome === 'caller_fault' || outcome === 'cancelled' || outcome === 'deadline';
 }
 
-function isFailure(body: PreparedBody | Failure): body is Failure {
-  return 'kind' in body;
+function isFailure(trial: Trial | Failure): trial is Failure {
+  return 'kind' in trial;
 }

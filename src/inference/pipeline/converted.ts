@@ -1,67 +1,32 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
-import type {
-  AnswerFold,
-  DecodeOptions,
-  StreamDecoder,
-  StreamEncoder,
-  StreamMark,
-  UpstreamDialect,
-} from '../dialects/dialect.ts';
+import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/dialect.ts';
 import { isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
-import type { AnswerReader, Bytes } from './answer-reader.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { countsNoOutput, emptyAnswer, endsOtherwise } from './empty-answer.ts';
 import { eventBytesMaxOf, type OnGiven, parseAnswer, tooLargeEvent, WholeBody } from './pass-through.ts';
 
-/** Where converted events go: frames of a stream, or the fold of a whole answer. */
-export interface EventSink {
-  add(event: NeutralEvent): string;
-  /** The whole answer once the events have ended; '' for a stream. */
-  result(): string;
-  /** Where the stream stands, for dialects whose error frame must know. */
-  mark?(): StreamMark | undefined;
+/** What the reader of a converted answer knows of its request. */
+export interface ConvertedFacts {
+  inputTokensEstimate: number;
+  onGiven?: OnGiven | undefined;
+  callersToolNames?: CallersToolNames | undefined;
 }
 
-export function streamSink(encoder: StreamEncoder): EventSink {
-  return { add: (event) => encoder.step(event), result: () => '', mark: () => encoder.mark?.() };
-}
-
-/** Calls by the caller's own names of its tools, where the target was given others. */
-export function withCallersToolNames(sink: EventSink, names: CallersToolNames | undefined): EventSink {
-  if (names === undefined) return sink;
-  return {
-    ...sink,
-    add(event) {
-      const name = event.type === 'tool-call-start' && Object.hasOwn(names, event.name) ? names[event.name] : undefined;
-      return sink.add(name === undefined ? event : ({ ...event, name } as NeutralEvent));
-    },
-  };
-}
-
-export function foldSink(fold: AnswerFold): EventSink {
-  return {
-    add(event) {
-      fold.add(event);
-      return '';
-    },
-    result: () => JSON.stringify(fold.result()),
-  };
-}
-
-/** An answer of another dialect, asked as a stream or whole, given on through a sink. */
+/** An answer of another dialect, asked as a stream or whole, as neutral events. */
 export class ConvertedAnswer implements AnswerReader {
   contentEvents = 0;
   fault: Fault | null = null;
   usage: Usage | null = null;
   done = false;
   readonly #source: EventSource;
-  readonly #sink: EventSink;
   readonly #inputTokensEstimate: number;
   readonly #onGiven: OnGiven | undefined;
+  readonly #toolNames: CallersToolNames | undefined;
   #contentChars = 0;
   /** It says something that is no content: a citation, or why there is none. */
   #tells = false;
@@ -69,14 +34,14 @@ export class ConvertedAnswer implements AnswerReader {
   #spoken = '';
 
   /**
-   * The estimate stands in the caller's usage when the upstream never says what it read. `onGiven`: of an upstream of the
-   * caller's own format, whose ids the caller sees.
+   * The estimate stands in the client's usage when the upstream never says what it read. `onGiven`: of an upstream of
+   * the caller's own format, whose ids the client sees. `callersToolNames`: where the target was given others.
    */
-  constructor(source: EventSource, sink: EventSink, inputTokensEstimate: number, onGiven?: OnGiven) {
+  constructor(source: EventSource, { inputTokensEstimate, onGiven, callersToolNames }: ConvertedFacts) {
     this.#source = source;
-    this.#sink = sink;
     this.#inputTokensEstimate = inputTokensEstimate;
     this.#onGiven = onGiven;
+    this.#toolNames = callersToolNames;
   }
 
   get malformedLines(): number {
@@ -87,25 +52,17 @@ export class ConvertedAnswer implements AnswerReader {
     return estimatedTokens(this.#contentChars);
   }
 
-  get mark(): StreamMark | undefined {
-    return this.#sink.mark?.();
+  push(chunk: Buffer): readonly NeutralEvent[] | null {
+    return this.fault === null ? this.#read(this.#source.push(chunk)) : null;
   }
 
-  push(chunk: Buffer): Bytes | null {
-    return this.fault === null ? this.#give(this.#source.push(chunk)) : null;
-  }
-
-  finish(): Bytes | null {
+  finish(): readonly NeutralEvent[] | null {
     if (this.fault !== null) return null;
-    const out = this.#give(this.#source.finish());
-    if (this.fault !== null) return out;
-    if (!this.done) {
+    const events = this.#read(this.#source.finish());
+    if (this.fault === null && !this.done) {
       this.fault = fault('truncated', 'ended the answer before its terminal event');
-      return out;
     }
-    const whole = this.#sink.result();
-    if (whole !== '') this.contentEvents++;
-    return whole === '' ? out : whole;
+    return events;
   }
 
   /** Chunks repeat the id of what they continue. */
@@ -119,8 +76,9 @@ export class ConvertedAnswer implements AnswerReader {
     return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
   }
 
-  #give(events: readonly NeutralEvent[]): Bytes | null {
-    let out = '';
+  /** The events that the client may see; null: none. */
+  #read(events: readonly NeutralEvent[]): readonly NeutralEvent[] | null {
+    const shown: NeutralEvent[] = [];
     for (const event of events) {
       if (event.type === 'failed') {
         this.fault = event.fault;
@@ -135,7 +93,7 @@ export class ConvertedAnswer implements AnswerReader {
           break;
         }
         this.done = true;
-        if (this.usage === null) out += this.#sink.add({ type: 'usage', usage: this.#counted() });
+        if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
       } else if (isContent(event)) {
         this.contentEvents++;
         this.#contentChars += contentLength(event);
@@ -143,10 +101,15 @@ export class ConvertedAnswer implements AnswerReader {
       } else if (event.type === 'start' && event.id !== null) {
         this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
       } else if (event.type === 'citation' || endsOtherwise(event)) this.#tells = true;
-      out += this.#sink.add(event);
+      shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }
-    return out === '' ? null : out;
+    return shown.length === 0 ? null : shown;
   }
+}
+
+function inCallersNames(event: NeutralEvent, names: CallersToolNames): NeutralEvent {
+  if (event.type !== 'tool-call-start' || !Object.hasOwn(names, event.name)) return event;
+  return { ...event, name: names[event.name]! };
 }
 
 function contentLength(event: NeutralEvent): number {

@@ -3,57 +3,54 @@ import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
-import type { HeaderList } from './caller.ts';
+import type { Answer } from './answer.ts';
 import type { ConversationBody, EncodedBody } from './conversation-body.ts';
 import { batchesOf, type GatheredVectors } from './embedding-batches.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { Job } from './job.ts';
+import { GatheredWhole, UnlikeAnswer } from './pass-through.ts';
 import type { Services } from './services.ts';
-import { runSplit, SplitAttempt } from './split-attempt.ts';
+import type { Bytes } from './sink.ts';
+import { SplitTrial } from './split-trial.ts';
+import type { Trial } from './trial.ts';
 
 /** What is to be embedded, and what has been so far. */
 export interface EmbeddingRun {
   body: ConversationBody;
   gathered: GatheredVectors;
-  /** Every input has its vector: gives the answer out. */
-  deliver(headers: HeaderList): Promise<void>;
+  /** Every input has its vector: the answer's body. */
+  write(): Promise<Bytes>;
 }
 
-type AttemptServices = Pick<Services, 'clock' | 'transport' | 'embeddingCodec' | 'engines'>;
+type TrialServices = Pick<Services, 'clock' | 'transport' | 'embeddingCodec' | 'engines'>;
 
 /**
- * One try at one target: as many calls as it needs for the inputs that have no vector yet. What was answered is kept
+ * One attempt at one target: as many calls as it needs for the inputs that have no vector yet. What was answered is kept
  * when a call fails; the rest is for the next target, whose vectors are of the same space.
  */
-export async function embedAt(
-  services: AttemptServices,
-  job: Job,
-  run: EmbeddingRun,
-  attempt: RouteAttempt,
-  route: Route,
-): Promise<Fault | null> {
-  const trial = new EmbeddingAttempt(services, job, run, attempt, route);
-  return runSplit(trial, trial.calls, { job, attempt, deliver: run.deliver });
-}
-
-class EmbeddingAttempt extends SplitAttempt {
-  readonly #services: AttemptServices;
+export class EmbeddingTrial extends SplitTrial {
+  readonly shows: Trial['shows'];
+  readonly #services: TrialServices;
   readonly #run: EmbeddingRun;
   readonly #facts: EmbeddingFacts;
   readonly #waiting: number[][];
 
-  constructor(services: AttemptServices, job: Job, run: EmbeddingRun, attempt: RouteAttempt, route: Route) {
-    super(services, job, attempt, route);
+  constructor(services: TrialServices, job: Job, run: EmbeddingRun, answer: Answer) {
+    super(services, job, answer);
     this.#services = services;
     this.#run = run;
-    const { target } = attempt;
+    const { target } = answer.attempt;
     this.#facts = embeddingFactsOf(job.providers, target);
+    this.shows = this.#facts.format === 'engine' ? null : 'whole';
     this.#waiting = batchesOf(run.gathered.missing(), this.#tokensEach, target.embedding!).reverse();
   }
 
-  get calls(): number {
+  protected get calls(): number {
     return this.#waiting.length;
+  }
+
+  protected body(): Promise<Bytes> {
+    return this.#run.write();
   }
 
   get #tokensEach(): readonly number[] {
@@ -64,15 +61,29 @@ class EmbeddingAttempt extends SplitAttempt {
     const places = this.#waiting.pop();
     if (places === undefined) return false;
     const encoded = await encodeEmbeddingCall(this.#run.body, this.attempt.target, this.#facts, places);
-    if (this.failed !== null) return false;
+    if (this.failed) return false;
     this.losses = encoded.losses;
     const answered = await (this.#facts.format === 'engine'
       ? this.#askEngine(encoded, places)
       : this.#askUpstream(encoded, places));
     if (answered === null) return false;
-    const wrong = 'class' in answered ? answered : this.#run.gathered.add(places, answered);
-    if (wrong !== null) this.fail(wrong);
-    else this.#keep(places, (answered as DecodedEmbeddings).inputTokens);
+    if ('class' in answered) {
+      this.fail(answered);
+      return true;
+    }
+    const inputTokens = answered.inputTokens ?? this.#estimate(places);
+    // Another attempt beside this one may have been faster.
+    if (this.#run.gathered.has(places)) {
+      this.leave({ inputTokens, outputTokens: 0 });
+      return true;
+    }
+    const wrong = this.#run.gathered.add(places, answered);
+    if (wrong !== null) {
+      this.fail(wrong);
+      return true;
+    }
+    this.#run.gathered.inputTokens += inputTokens;
+    this.took({ inputTokens, outputTokens: 0 }, answered.inputTokens !== null);
     return true;
   }
 
@@ -80,8 +91,15 @@ class EmbeddingAttempt extends SplitAttempt {
   async #askUpstream(encoded: EncodedBody, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
     const { connection } = this.job.providers.get(this.attempt.target.provider)!;
     const upstreamDialect = connection.provider.dialect === 'gemini' ? gemini : openAiChat;
-    const body = { ...encoded, upstreamDialect, endpoint: 'embeddings' } as const;
-    const bytes = await this.ask(body, this.#estimate(places));
+    const bytes = await this.ask({
+      bytes: encoded.bytes,
+      streamed: false,
+      upstreamDialect,
+      endpoint: 'embeddings',
+      inputTokensEstimate: this.#estimate(places),
+      reader: (contentType) =>
+        contentType.startsWith('text/event-stream') ? new UnlikeAnswer(false) : new GatheredWhole(),
+    });
     return bytes === null
       ? null
       : this.#services.embeddingCodec.decode(this.job.tenant, bytes, this.#facts.format, places.length);
@@ -100,12 +118,6 @@ class EmbeddingAttempt extends SplitAttempt {
     } catch (error) {
       return faultOfEngine(error);
     }
-  }
-
-  #keep(places: readonly number[], told: number | null): void {
-    const inputTokens = told ?? this.#estimate(places);
-    this.#run.gathered.inputTokens += inputTokens;
-    this.took({ inputTokens, outputTokens: 0 }, told !== null);
   }
 
   #estimate(places: readonly number[]): number {

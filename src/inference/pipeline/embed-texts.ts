@@ -1,14 +1,14 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
-import type { Caller } from './caller.ts';
 import type { ConversationBody } from './conversation-body.ts';
 import { type EmbeddingWay, embeddingJob } from './embed.ts';
 import { embeddingBody } from './embedding-body.ts';
 import type { JobProgress } from './job.ts';
-import type { ModelCall } from './model-call.ts';
+import { KeptAnswer } from './kept-answer.ts';
+import type { ModelCall, RunCall } from './model-call.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
-import { WholeCaller } from './whole-caller.ts';
+import type { Client } from './sink.ts';
 
 /** Texts that become vectors for another endpoint than `/v1/embeddings`. */
 export interface TextsToEmbed {
@@ -32,7 +32,7 @@ export type TextsCall = Pick<
   'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'atMs' | 'startedMs'
 > & {
   /** Whose leaving ends the work. */
-  caller?: Pick<Caller, 'gone' | 'onGone'>;
+  client?: Client;
 };
 
 /** Texts in the form of a request, for `embeddingWay` and `embedTexts`. */
@@ -60,46 +60,21 @@ export async function embedTexts(
   call: TextsCall,
   { body, way, reserved }: { body: ConversationBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
-  const caller = new TextsCaller(call.caller);
-  const asked: ModelCall = {
+  const kept = new KeptAnswer();
+  const asked: RunCall = {
     ...call,
-    endpoint: 'embeddings',
-    body: Buffer.alloc(0),
-    caller,
+    client: call.client ?? kept,
+    sink: kept,
     callerHeaders: {},
     wishes: { timeoutMs: null, fallback: 'allowed', session: null },
-    idempotencyKey: null,
   };
   let vectors: EmbeddedTexts | null = null;
-  const job = embeddingJob(services, snapshot, asked, body, way, reserved, 'single', ({ rows, size }) => {
+  const job = embeddingJob(services, snapshot, asked, body, way, reserved, 'single', async ({ rows, size }) => {
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
+    return '';
   });
   await runAttempts(services, job);
-  return { outcome: vectors ?? caller.refused ?? { kind: 'internal' }, progress: job.progress };
-}
-
-/** Stands in for the caller of the embedding: what is refused is told to whoever asked. */
-class TextsCaller extends WholeCaller {
-  readonly committed = false;
-  refused: Failure | null = null;
-  readonly #caller: TextsCall['caller'];
-
-  constructor(caller: TextsCall['caller']) {
-    super();
-    this.#caller = caller;
-  }
-
-  get gone(): boolean {
-    return this.#caller?.gone ?? false;
-  }
-
-  onGone(listener: () => void): void {
-    this.#caller?.onGone(listener);
-  }
-
-  answer(): void {}
-
-  refuse(failure: Failure): void {
-    this.refused = failure;
-  }
+  const { outcome } = kept;
+  const failure: Failure = outcome?.kind === 'refused' ? outcome.failure : { kind: 'internal' };
+  return { outcome: vectors ?? failure, progress: job.progress };
 }

@@ -7,14 +7,15 @@ import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts, EmbeddingBodyKind } from './conversation-body.ts';
-import { type EmbeddingRun, embedAt } from './embed-attempt.ts';
+import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
 import type { Job } from './job.ts';
-import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import { claimOf, jobOf, type ModelCall, type RunCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
-import { byTrial, plainQuery } from './plain-request.ts';
+import { plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
+import { type Bytes, refuse } from './sink.ts';
 
 /**
  * The way of a request for embeddings; routed and metered like a conversation, over targets of one vector space. Ends
@@ -23,26 +24,26 @@ import type { Services, Snapshot } from './services.ts';
 export async function runEmbeddings(services: Services, call: ModelCall, kind: EmbeddingBodyKind): Promise<void> {
   const reading = services.conversations.read(call.principal.tenant, call.body, kind);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
 }
 
 /** From the model on. */
 async function runRead(services: Services, call: ModelCall, body: ConversationBody): Promise<void> {
   const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const { facts } = body;
   const way = embeddingWay(snapshot, facts, call.principal);
-  if ('kind' in way) return refuse(way);
+  if ('kind' in way) return refused(way);
 
   const claim = claimOf(call, snapshot, way.alias, way.alias, facts);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(reserved);
+  if (reserved.kind !== 'reserved') return refused(reserved);
 
   const { encoding, answerForm } = facts.embedding!;
-  const job = embeddingJob(services, snapshot, call, body, way, reserved, 'double', async (vectors, headers) => {
+  const job = embeddingJob(services, snapshot, call, body, way, reserved, 'double', (vectors) => {
     const answer = { ...vectors, model: way.alias.id, encoding };
-    call.caller.answer(200, headers, await services.embeddingCodec.encode(call.principal.tenant, answer, answerForm));
+    return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
   });
   try {
     await runAttempts(services, job);
@@ -113,18 +114,16 @@ export interface EmbeddedInputs {
   inputTokens: number;
 }
 
-/**
- * What a reserved request runs on. `deliver` gets the vectors of all inputs, and the headers of the answer.
- */
+/** What a reserved request runs on. `write` makes the answer's body of the vectors of all inputs. */
 export function embeddingJob(
   services: Services,
   snapshot: Snapshot,
-  call: ModelCall,
+  call: RunCall,
   body: ConversationBody,
   { alias, candidates }: EmbeddingWay,
   reserved: Reservation,
   precision: Precision,
-  deliver: (vectors: EmbeddedInputs, headers: readonly string[]) => Promise<void> | void,
+  write: (vectors: EmbeddedInputs) => Promise<Bytes>,
 ): Job {
   const { facts } = body;
   const { needs, embedding } = facts;
@@ -136,13 +135,13 @@ export function embeddingJob(
   const run: EmbeddingRun = {
     body,
     gathered,
-    async deliver(headers) {
+    write() {
       const { rows, size, inputTokens } = gathered;
-      await deliver({ rows: rows!, size, inputTokens }, headers);
+      return write({ rows: rows!, size, inputTokens });
     },
   };
   const query = plainQuery({ alias, candidates }, facts, call.wishes, call.principal.tenant);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
-  job.tryTarget = (attempt, route) => embedAt(services, job, run, attempt, route);
-  return job;
+  return jobOf(services, snapshot, call, facts, alias, query, reserved, {
+    trial: (job, answer) => new EmbeddingTrial(services, job, run, answer),
+  });
 }

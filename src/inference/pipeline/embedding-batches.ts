@@ -60,6 +60,11 @@ export class GatheredVectors {
     return this.#answered.flatMap((answered, place) => (answered ? [] : [place]));
   }
 
+  /** All of these inputs have their vectors. */
+  has(places: readonly number[]): boolean {
+    return places.every((place) => this.#answered[place]);
+  }
+
   /** The vectors of these inputs; a Fault when they are not as long as all others. */
   add(places: readonly number[], { rows, size }: Pick<DecodedEmbeddings, 'rows' | 'size'>): Fault | null {
     this.#size ??= size;

@@ -1,66 +1,101 @@
-import { type Failure, invalid, statusOf } from '../../kernel/failure.ts';
+import { invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
-import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { refusalHeaders } from './answer-headers.ts';
-import type { Caller, HeaderList } from './caller.ts';
-import { ChildCaller } from './child-caller.ts';
 import type { ConversationBody } from './conversation-body.ts';
-import type { EventSink } from './converted.ts';
+import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { type ContestParts, type Job, type JobProgress, newProgress } from './job.ts';
 import { prepareWith } from './prepare.ts';
+import type { RequestMedia } from './request-media.ts';
 import { runAttempts } from './run-attempts.ts';
+import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from './sink.ts';
 
 /** More children than this would let one request fill a provider. */
 export const fanOutMax = 8;
+
+/** What is asked for several choices. */
+export interface Choices {
+  body: ConversationBody;
+  conversation: Conversation;
+  media: RequestMedia;
+  dialect: CallerDialect;
+  head: AnswerHead;
+}
 
 /**
  * `n` > 1 over targets that give one choice a call: n children under one deadline, each with attempts of its own and
  * `seed + i`, merged into one answer with their choice indexes. A child's failure before content is the request's; after
  * it, an error event.
  */
-export async function runFanOut(
-  parts: ContestParts,
-  job: Job,
-  body: ConversationBody,
-  answer: { dialect: CallerDialect; head: AnswerHead },
-): Promise<void> {
+export async function runFanOut(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
+  const { body, conversation, media, dialect, head } = choices;
   const { n, seed } = body.facts;
   if (n > fanOutMax) {
     const failure = invalid('n', `Model '${job.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`);
     job.progress.status = statusOf(failure);
     job.progress.class = failure.kind;
-    return job.caller.refuse(failure, refusalHeaders(job));
+    return job.sink.end({ failure, headers: refusalHeaders(job) });
   }
-  const merge = new Merge(job, answer.dialect, answer.head, n);
+  const merge = new Merge(job, dialect, head, n);
   // Of those that run, the child that asks leaves its own attempt out.
   const attemptsMade = () =>
     children.reduce((made, child) => made + child.progress.attempts.length, job.progress.attempts.length) +
     Math.max(0, merge.running - 1);
-  const children = Array.from({ length: n }, (_, index): Job => {
-    const caller = merge.childCaller(index);
-    return {
+  const children = Array.from({ length: n }, (_, index): Job<Chunk> => {
+    const asked = { seed: seed === null ? null : seed + index };
+    const prepare = prepareWith(body, job.providers, asked, dialect.id, media);
+    const child: Job<Chunk> = {
       ...job,
-      caller,
+      ...merge.child(index),
       lastResort: null,
-      prepare: prepareWith(
-        body,
-        job.providers,
-        { seed: seed === null ? null : seed + index },
-        answer.dialect.id,
-        job.media,
-      ),
-      sink: () => merge.sink(index),
+      trial: (answer) => conversationTrial(parts, child, { ...conversation, prepare }, answer, (taker) => taker),
       progress: newProgress(),
       attemptsMade,
     };
+    return child;
   });
   await Promise.all(children.map((child) => runAttempts(parts, child)));
   joinProgress(
     job.progress,
     children.map((child) => child.progress),
-    job.caller.committed,
+    job.client.committed,
   );
+}
+
+/** The client as one child of a request for several choices sees it. */
+class ChildClient implements Client {
+  gone: boolean;
+  readonly #parent: Client;
+  #goneListener: (() => void) | null = null;
+  #drainListener: (() => void) | null = null;
+
+  constructor(parent: Client) {
+    this.#parent = parent;
+    this.gone = parent.gone;
+  }
+
+  get committed(): boolean {
+    return this.#parent.committed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  leave(): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.#goneListener?.();
+  }
+
+  drained(): void {
+    this.#drainListener?.();
+  }
 }
 
 /** Where the children's answers become one. */
@@ -68,54 +103,56 @@ class Merge {
   readonly #job: Job;
   readonly #encoder: StreamEncoder;
   readonly #fold;
-  readonly #callers: ChildCaller[] = [];
-  readonly #wholes: (readonly NeutralEvent[])[] = [];
+  readonly #clients: ChildClient[] = [];
+  readonly #wholes: NeutralEvent[][] = [];
   readonly #usages = new Map<number, Usage>();
   /** Children that have not ended. */
   running: number;
   #started = false;
+  #headers: HeaderList = [];
 
   constructor(job: Job, dialect: CallerDialect, head: AnswerHead, children: number) {
     this.#job = job;
     this.running = children;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
-    job.caller.onGone(() => {
-      for (const child of this.#callers) child.leave();
+    job.client.onGone(() => {
+      for (const child of this.#clients) child.leave();
     });
-    job.caller.onDrain(() => {
-      for (const child of this.#callers) child.drained();
+    job.client.onDrain(() => {
+      for (const child of this.#clients) child.drained();
     });
   }
 
-  childCaller(index: number): Caller {
-    const child = new ChildCaller(this.#job.caller, {
-      ended: (headers, events) => this.#childEnded(index, headers, events),
-      failed: (failure, headers) => this.#childFailed(failure, headers),
-      events: () => this.#wholes[index] ?? [],
-    });
-    this.#callers.push(child);
-    return child;
-  }
-
-  sink(index: number): EventSink {
-    return this.#job.stream ? this.#streamSink(index) : this.#wholeSink(index);
-  }
-
-  /** Nothing reaches the shared encoder before content: an attempt that fails until then must leave no trace. */
-  #streamSink(index: number): EventSink {
-    let before: NeutralEvent[] | null = [];
-    return {
-      add: (event) => {
-        if (before === null) return this.#encode(index, event);
-        before.push(event);
-        if (!isContent(event) && event.type !== 'end') return '';
-        const held = before;
-        before = null;
-        return held.map((earlier) => this.#encode(index, earlier)).join('');
+  child(index: number): { client: Client; sink: Sink<Chunk> } {
+    const client = new ChildClient(this.#job.client);
+    this.#clients.push(client);
+    const whole: NeutralEvent[] = [];
+    this.#wholes.push(whole);
+    const sink: Sink<Chunk> = {
+      start: (form, headers) => {
+        this.#headers = headers;
+        if (form !== 'whole') this.#job.sink.start(form, headers);
       },
-      result: () => '',
+      chunk: (chunk) => {
+        // Of a child every answer is converted.
+        const events = chunk as readonly NeutralEvent[];
+        if (client.gone) return 'ready';
+        if (this.#job.stream) return this.#write(events.map((event) => this.#encode(index, event)).join(''));
+        whole.push(...events);
+        return 'ready';
+      },
+      end: (failed) => {
+        if (client.gone) return;
+        if (failed === null) this.#childEnded(index);
+        else this.#childFailed(failed);
+      },
     };
+    return { client, sink };
+  }
+
+  #write(frames: string) {
+    return frames === '' ? 'ready' : this.#job.sink.chunk(frames);
   }
 
   #encode(index: number, event: NeutralEvent): string {
@@ -135,31 +172,17 @@ class Merge {
     }
   }
 
-  #wholeSink(index: number): EventSink {
-    const events: NeutralEvent[] = [];
-    return {
-      add(event) {
-        events.push(event);
-        return '';
-      },
-      result: () => {
-        this.#wholes[index] = events;
-        return ' ';
-      },
-    };
-  }
-
-  #childEnded(index: number, headers: HeaderList, events: readonly NeutralEvent[]): void {
-    for (const event of events) if (event.type === 'usage') this.#usages.set(index, event.usage);
+  #childEnded(index: number): void {
+    for (const event of this.#wholes[index]!) if (event.type === 'usage') this.#usages.set(index, event.usage);
     this.running--;
     if (this.running > 0) return;
+    const { sink, stream } = this.#job;
     const usage: NeutralEvent = { type: 'usage', usage: sumUsage([...this.#usages.values()]) };
-    if (this.#job.stream) {
-      this.#job.caller.write(this.#encoder.step(usage) + this.#encoder.step({ type: 'end' }));
-      this.#job.caller.endStream();
-      return;
+    if (stream) {
+      sink.chunk(this.#encoder.step(usage) + this.#encoder.step({ type: 'end' }));
+      return sink.end(null);
     }
-    this.#wholes.forEach((whole, choice) => {
+    for (const [choice, whole] of this.#wholes.entries()) {
       for (const event of whole) {
         if (
           event.type === 'start'
@@ -169,17 +192,15 @@ class Merge {
           this.#fold.add('choice' in event ? { ...event, choice } : event);
         }
       }
-    });
+    }
     this.#fold.add(usage);
     this.#fold.add({ type: 'end' });
-    this.#job.caller.answer(200, headers, JSON.stringify(this.#fold.result()));
+    sendWhole(sink, this.#headers, JSON.stringify(this.#fold.result()));
   }
 
-  #childFailed(failure: Failure, headers: HeaderList): void {
-    const { caller } = this.#job;
-    if (caller.committed) caller.failStream(failure);
-    else caller.refuse(failure, headers);
-    for (const child of this.#callers) child.leave();
+  #childFailed(failed: Failed): void {
+    this.#job.sink.end(failed);
+    for (const child of this.#clients) child.leave();
   }
 }
 

@@ -6,14 +6,18 @@ import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
+import { type Answer, StreamedAnswer, WholeAnswer } from './answer.ts';
 import { costHeaders } from './answer-headers.ts';
+import { Attempt } from './attempt.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts, EncodedBody } from './conversation-body.ts';
-import type { Job } from './job.ts';
+import type { Job, PreparedBody } from './job.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
+import { PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
+import { refuse } from './sink.ts';
 
 /** One request to an endpoint of one format. */
 export interface ForwardedCall extends ModelCall {
@@ -27,33 +31,32 @@ export interface ForwardedCall extends ModelCall {
 export async function runForwarded(services: Services, call: ForwardedCall): Promise<void> {
   const reading = services.conversations.read(call.principal.tenant, call.body, call.endpoint);
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
 }
 
 /** From the model on. */
 async function runRead(services: Services, call: ForwardedCall, body: ConversationBody): Promise<void> {
   const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const { facts } = body;
   const alias = snapshot.models.resolve(facts.model, call.principal);
-  if ('kind' in alias) return refuse(alias);
+  if ('kind' in alias) return refused(alias);
   const candidates = servedBy(snapshot, alias, call.endpoint, facts.stream ? 'stream' : 'whole');
-  if ('kind' in candidates) return refuse(candidates);
+  if ('kind' in candidates) return refused(candidates);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
-  if (incapable !== null) return refuse(incapable);
+  if (incapable !== null) return refused(incapable);
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(reserved);
+  if (reserved.kind !== 'reserved') return refused(reserved);
 
   const query = queryOf(call, facts, alias, candidates);
   const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    prepare: () => forwardWith(body, call.endpoint, snapshot),
-    sink: neverConverted,
+    trial: (job, answer) => forwardTrial(services, job, body, call.endpoint, answer),
   });
   try {
-    if (facts.stream) call.caller.expectStream(costHeaders(job));
+    if (facts.stream) call.delivery.expect(costHeaders(job));
     await runAttempts(services, job);
   } finally {
     settleCall(services, call, claim, reserved, job);
@@ -123,24 +126,51 @@ function queryOf(
   };
 }
 
-function forwardWith(body: ConversationBody, endpoint: ForwardedEndpointId, { providers }: Snapshot): Job['prepare'] {
-  const forwarded = forwardedEndpoints[endpoint];
-  return (target) => {
-    const encoded = body.encode({
-      provider: providers.get(target.provider)!.connection.provider.id,
-      dialect: openAiChat.id,
-      model: target.model,
-      maxOutputTokens: target.maxOutputTokens,
-      stream: false,
-      body: target.body,
-      child: null,
-    });
-    const prepared = (result: Awaited<typeof encoded>) =>
-      result.ok ? { ...(result.value as EncodedBody), upstreamDialect: openAiChat, forwarded } : result.failure;
-    return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
+function forwardTrial(
+  services: Pick<Services, 'clock' | 'transport'>,
+  job: Job,
+  { encode, facts }: ConversationBody,
+  endpoint: ForwardedEndpointId,
+  answer: Answer,
+): Attempt | Failure | Promise<Attempt | Failure> {
+  const { target } = answer.attempt;
+  const encoded = encode({
+    provider: job.providers.get(target.provider)!.connection.provider.id,
+    dialect: openAiChat.id,
+    model: target.model,
+    maxOutputTokens: target.maxOutputTokens,
+    stream: false,
+    body: target.body,
+    child: null,
+  });
+  const made = (result: Awaited<typeof encoded>) => {
+    if (!result.ok) return result.failure;
+    const forwarded = result.value as EncodedBody;
+    const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
+    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, endpoint, facts), sink);
   };
+  return encoded instanceof Promise ? encoded.then(made) : made(encoded);
 }
 
-function neverConverted(): never {
-  throw new Error('an answer that is forwarded was converted');
+function bodyOf(
+  { bytes, streamed }: EncodedBody,
+  endpoint: ForwardedEndpointId,
+  { stream, includeUsage, needs }: ConversationFacts,
+): PreparedBody {
+  const { inputTokensEstimate } = needs;
+  const format = forwardedEndpoints[endpoint];
+  return {
+    bytes,
+    streamed,
+    upstreamDialect: openAiChat,
+    endpoint,
+    inputTokensEstimate,
+    reader(contentType) {
+      const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
+      if (comesStreamed !== stream) return new UnlikeAnswer(stream);
+      return stream
+        ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
+        : new PassedWhole(format, { inputTokensEstimate });
+    },
+  };
 }

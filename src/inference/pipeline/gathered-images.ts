@@ -26,9 +26,9 @@ export class GatheredImages {
     return this.#allTold ? this.#tokens : null;
   }
 
-  /** Of one call, which was asked for no more than is missing. */
+  /** Of one call. What is too much is left out: another attempt beside this one may have been faster. */
   add(images: readonly GatheredImage[], tokens: ImageTokens | null, told: Readonly<Record<string, string>>): void {
-    this.images.push(...images);
+    this.images.push(...images.slice(0, this.missing));
     this.told ??= told;
     if (tokens === null) this.#allTold = false;
     else this.#tokens = sumOf(this.#tokens, tokens);

@@ -1,4 +1,4 @@
-import type { HeaderList } from './caller.ts';
+import type { HeaderList } from './sink.ts';
 
 /** A whole reply as it is kept for a repeat of its request. */
 export interface KeptReply {

@@ -1,41 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { FakeClient } from '../../../test/fake-client.ts';
 import { memoryReplyStore } from '../../../test/memory-reply-store.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createSealer } from '../../kernel/seal.ts';
 import type { ReplyStore } from '../../metering/reply-store.ts';
-import type { Caller, HeaderList } from './caller.ts';
 import { createIdempotency, type KeyedRequest, readIdempotencyKey } from './idempotency.ts';
+import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
 const hours24Ms = 24 * 3_600_000;
 const body = Buffer.from('{"model":"chat"}');
 
 type Ended = { status: number; headers: HeaderList; body: string } | { failure: Failure };
 
-/** A caller who only notes how the answer ended. */
-function waitingCaller(order: string[]): Caller & { ended: Ended | null } {
-  return {
-    ended: null,
-    gone: false,
-    committed: false,
-    onGone() {},
-    onDrain() {},
-    answer(status, headers, answer) {
-      this.ended = { status, headers, body: String(answer) };
-      order.push('answered');
-    },
-    refuse(failure) {
-      this.ended = { failure };
-      order.push('refused');
-    },
-    expectStream() {},
-    startStream() {},
-    write: () => true,
-    endStream() {},
-    failStream() {},
-  };
+function endOf({ failed, status, headers, text }: FakeClient): Ended {
+  return failed === null ? { status, headers, body: text } : { failure: failed.failure };
 }
 
 function setUp(
@@ -59,10 +40,10 @@ function setUp(
   let runs = 0;
   const send = async (
     asked: Partial<KeyedRequest> = {},
-    run: (caller: Caller) => Promise<void> | void = (caller) =>
-      caller.answer(200, ['x-culvert-cost', '1', 'ratelimit', 'of then'], `answer ${runs}`),
+    run: (sink: Sink) => Promise<void> | void = (sink) =>
+      sendWhole(sink, ['x-culvert-cost', '1', 'ratelimit', 'of then'], `answer ${runs}`),
   ) => {
-    const caller = waitingCaller(order);
+    const sink = new FakeClient((failed) => order.push(failed === null ? 'answered' : 'refused'));
     const requestId = `req_${++requests}`;
     const request = {
       key: 'k',
@@ -70,15 +51,15 @@ function setUp(
       endpoint: 'chat',
       requestId,
       body,
-      caller,
+      sink,
       headers: ['ratelimit', 'of now'],
     };
-    await idempotency.once({ ...request, ...asked }, async (patient) => {
+    await idempotency.once({ ...request, ...asked }, async (kept) => {
       runs++;
-      await run(patient);
+      await run(kept);
     });
-    assert(caller.ended !== null, 'every caller gets an answer');
-    return caller.ended;
+    assert.equal(sink.ends, 1, 'every client gets an answer');
+    return endOf(sink);
   };
   return { clock, send, troubles, runs: () => runs };
 }
@@ -104,7 +85,7 @@ test('any reply up to 1 MB comes back as it was', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 2_000 }), fc.integer({ min: 200, max: 299 }), async (bytes, status) => {
       const { send } = setUp();
-      const first = await send({}, (caller) => caller.answer(status, [], Buffer.from(bytes)));
+      const first = await send({}, (sink) => sendWhole(sink, [], Buffer.from(bytes), status));
       const second = await send();
       assert('body' in first && 'body' in second);
       assert.deepEqual([second.status, second.body], [first.status, first.body]);
@@ -144,11 +125,11 @@ test('bodies of over 1 MB are told apart too', async () => {
 test('while the first one runs, others get 409 with its id and may come again in a second', async () => {
   const { send, runs } = setUp();
   let finish = () => {};
-  const running = send({}, async (caller) => {
+  const running = send({}, async (sink) => {
     await new Promise<void>((resolve) => {
       finish = resolve;
     });
-    caller.answer(200, [], 'late');
+    sendWhole(sink, [], 'late');
   });
   await new Promise((resolve) => setImmediate(resolve));
   const conflict = conflictOf(await send());
@@ -161,7 +142,7 @@ test('while the first one runs, others get 409 with its id and may come again in
 
 test('what was refused or failed leaves the key free', async () => {
   const { send, runs } = setUp();
-  const refused = await send({}, (caller) => caller.refuse({ kind: 'overloaded', message: 'no' }, []));
+  const refused = await send({}, (sink) => refuse(sink, { kind: 'overloaded', message: 'no' }, []));
   assert.deepEqual(refused, { failure: { kind: 'overloaded', message: 'no' } });
   await assert.rejects(
     send({}, () => {
@@ -175,7 +156,7 @@ test('what was refused or failed leaves the key free', async () => {
 
 test('a reply of over 1 MB reaches its caller; a repeat is told that it was not kept', async () => {
   const { send, runs } = setUp();
-  const large = await send({}, (caller) => caller.answer(200, [], Buffer.alloc(1024 * 1024 + 1, 'x')));
+  const large = await send({}, (sink) => sendWhole(sink, [], Buffer.alloc(1024 * 1024 + 1, 'x')));
   assert('body' in large && large.body.length === 1024 * 1024 + 1);
   assert.match(conflictOf(await send()).message, /req_1, was not kept: it is over 1 MB/);
   assert.equal(runs(), 1);
@@ -207,7 +188,7 @@ test('what is kept cannot be read in the store', async () => {
     sealed = reply.sealed;
     return store.keep(scope, key, requestId, reply);
   };
-  await setUp({ ...store, keep }).send({}, (caller) => caller.answer(200, [], 'the prompt and its answer'));
+  await setUp({ ...store, keep }).send({}, (sink) => sendWhole(sink, [], 'the prompt and its answer'));
   assert(sealed !== null && !Buffer.from(sealed).includes('prompt'));
 });
 
@@ -257,7 +238,7 @@ test('whoever has an answer finds it again, and whoever was refused finds the ke
   const store = { ...memoryReplyStore(), keep: () => slowly('kept'), release: () => slowly('freed') };
   const { send } = setUp(store, undefined, order);
   await send({ key: 'one' });
-  await send({ key: 'two' }, (caller) => caller.refuse({ kind: 'overloaded', message: 'no' }, []));
+  await send({ key: 'two' }, (sink) => refuse(sink, { kind: 'overloaded', message: 'no' }, []));
   assert.deepEqual(order, ['kept', 'answered', 'freed', 'refused']);
 });
 

@@ -6,9 +6,9 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
-import type { Caller, HeaderList } from './caller.ts';
-import { PatientCaller, type WholeOutcome } from './idempotency-caller.ts';
 import { packReply, unpackReply } from './idempotency-reply.ts';
+import { KeptAnswer, type Outcome } from './kept-answer.ts';
+import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
 /**
  * `Idempotency-Key` (design §11), around anything that ends in a whole answer: the same key and body gets the stored
@@ -16,10 +16,11 @@ import { packReply, unpackReply } from './idempotency-reply.ts';
  */
 export interface Idempotency {
   /**
-   * Runs `run` unless an earlier request of this key did, and ends the caller's answer in every case. Only what
-   * delivered something (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
+   * Runs `run` unless an earlier request of this key did, and ends the answer in every case. The run's client never
+   * leaves, so that it comes to its end for the retry which the key announces; its answer goes on once it is kept. Only
+   * what delivered something (2xx) is kept; after a refusal or failure the key is free again. Rejects when `run` does.
    */
-  once(request: KeyedRequest, run: (caller: Caller) => Promise<void>): Promise<void>;
+  once(request: KeyedRequest, run: (kept: KeptAnswer) => Promise<void>): Promise<void>;
 }
 
 export interface KeyedRequest {
@@ -31,7 +32,7 @@ export interface KeyedRequest {
   requestId: string;
   /** As received. */
   body: Buffer;
-  caller: Caller;
+  sink: Sink;
   /** Limits as they stand for this caller now, sent with a repeat. */
   headers: HeaderList;
 }
@@ -116,7 +117,7 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
     }
   }
 
-  async function keep(request: KeyedRequest, scope: string, outcome: WholeOutcome | null): Promise<void> {
+  async function keep(request: KeyedRequest, scope: string, outcome: Outcome | null): Promise<void> {
     const { key, requestId } = request;
     if (outcome?.kind !== 'answered' || outcome.status < 200 || outcome.status > 299) {
       await write(() => store.release(scope, key, requestId), requestId);
@@ -129,13 +130,13 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
   }
 
   function repeat(request: KeyedRequest, scope: string, taken: Exclude<ReplyTaken, { kind: 'taken' }>): void {
-    const { caller, headers } = request;
+    const { sink, headers } = request;
     const first = taken.requestId;
-    const conflict = (message: string) => caller.refuse({ kind: 'conflict', message }, headers);
+    const conflict = (message: string) => refuse(sink, { kind: 'conflict', message }, headers);
     switch (taken.kind) {
       case 'in-flight': {
         const message = `The first request with this Idempotency-Key, ${first}, is still running. Retry in a second.`;
-        return caller.refuse({ kind: 'conflict', message, retryAfterMs: inFlightRetryMs }, headers);
+        return refuse(sink, { kind: 'conflict', message, retryAfterMs: inFlightRetryMs }, headers);
       }
       case 'other-body':
         return conflict(
@@ -155,30 +156,30 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
         }
         const reply = unpackReply(packed);
         const replay = [...reply.headers, 'x-culvert-idempotent-replay', first, ...headers];
-        return caller.answer(taken.status, replay, reply.body);
+        return sendWhole(sink, replay, reply.body, taken.status);
       }
     }
   }
 
   return {
     async once(request, run) {
-      const { caller } = request;
+      const { sink } = request;
       const scope = `${request.endpoint}:${request.tenant}`;
       const taken = await take(request, scope);
-      if (!('requestId' in taken) && taken.kind !== 'taken') return caller.refuse(taken, request.headers);
+      if (!('requestId' in taken) && taken.kind !== 'taken') return refuse(sink, taken, request.headers);
       if (taken.kind !== 'taken') return repeat(request, scope, taken);
 
-      const patient = new PatientCaller();
+      const kept = new KeptAnswer();
       try {
-        await run(patient);
+        await run(kept);
       } finally {
         // Before the answer: whoever has seen one finds it again, and whoever was refused finds the key free.
-        await keep(request, scope, patient.outcome);
+        await keep(request, scope, kept.outcome);
       }
-      const { outcome } = patient;
+      const { outcome } = kept;
       if (outcome === null) throw new Error('a request ended without an answer');
-      if (outcome.kind === 'answered') caller.answer(outcome.status, outcome.headers, outcome.body);
-      else caller.refuse(outcome.failure, outcome.headers);
+      if (outcome.kind === 'answered') sendWhole(sink, outcome.headers, outcome.body, outcome.status);
+      else refuse(sink, outcome.failure, outcome.headers);
     },
   };
 }

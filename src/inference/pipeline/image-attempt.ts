@@ -1,10 +1,7 @@
 import type { ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
 import type { ImageRequest } from '../neutral/image.ts';
-import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
-import { answerHeaders } from './answer-headers.ts';
-import type { HeaderList } from './caller.ts';
+import type { Answer } from './answer.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { GatheredImage, GatheredImages } from './gathered-images.ts';
 import type { PictureForm, ReadImage } from './image-codec.ts';
@@ -12,38 +9,29 @@ import type { ImageEdit } from './image-edit.ts';
 import type { Job } from './job.ts';
 import { prepareImages } from './prepare-images.ts';
 import type { Services } from './services.ts';
-import { runSplit, SplitAttempt } from './split-attempt.ts';
+import type { AnswerForm, Bytes } from './sink.ts';
+import { SplitTrial } from './split-trial.ts';
 
 /** What is to be drawn, and what has been so far. */
 export interface ImageRun {
   request: ImageRequest;
   edit: ImageEdit | null;
   gathered: GatheredImages;
-  /** Gives out an event of an unfinished picture; null: nobody wants any. */
-  preview: ((frame: Buffer, headers: HeaderList) => void) | null;
-  /** Every picture is there: gives the answer out. */
-  deliver(headers: HeaderList): Promise<void>;
+  /** Every picture is there: the answer's body. */
+  write(): Promise<Bytes>;
 }
 
-type AttemptServices = Pick<Services, 'clock' | 'transport' | 'imageCodec' | 'pictures'>;
+type TrialServices = Pick<Services, 'clock' | 'transport' | 'imageCodec' | 'pictures'>;
 
 /**
- * One try at one target: as many calls as it needs for the pictures that are missing. What was drawn is kept when a
+ * One attempt at one target: as many calls as it needs for the pictures that are missing. What was drawn is kept when a
  * call fails; the rest is for the next target.
  */
-export async function drawAt(
-  services: AttemptServices,
-  job: Job,
-  run: ImageRun,
-  attempt: RouteAttempt,
-  route: Route,
-): Promise<Fault | null> {
-  const trial = new ImageAttempt(services, job, run, attempt, route);
-  return runSplit(trial, trial.calls, { job, attempt, deliver: run.deliver });
-}
-
-class ImageAttempt extends SplitAttempt {
-  readonly #services: AttemptServices;
+export class ImageTrial extends SplitTrial {
+  /** Drawing takes a minute in silence, and twice would cost twice. */
+  readonly shows = null;
+  protected override readonly form: AnswerForm;
+  readonly #services: TrialServices;
   readonly #run: ImageRun;
   readonly #facts: ImageModelFacts;
   readonly #provider: ConfiguredProvider;
@@ -51,17 +39,23 @@ class ImageAttempt extends SplitAttempt {
   /** Pictures that no call has been sent for. */
   #unasked: number;
 
-  constructor(services: AttemptServices, job: Job, run: ImageRun, attempt: RouteAttempt, route: Route) {
-    super(services, job, attempt, route);
+  constructor(services: TrialServices, job: Job, run: ImageRun, answer: Answer) {
+    super(services, job, answer);
     this.#services = services;
     this.#run = run;
-    this.#facts = attempt.target.image!;
-    this.#provider = job.providers.get(attempt.target.provider)!;
+    this.form = run.request.stream === null ? 'whole' : 'events';
+    const { target } = answer.attempt;
+    this.#facts = target.image!;
+    this.#provider = job.providers.get(target.provider)!;
     this.#unasked = run.gathered.missing;
   }
 
-  get calls(): number {
+  protected get calls(): number {
     return Math.ceil(this.#unasked / this.#facts.perCall);
+  }
+
+  protected body(): Promise<Bytes> {
+    return this.#run.write();
   }
 
   protected async callNext(): Promise<boolean> {
@@ -74,15 +68,18 @@ class ImageAttempt extends SplitAttempt {
     return true;
   }
 
-  protected override stop(): void {
+  protected override stopBeside(): void {
     this.#ending.abort();
   }
 
   /** How many pictures came of it. */
   async #call(count: number): Promise<number> {
-    const body = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, this.#preview);
-    this.losses = body.losses;
-    const bytes = await this.ask(body, this.job.inputTokensEstimate);
+    const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, {
+      inputTokensEstimate: this.job.inputTokensEstimate,
+      preview: this.#preview,
+    });
+    this.losses = losses;
+    const bytes = await this.ask(body);
     if (bytes === null) return 0;
     const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
     if ('class' in read) {
@@ -91,7 +88,7 @@ class ImageAttempt extends SplitAttempt {
     }
     // Nobody asked for more than that.
     const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
-    if (this.failed !== null) return 0;
+    if (this.failed) return 0;
     this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
     this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
     return images.length;
@@ -102,10 +99,17 @@ class ImageAttempt extends SplitAttempt {
     return { inputTokens, outputTokens, images };
   }
 
+  /** Shows an event of an unfinished picture at once; null: nobody wants any. */
   get #preview(): ((frame: Buffer) => void) | null {
-    const { preview } = this.#run;
-    if (preview === null || this.#facts.previews !== true) return null;
-    return (frame) => preview(frame, answerHeaders(this.job, this.attempt, this));
+    const { request } = this.#run;
+    // Nobody could tell of which one of several an unfinished picture is.
+    if (request.stream === null || request.stream.partialImages === 0 || request.n > 1) return null;
+    if (this.#facts.previews !== true) return null;
+    const { sink } = this.job;
+    return (frame) => {
+      sink.start('events', this.answer.headers({ losses: this.losses }));
+      sink.chunk(frame);
+    };
   }
 
   get #form(): PictureForm {

@@ -7,20 +7,20 @@ import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { costHeaders } from './answer-headers.ts';
-import type { HeaderList } from './caller.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
-import { drawAt, type ImageRun } from './image-attempt.ts';
+import { type ImageRun, ImageTrial } from './image-attempt.ts';
 import { imageBody } from './image-body.ts';
 import { type ImageEdit, readEditFiles } from './image-edit.ts';
 import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { writePictureEvents } from './picture-events.ts';
-import { byTrial, plainQuery } from './plain-request.ts';
+import { plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services, Snapshot } from './services.ts';
+import { refuse } from './sink.ts';
 
 /** A request for pictures: where links that it is answered by begin, without a slash at the end. */
 export type ImageCall = ModelCall & { linkBase: string };
@@ -29,7 +29,7 @@ export type ImageCall = ModelCall & { linkBase: string };
 export async function runImages(services: Services, call: ImageCall): Promise<void> {
   const reading = services.conversations.read(call.principal.tenant, call.body, 'images');
   const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return call.caller.refuse(read.failure, call.admitted.headers);
+  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
   await runKeyed(services, call, read.value, (keyed, body) => draw(services, keyed, body, null));
 }
 
@@ -39,11 +39,11 @@ export async function runImageEdit(
   call: Omit<ImageCall, 'body'>,
   form: UploadedForm,
 ): Promise<void> {
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const read = readEditForm(form.fields);
-  if (!read.ok) return refuse(read.failure);
+  if (!read.ok) return refused(read.failure);
   const edit = await readEditFiles(form);
-  if ('kind' in edit) return refuse(edit);
+  if ('kind' in edit) return refused(edit);
   const body = call.idempotencyKey === null ? noBody : await contentOfForm(form);
   await runKeyed(services, { ...call, body }, imageBody(read.value, edit), (keyed, said) =>
     draw(services, keyed, said, edit),
@@ -60,56 +60,45 @@ async function draw(
   edit: ImageEdit | null,
 ): Promise<void> {
   const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const { facts } = body;
   const way = imageWay(snapshot, facts, call.principal);
-  if ('kind' in way) return refuse(way);
+  if ('kind' in way) return refused(way);
   const { alias } = way;
   // Before anything is drawn that could not be kept for its link.
   const { account } = call.principal;
   const full = facts.image!.answerForm === 'url' ? await services.storage.mayKeep(account) : null;
-  if (full !== null) return refuse(full);
+  if (full !== null) return refused(full);
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(reserved);
+  if (reserved.kind !== 'reserved') return refused(reserved);
 
   const request = facts.image!;
-  const { caller } = call;
   const gathered = new GatheredImages(request.n);
-  const show = (frame: Buffer, headers: HeaderList) => {
-    caller.startStream(headers);
-    caller.write(frame);
-  };
-  const deliverEvents = (headers: HeaderList) => {
-    const { usage, told } = gathered;
-    const pictures = gathered.images.map(inBase64);
-    const task = edit === null ? 'image_generation' : 'image_edit';
-    const createdS = Math.floor(services.clock.wallMs() / 1_000);
-    const { inputTokensEstimate } = facts.needs;
-    show(
-      writePictureEvents({ task, request, pictures, createdS, usage, told: told ?? {}, inputTokensEstimate }),
-      headers,
-    );
-    caller.endStream();
-  };
   const run: ImageRun = {
     request,
     edit,
     gathered,
-    // Nobody could tell of which one of several an unfinished picture is.
-    preview: request.stream === null || request.stream.partialImages === 0 || request.n > 1 ? null : show,
-    async deliver(headers) {
-      if (request.stream !== null) return deliverEvents(headers);
+    async write() {
+      const { usage } = gathered;
+      const told = gathered.told ?? {};
+      const createdS = Math.floor(services.clock.wallMs() / 1_000);
+      if (request.stream !== null) {
+        const pictures = gathered.images.map(inBase64);
+        const task = edit === null ? 'image_generation' : 'image_edit';
+        const { inputTokensEstimate } = facts.needs;
+        return writePictureEvents({ task, request, pictures, createdS, usage, told, inputTokensEstimate });
+      }
       const images = await Promise.all(gathered.images.map((image) => finished(services, image, call)));
-      const answer = { createdS: Math.floor(services.clock.wallMs() / 1_000), images };
-      call.caller.answer(200, headers, writeImages({ ...answer, usage: gathered.usage, told: gathered.told ?? {} }));
+      return writeImages({ createdS, images, usage, told });
     },
   };
   const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
-  job.tryTarget = (attempt, route) => drawAt(services, job, run, attempt, route);
-  if (request.stream !== null) caller.expectStream(costHeaders(job));
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
+    trial: (job, answer) => new ImageTrial(services, job, run, answer),
+  });
+  if (request.stream !== null) call.delivery.expect(costHeaders(job));
   try {
     await runAttempts(services, job);
   } finally {

@@ -1,51 +1,52 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
-import type { ForwardedEndpoint } from '../dialects/forwarded/endpoint.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import type { Loss } from '../neutral/loss.ts';
-import type { Fault } from '../neutral/outcome.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
-import type { Target } from '../routing/target.ts';
 import type { UpstreamUpload } from '../transport/upstream-call.ts';
+import type { Answer } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
-import type { Caller } from './caller.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { EncodedBody } from './conversation-body.ts';
-import type { EventSink } from './converted.ts';
-import type { RequestMedia } from './request-media.ts';
+import type { OnGiven } from './pass-through.ts';
 import type { Services } from './services.ts';
+import type { Bytes, Client, Sink } from './sink.ts';
+import type { Trial } from './trial.ts';
 
 /** What one attempt sends, and who reads its answer. */
-export interface PreparedBody extends EncodedBody {
-  /** What its errors come in, and its answer where it is no `forwarded` one. */
-  upstreamDialect: UpstreamDialect;
-  /** Asked for something else than a conversation. Embeddings are gathered, for whoever asked to read. */
-  endpoint?: 'embeddings' | 'speech';
-  /** Path and query below the base URL, where the endpoint's format makes them of more than the model. */
-  path?: string;
+export interface PreparedBody {
+  bytes: Buffer | string;
   /** Sent instead of `bytes`: what is never whole in memory, and no JSON. */
   upload?: UpstreamUpload & { contentType: string };
-  /** Content-Type of the answer that the caller gets, where that is not JSON. */
-  answerType?: string;
-  /** Reads its answer where that is none of a conversation; told the answer's Content-Type, '' when there is none. */
-  answerReader?(contentType: string): AnswerReader;
-  /** The endpoint of one format that is asked: its answer is read in passing and never converted. */
-  forwarded?: ForwardedEndpoint;
+  /** An answer is asked for as a stream. */
+  streamed: boolean;
+  /** What its errors come in. */
+  upstreamDialect: UpstreamDialect;
+  /** Asked for something else than a conversation. */
+  endpoint?: 'embeddings' | 'speech' | ForwardedEndpointId;
+  /** Path and query below the base URL, where the endpoint's format makes them of more than the model. */
+  path?: string;
+  /** Of what is sent, for when the upstream does not say what it used. */
+  inputTokensEstimate: number;
+  /** Reads its answer; told that one's Content-Type, '' when there is none. */
+  reader(contentType: string, onGiven?: OnGiven): AnswerReader;
 }
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
-export interface Job {
+export interface Job<C = Bytes> {
   requestId: string;
   /** Whose turns it takes. */
   tenant: string;
   alias: string;
   /** End-user id, for the ledger. */
   user: string | null;
-  caller: Caller;
+  client: Client;
+  /** Where the answer goes. */
+  sink: Sink<C>;
   newRoute(): Route;
-  /** Another way to an answer when every target has failed without one; null = none. Ends the caller's answer. */
+  /** Another way to an answer when every target has failed without one; null = none. Ends the client's answer. */
   lastResort: (() => Promise<void>) | null;
   /** What `newRoute` chooses from. */
   candidates: readonly RouteCandidate[];
@@ -54,9 +55,8 @@ export interface Job {
   needs: RequestNeeds;
   /** As the hedge policy's `after`. */
   hedgeAfter: number | null;
-  /** The caller wants a stream. */
+  /** The client wants a stream. */
   stream: boolean;
-  includeUsage: boolean;
   inputTokensEstimate: number;
   /** Monotonic ms at which everything must have ended. */
   deadlineMs: number;
@@ -67,17 +67,12 @@ export interface Job {
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  prepare(target: Target): PreparedBody | Failure | Promise<PreparedBody | Failure>;
-  /** A way of its own to make an attempt, which it ends and records; absent: one call of one prepared body. */
-  tryTarget?(attempt: RouteAttempt, route: Route): Promise<Fault | null>;
-  /** What the request names by URL, for targets that take it inline. */
-  media: RequestMedia;
-  /** Where a converted answer's events go; replaced by the fan-out of n > 1. */
-  sink(): EventSink;
+  /** What one attempt does for `answer`; a Failure when the request cannot be said to its target. */
+  trial(answer: Answer<C>): Trial | Failure | Promise<Trial | Failure>;
   progress: JobProgress;
   /** The field that names what lives at a provider, so that only its credential can answer; null: any may. */
   bound: string | null;
-  /** Told of ids that an answer gives out, before the caller sees them; absent: it gives none. */
+  /** Told of ids that an answer gives out, before the client sees them; absent: it gives none. */
   given?(attempt: RouteAttempt, ids: readonly GivenId[]): void;
   /** Attempts of the whole request, the one that runs left out; `x-culvert-attempts`. */
   attemptsMade(): number;

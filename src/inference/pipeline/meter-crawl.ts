@@ -59,8 +59,8 @@ export function createCrawlMeter(
           progress.class = failure?.kind ?? 'ok';
           if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
           const call = { clientRequestId: null, startedMs };
-          const caller = { gone: false, committed: got };
-          settleCall(services, call, claim, reserved, { alias: '', user: null, stream: false, progress, caller });
+          const client = { gone: false, committed: got };
+          settleCall(services, call, claim, reserved, { alias: '', user: null, stream: false, progress, client });
         },
       };
     },

@@ -95,7 +95,7 @@ function holdOf(
         user: null,
         stream: false,
         progress,
-        caller: { gone: aborted, committed: done },
+        client: { gone: aborted, committed: done },
         ...(pages === undefined ? {} : { doneMilli: milliWith(pages) }),
       });
     },

@@ -161,7 +161,7 @@ class Hold implements VectorCallHold {
       user: null,
       stream: false,
       progress,
-      caller: { gone: aborted, committed: done },
+      client: { gone: aborted, committed: done },
     });
   }
 }

@@ -1,17 +1,17 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Admitted, Claim, Reservation } from '../../metering/admission.ts';
-import type { Delivery } from '../../metering/charge.ts';
+import type { Delivered } from '../../metering/charge.ts';
 import { costMilliOf, type Endpoint } from '../../metering/cost.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteQuery, RouteRecord } from '../routing/route.ts';
-import type { Caller } from './caller.ts';
+import type { Answer } from './answer.ts';
 import type { ChargedAs } from './charged-as.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Job, type JobProgress, newProgress } from './job.ts';
 import type { Alias } from './model-table.ts';
-import { createRequestMedia, type RequestMedia } from './request-media.ts';
 import type { RoutingWishes } from './routing-wishes.ts';
 import type { ConversationServices, Snapshot } from './services.ts';
+import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted, its body received. */
 export interface ModelCall {
@@ -21,7 +21,10 @@ export interface ModelCall {
   principal: Principal;
   admitted: Admitted;
   body: Buffer;
-  caller: Caller;
+  delivery: Delivery;
+  /** Who waits, and where the answer goes: `delivery`, or what stands before it. */
+  client: Client;
+  sink: Sink;
   callerHeaders: Job['callerHeaders'];
   wishes: RoutingWishes;
   /** Of `Idempotency-Key`; a stream is run whatever it says. */
@@ -31,6 +34,12 @@ export interface ModelCall {
   startedMs: number;
 }
 
+/** What attempts need to know of it. */
+export type RunCall = Pick<
+  ModelCall,
+  'requestId' | 'principal' | 'client' | 'sink' | 'startedMs' | 'wishes' | 'callerHeaders'
+>;
+
 /** Runs a call whose body has been read, under its Idempotency-Key if it has one, and releases the body at its end. */
 export async function runKeyed<C extends ModelCall>(
   services: ConversationServices,
@@ -38,13 +47,13 @@ export async function runKeyed<C extends ModelCall>(
   body: ConversationBody,
   run: (call: C, body: ConversationBody) => Promise<void>,
 ): Promise<void> {
-  const { idempotencyKey: key, caller, endpoint, requestId } = call;
+  const { idempotencyKey: key, sink, endpoint, requestId } = call;
   try {
     if (key === null || body.facts.stream) await run(call, body);
     else {
       const { tenant } = call.principal;
-      const keyed = { key, tenant, endpoint, requestId, body: call.body, caller, headers: call.admitted.headers };
-      await services.idempotency.once(keyed, (patient) => run({ ...call, caller: patient }, body));
+      const keyed = { key, tenant, endpoint, requestId, body: call.body, sink, headers: call.admitted.headers };
+      await services.idempotency.once(keyed, (kept) => run({ ...call, client: kept, sink: kept }, body));
     }
   } finally {
     body.release();
@@ -73,18 +82,17 @@ export function claimOf(
   };
 }
 
-/** What a reserved call runs on. `how` is what its endpoint decides: what attempts send, where converted answers go. */
+/** What a reserved call runs on. `how` is what its endpoint decides: what attempts do. */
 export function jobOf(
   services: ConversationServices,
   snapshot: Snapshot,
-  call: ModelCall,
+  call: RunCall,
   facts: ConversationFacts,
   alias: Alias,
   query: RouteQuery,
   reserved: Reservation,
   how: {
-    prepare(media: RequestMedia): Job['prepare'];
-    sink: Job['sink'];
+    trial(job: Job, answer: Answer): ReturnType<Job['trial']>;
     bound?: string | null;
     given?: Job['given'] | undefined;
   },
@@ -94,18 +102,13 @@ export function jobOf(
     return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
   };
   const progress = newProgress();
-  const deadlineMs = call.startedMs + Math.min(alias.totalMs, call.wishes.timeoutMs ?? Number.POSITIVE_INFINITY);
-  const media = createRequestMedia(services.media, {
-    leftMs: () => deadlineMs - services.clock.monotonicMs(),
-    // Several choices share the caller, and what tells them of its leaving.
-    onGone: (giveUp) => (facts.n === 1 ? call.caller.onGone(giveUp) : undefined),
-  });
-  return {
+  const job: Job = {
     requestId: call.requestId,
     tenant: call.principal.tenant,
     alias: alias.id,
     user: facts.user,
-    caller: call.caller,
+    client: call.client,
+    sink: call.sink,
     newRoute: () => routeFor(query),
     candidates: query.targets,
     routeOver: (targets, n, attemptsMax) =>
@@ -119,26 +122,24 @@ export function jobOf(
     needs: query.needs,
     hedgeAfter: query.hedge.after,
     stream: facts.stream,
-    includeUsage: facts.includeUsage,
     inputTokensEstimate: facts.needs.inputTokensEstimate,
-    deadlineMs,
+    deadlineMs: call.startedMs + Math.min(alias.totalMs, call.wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
     headers: reserved.headers,
     costMilli: reserved.costMilli,
     callerHeaders: call.callerHeaders,
     providers: snapshot.providers,
-    prepare: how.prepare(media),
-    media,
-    sink: how.sink,
+    trial: (answer) => how.trial(job, answer),
     bound: how.bound ?? null,
     ...(how.given !== undefined && { given: how.given }),
     progress,
     attemptsMade: () => progress.attempts.length,
   };
+  return job;
 }
 
 /** What settlement reads of a job. */
 export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
-  caller: Pick<Caller, 'gone' | 'committed'>;
+  client: Pick<Client, 'gone' | 'committed'>;
   /** As settlement's: less than was held. */
   doneMilli?: number;
 };
@@ -151,15 +152,15 @@ export function settleCall(
   reserved: Reservation,
   job: EndedJob,
 ): void {
-  const { progress, caller } = job;
-  const aborted = caller.gone && progress.delivered !== 'whole';
+  const { progress, client } = job;
+  const aborted = client.gone && progress.delivered !== 'whole';
   const target = progress.answeredBy?.target ?? null;
   const event = services.settlement.settle(reserved, {
     claim,
     clientRequestId: call.clientRequestId,
     delivery: deliveryOf(progress, aborted),
     ...(job.doneMilli === undefined ? {} : { doneMilli: job.doneMilli }),
-    status: aborted && !caller.committed ? 499 : progress.status,
+    status: aborted && !client.committed ? 499 : progress.status,
     class: aborted ? 'aborted' : progress.class,
     stream: job.stream,
     aborted,
@@ -182,7 +183,7 @@ export function settleCall(
   if (event !== null) services.finished(event);
 }
 
-function deliveryOf(progress: JobProgress, aborted: boolean): Delivery {
+function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {
   if (progress.delivered === 'whole') return 'whole';
   if (progress.delivered === 'partial') return 'part';
   return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';

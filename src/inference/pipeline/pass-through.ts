@@ -6,9 +6,10 @@ import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
-import type { AnswerReader, Bytes } from './answer-reader.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { countsNoOutput, emptyAnswer, saysNothing } from './empty-answer.ts';
 import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
+import type { Bytes } from './sink.ts';
 
 /** What is known of a format whose answers are forwarded; of conversations, how to read them too. */
 type ReadInPassing = Pick<UpstreamDialect, 'readInPassing' | 'eventBytesMax'> &

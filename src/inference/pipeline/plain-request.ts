@@ -43,10 +43,3 @@ export function plainQuery(
     hedge: alias.hedge,
   };
 }
-
-/** Of jobs whose `tryTarget` makes what is sent, and gives out what came. */
-export const byTrial = { prepare: () => unasked, sink: unasked };
-
-function unasked(): never {
-  throw new Error('this is asked for by trials of its own');
-}

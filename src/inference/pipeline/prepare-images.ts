@@ -3,6 +3,7 @@ import { gemini } from '../dialects/gemini/index.ts';
 import { imageFormats } from '../dialects/images/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { ImageRequest } from '../neutral/image.ts';
+import type { Loss } from '../neutral/loss.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { Target } from '../routing/target.ts';
 import { DrawnStream } from './drawn-stream.ts';
@@ -20,8 +21,8 @@ export function prepareImages(
   target: Target,
   { request, edit }: { request: ImageRequest; edit: ImageEdit | null },
   count: number,
-  preview: ((frame: Buffer) => void) | null,
-): PreparedBody {
+  { inputTokensEstimate, preview }: { inputTokensEstimate: number; preview: ((frame: Buffer) => void) | null },
+): { body: PreparedBody; losses: readonly Loss[] } {
   const { model } = target;
   const facts = target.image!;
   const marked = edit === null ? null : markedSource(edit);
@@ -33,16 +34,19 @@ export function prepareImages(
   const upload = marked === null ? null : facts.format === 'openai' ? formUpload(whole, edit!) : marked.upload(whole);
   const task = edit === null ? 'generate' : 'edit';
   return {
-    bytes: upload === null ? JSON.stringify(whole) : '',
-    ...(upload !== null && { upload }),
     losses,
-    answer: 'converted',
-    unwrapTool: undefined,
-    streamed: false,
-    upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
-    path: connection.images!.pathOf(model, task, { apiVersion: connection.apiVersion }),
-    answerReader: (contentType) =>
-      // Some servers answer whole whatever was asked.
-      preview !== null && contentType.startsWith('text/event-stream') ? new DrawnStream(preview) : new GatheredWhole(),
+    body: {
+      bytes: upload === null ? JSON.stringify(whole) : '',
+      ...(upload !== null && { upload }),
+      streamed: false,
+      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      path: connection.images!.pathOf(model, task, { apiVersion: connection.apiVersion }),
+      inputTokensEstimate,
+      reader: (contentType) =>
+        // Some servers answer whole whatever was asked.
+        preview !== null && contentType.startsWith('text/event-stream')
+          ? new DrawnStream(preview)
+          : new GatheredWhole(),
+    },
   };
 }

@@ -1,12 +1,16 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
 import { dialectFor, type Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import type { ConversationBody, EncodedBody, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { upstreamDialectOf } from './dialect-table.ts';
-import type { PreparedBody } from './job.ts';
 import type { RequestMedia } from './request-media.ts';
+
+/** What is sent to a target, and in whose format its answer comes. */
+export interface PreparedConversation extends EncodedBody {
+  upstreamDialect: UpstreamDialect;
+}
 
 /**
  * What an attempt at a target sends. Synchronous when the body is, so that the common case costs no turn of the loop.
@@ -17,7 +21,7 @@ export function prepareWith(
   child: EncodeOrder['child'],
   callerDialect: DialectId,
   media: RequestMedia,
-): (target: Target) => PreparedBody | Failure | Promise<PreparedBody | Failure> {
+): (target: Target) => PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
   return (target) => {
     const dialect = dialectFor(target, callerDialect);
     const order: EncodeOrder = {
@@ -39,7 +43,7 @@ export function prepareWith(
     const encoded = body.encode(order);
     return encoded instanceof Promise ? encoded.then(finish) : finish(encoded);
 
-    async function withMedia(wanted: readonly MediaUrl[], first: EncodeOrder): Promise<PreparedBody | Failure> {
+    async function withMedia(wanted: readonly MediaUrl[], first: EncodeOrder): Promise<PreparedConversation | Failure> {
       const fetched = await media.get(wanted);
       if (!fetched.ok) return fetched.failure;
       const again = await body.encode({ ...first, media: fetched.value });
@@ -53,7 +57,7 @@ function prepared(
   encoded: Result<EncodedBody>,
   dialect: DialectId,
   child: EncodeOrder['child'],
-): PreparedBody | Failure {
+): PreparedConversation | Failure {
   if (!encoded.ok) return encoded.failure;
   // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
   const answer = child === null ? encoded.value.answer : 'converted';

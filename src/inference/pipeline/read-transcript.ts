@@ -3,8 +3,9 @@ import type { TranscriptionDialect } from '../dialects/transcription/format.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
 import type { Usage } from '../neutral/usage.ts';
-import type { AnswerReader, Bytes } from './answer-reader.ts';
+import type { AnswerReader } from './answer-reader.ts';
 import { PassedStream, parseAnswer, UnlikeAnswer, WholeBody } from './pass-through.ts';
+import type { Bytes } from './sink.ts';
 import { writeTranscript, writeTranscriptEvents } from './write-transcript.ts';
 
 /** Who reads an upstream's transcript; some answer whole whatever was asked. */

@@ -1,27 +1,27 @@
 import { usdOf } from '../../metering/price.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
-import type { RouteAttempt } from '../routing/route.ts';
+import type { Answer } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Job } from './job.ts';
+import type { AttemptSeen } from './trial.ts';
 
-/** What an attempt came to, as the explanation tells it. */
-export interface AttemptSeen {
-  status: number | null;
-  bytes: number;
-  firstTokenMs: number | null;
-  usage: Usage | null;
-  usageSource: UsageSource;
-}
-
-/** Adds one ended attempt to the explanation. */
-export function tellAttempt(
-  { progress }: Pick<Job, 'progress'>,
-  { target, credential, startedMs }: RouteAttempt,
-  { status, bytes, firstTokenMs, usage, usageSource }: AttemptSeen,
+/** Adds one ended attempt to the explanation; what it used is the request's if it served the client. */
+export function recordAttempt<C>(
+  { progress }: Pick<Job<C>, 'progress'>,
+  { attempt, firstTokenMs }: Pick<Answer<C>, 'attempt' | 'firstTokenMs'>,
+  seen: AttemptSeen,
   outcome: Fault | null,
   nowMs: number,
 ): void {
+  const { usage, usageSource, status, bytes } = seen;
+  if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
+    progress.usage = usage === null ? null : sumOf(progress.usage, usage);
+    if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
+    progress.firstTokenMs ??= firstTokenMs;
+    progress.malformedLines += seen.malformedLines ?? 0;
+  }
+  const { target, credential, startedMs } = attempt;
   progress.attempts.push({
     target: target.id,
     provider: target.provider,
@@ -39,53 +39,33 @@ export function tellAttempt(
   });
 }
 
-/** The same of an attempt whose answer was read for its usage, which is the request's if it served the caller. */
-export function recordAttempt(
-  job: Job,
-  attempt: RouteAttempt,
-  seen: { status: number | null; bytes: number; firstTokenMs: number | null; reader: AnswerReader | null },
-  outcome: Fault | null,
-  nowMs: number,
-): void {
-  const { progress } = job;
-  const served = progress.answeredBy === attempt;
-  const { usage, usageSource } = usageOf(job, seen.reader, served, outcome);
-  if (served) {
-    progress.usage = usage;
-    progress.usageSource = usageSource;
-    progress.firstTokenMs = seen.firstTokenMs;
-    if (outcome !== null) progress.mark = seen.reader?.mark;
-    progress.malformedLines += seen.reader?.malformedLines ?? 0;
-  }
-  const { status, bytes, firstTokenMs } = seen;
-  tellAttempt(job, attempt, { status, bytes, firstTokenMs, usage, usageSource }, outcome, nowMs);
+/** Of several calls. What is told of the last alone, such as searches, is told of none. */
+export function sumOf(before: Usage | null, own: Usage): Usage {
+  if (before === null) return own;
+  const { images } = own;
+  return {
+    inputTokens: before.inputTokens + own.inputTokens,
+    outputTokens: before.outputTokens + own.outputTokens,
+    ...(images !== undefined && { images: (before.images ?? 0) + images }),
+  };
 }
 
 /** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */
-function usageOf(
-  job: Job,
+export function usageOf(
+  inputTokensEstimate: number,
   reader: AnswerReader | null,
   served: boolean,
   outcome: Fault | null,
 ): { usage: Usage | null; usageSource: UsageSource } {
   // Searches are all that some rerankers tell: the tokens are ours to count.
   if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
-    const usage = { ...reader.usage, inputTokens: job.inputTokensEstimate };
+    const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
     return { usage, usageSource: served ? 'counted' : 'abandoned' };
   }
   if (reader?.usage != null) return { usage: reader.usage, usageSource: served ? 'upstream' : 'abandoned' };
-  if (served) {
-    return {
-      usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 },
-      usageSource: 'counted',
-    };
-  }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
-  const ran = reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
-  return ran
-    ? {
-        usage: { inputTokens: job.inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 },
-        usageSource: 'abandoned',
-      }
-    : { usage: null, usageSource: 'none' };
+  const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
+  if (!ran) return { usage: null, usageSource: 'none' };
+  const usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
+  return { usage, usageSource: served ? 'counted' : 'abandoned' };
 }

@@ -1,70 +1,37 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { FakeClient } from '../../../test/fake-client.ts';
 import { plainNeeds } from '../../../test/simulation/routing-samples.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Lane } from '../routing/lane.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
-import type { UpstreamRequest } from '../transport/upstream-call.ts';
-import type { Caller } from './caller.ts';
+import { StreamedAnswer } from './answer.ts';
+import { Attempt } from './attempt.ts';
 import { type Job, newProgress, type PreparedBody } from './job.ts';
-import { nothingFetched } from './request-media.ts';
 import { runAttempts } from './run-attempts.ts';
+import type { Trial } from './trial.ts';
 
 test('F17 a caller who leaves while the request is being converted: nothing is sent, the attempt is given back', async () => {
-  const sent: UpstreamRequest[] = [];
   const ended: string[] = [];
-  const caller = fakeCaller();
-  let converted: (body: PreparedBody) => void = () => undefined;
-  const job = jobWith(caller, {
+  const client = new FakeClient();
+  let converted: (trial: Trial) => void = () => undefined;
+  const job = jobWith(client, {
     route: routeOnce((outcome) => ended.push(outcome)),
-    prepare: () =>
+    trial: () =>
       new Promise((resolve) => {
         converted = resolve;
       }),
   });
-  const running = runAttempts(
-    { clock: systemClock, transport: { send: (request: UpstreamRequest) => record(sent, request) } } as never,
-    job,
-  );
-  caller.leave();
-  converted({ bytes: '{}', streamed: true, answer: 'pass-through', losses: [] } as unknown as PreparedBody);
+  const running = runAttempts({ clock: systemClock } as never, job);
+  client.leave();
+  converted({ run: () => assert.fail('it was sent') } as unknown as Trial);
   await running;
-  assert.deepEqual(sent, []);
   assert.deepEqual(ended, ['cancelled']);
   assert.equal(job.progress.class, 'aborted');
   assert.equal(job.progress.status, 499);
 });
-
-function record(sent: UpstreamRequest[], request: UpstreamRequest) {
-  sent.push(request);
-  return { abort() {}, pause() {}, resume() {} };
-}
-
-function fakeCaller(): Caller & { leave(): void } {
-  let listener = () => {};
-  const caller = {
-    gone: false,
-    committed: false,
-    onGone(next: () => void) {
-      listener = next;
-    },
-    onDrain() {},
-    answer() {},
-    refuse(_: Failure) {},
-    expectStream() {},
-    startStream() {},
-    write: () => true,
-    endStream() {},
-    failStream() {},
-    leave() {
-      caller.gone = true;
-      listener();
-    },
-  };
-  return caller;
-}
 
 function routeOnce(ended: (outcome: string) => void): Route {
   const attempt = {
@@ -93,13 +60,14 @@ function routeOnce(ended: (outcome: string) => void): Route {
   };
 }
 
-function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] }): Job {
+function jobWith(client: FakeClient, parts: { route: Route; trial: Job['trial'] }): Job {
   return {
     requestId: 'req_1',
     tenant: 'dev/test',
     alias: 'chat',
     user: null,
-    caller,
+    client,
+    sink: client,
     newRoute: () => parts.route,
     lastResort: null,
     bound: null,
@@ -108,16 +76,13 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
     needs: plainNeeds,
     hedgeAfter: null,
     stream: true,
-    includeUsage: false,
     inputTokensEstimate: 1,
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
     costMilli: 0,
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
-    prepare: parts.prepare,
-    media: nothingFetched,
-    sink: () => ({ add: () => '', result: () => '' }),
+    trial: parts.trial,
     progress: newProgress(),
     attemptsMade: () => 0,
   };
@@ -126,12 +91,22 @@ function jobWith(caller: Caller, parts: { route: Route; prepare: Job['prepare'] 
 test('F56 an error of ours before anything is sent ends that request, and leaves no timer behind', async () => {
   const timersBefore = timersRunning();
   const ended: string[] = [];
-  const job = jobWith(fakeCaller(), {
+  const parts = { clock: systemClock, transport: {}, silence: unwatched } as never;
+  const job = jobWith(new FakeClient(), {
     route: routeOnce((outcome) => ended.push(outcome)),
     // The fake connection holds no credentials, so that addressing the request throws.
-    prepare: () => ({ bytes: '{}', streamed: true, answer: 'pass-through', losses: [] }) as unknown as PreparedBody,
+    trial: (answer) => {
+      const body = { bytes: '{}', streamed: true } as unknown as PreparedBody;
+      return new Attempt(
+        parts,
+        job,
+        answer.attempt,
+        body,
+        new StreamedAnswer(answer, { losses: [], answer: 'pass-through' }),
+      );
+    },
   });
-  await assert.rejects(runAttempts({ clock: systemClock, transport: {}, silence: unwatched } as never, job), TypeError);
+  await assert.rejects(runAttempts(parts, job), TypeError);
   assert.deepEqual([...new Set(ended)], ['cancelled']);
   assert.equal(job.progress.status, 500);
   assert.equal(timersRunning(), timersBefore);
@@ -145,18 +120,17 @@ function timersRunning(): number {
 
 /** What the caller is refused with when the route gives up so at once, after attempts of these classes. */
 async function refusedWith(soonestMs: number | null, classes: readonly string[] = []): Promise<Failure> {
-  const found: Failure[] = [];
-  const caller = { ...fakeCaller(), refuse: (failure: Failure) => void found.push(failure) };
+  const client = new FakeClient();
   const exhausted: RouteStep = { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [] };
-  const job = jobWith(caller, {
+  const job = jobWith(client, {
     route: { ...routeOnce(() => {}), next: () => exhausted },
-    prepare: () => assert.fail('nothing is sent'),
+    trial: () => assert.fail('nothing is sent'),
   });
   for (const outcome of classes)
     job.progress.attempts.push({ provider: 'up', class: outcome, message: outcome } as AttemptRecord);
   await runAttempts({ clock: systemClock, transport: {}, silence: unwatched } as never, job);
-  assert.equal(found.length, 1);
-  return found[0]!;
+  assert.equal(client.ends, 1);
+  return client.failed!.failure;
 }
 
 test('503 with the exact time only when nothing could be tried, or all of it was rate-limited', async () => {

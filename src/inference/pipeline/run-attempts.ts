@@ -1,17 +1,17 @@
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { Route, RouteAttempt, RouteStep } from '../routing/route.ts';
+import type { Route, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
 import { incapable } from './capability.ts';
-import { attemptEndOf, Contest } from './contest.ts';
+import { Contest } from './contest.ts';
 import type { ContestParts, Job } from './job.ts';
 
 /**
- * Attempts until the caller has an answer, nothing is left to try, the caller has gone or the deadline has passed.
- * Ends the caller's answer in every case; never throws for what an upstream does.
+ * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed.
+ * Ends the client's answer in every case; never throws for what an upstream does.
  */
-export async function runAttempts(parts: ContestParts, job: Job): Promise<void> {
+export async function runAttempts<C>(parts: ContestParts, job: Job<C>): Promise<void> {
   const route = job.newRoute();
   try {
     await follow(parts, job, route);
@@ -20,14 +20,14 @@ export async function runAttempts(parts: ContestParts, job: Job): Promise<void> 
   }
 }
 
-async function follow(parts: ContestParts, job: Job, route: Route): Promise<void> {
-  const { caller } = job;
+async function follow<C>(parts: ContestParts, job: Job<C>, route: Route): Promise<void> {
+  const { client } = job;
   const { clock } = parts;
   /** The first one is the answer, whatever a second opinion ends with. */
   let callerFault: Fault | null = null;
   let unencodable: Failure | null = null;
   for (;;) {
-    if (caller.gone) return left(job);
+    if (client.gone) return left(job);
     const step = route.next(clock.monotonicMs());
     if (step.kind === 'exhausted') {
       const failure =
@@ -41,35 +41,34 @@ async function follow(parts: ContestParts, job: Job, route: Route): Promise<void
       if (!rested) {
         if (step.kind === 'attempt')
           route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
-        return caller.gone ? left(job) : end(job, failed(job));
+        return client.gone ? left(job) : end(job, failed(job));
       }
     }
     if (step.kind === 'wait') continue;
 
     let fault: Fault | null;
     try {
-      const prepared = job.tryTarget === undefined ? job.prepare(step.attempt.target) : null;
-      const body = prepared instanceof Promise ? await prepared : prepared;
-      if (body !== null && 'kind' in body) {
-        unencodable = body;
+      const contest = new Contest(parts, job, route);
+      const answer = contest.answerOf(step.attempt);
+      const made = job.trial(answer);
+      const trial = made instanceof Promise ? await made : made;
+      if ('kind' in trial) {
+        unencodable = trial;
         route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
         continue;
       }
       // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
-      if (caller.gone) {
+      if (client.gone) {
         route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
         return left(job);
       }
-      fault =
-        body === null
-          ? await tryAlone(parts, job, route, step.attempt)
-          : await new Contest(parts, job, route).run(step.attempt, body);
+      fault = await contest.run(answer, trial);
     } catch (error) {
       // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
       route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
       if (error instanceof FailureError) return end(job, error.failure);
       job.progress.class = 'internal';
-      job.progress.status = caller.committed ? 200 : 500;
+      job.progress.status = client.committed ? 200 : 500;
       throw error;
     }
     if (fault === null) return;
@@ -81,33 +80,25 @@ async function follow(parts: ContestParts, job: Job, route: Route): Promise<void
   }
 }
 
-/** By a way of the endpoint's own to make an attempt. */
-async function tryAlone(parts: ContestParts, job: Job, route: Route, attempt: RouteAttempt): Promise<Fault | null> {
-  const fault = await job.tryTarget!(attempt, route);
-  const nowMs = parts.clock.monotonicMs();
-  route.ended(attempt, attemptEndOf(fault), nowMs);
-  return fault;
-}
-
-/** The caller went before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
-function left(job: Job): void {
-  job.progress.status = job.caller.committed ? 200 : 499;
+/** The client left before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
+function left<C>(job: Job<C>): void {
+  job.progress.status = job.client.committed ? 200 : 499;
   job.progress.class = 'aborted';
 }
 
-function end(job: Job, failure: Failure): void {
-  job.progress.class = failure.kind;
-  if (job.caller.committed) {
-    // The status line is out: what the ledger keeps is what the caller saw.
-    job.progress.status = 200;
-    job.caller.failStream(failure, job.progress.mark);
-  } else {
-    job.progress.status = statusOf(failure);
-    job.caller.refuse(failure, refusalHeaders(job));
-  }
+function end<C>(job: Job<C>, failure: Failure): void {
+  const { progress, client, sink } = job;
+  progress.class = failure.kind;
+  // Where the status line is out, what the ledger keeps is what the client saw.
+  progress.status = client.committed ? 200 : statusOf(failure);
+  sink.end({ failure, headers: refusalHeaders(job), mark: progress.mark });
 }
 
-function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, callerFault: Fault | null): Failure {
+function exhausted<C>(
+  step: Extract<RouteStep, { kind: 'exhausted' }>,
+  job: Job<C>,
+  callerFault: Fault | null,
+): Failure {
   const { attempts } = job.progress;
   if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
   if (step.reason === 'no-capable-target') return incapable(job.alias, step.unmet);
@@ -122,17 +113,17 @@ function exhausted(step: Extract<RouteStep, { kind: 'exhausted' }>, job: Job, ca
 }
 
 /** Why nobody else was asked. */
-function boundWords({ bound }: Job): string {
+function boundWords<C>({ bound }: Job<C>): string {
   return bound === null ? '' : ` ('${bound}' names what only one credential can reach)`;
 }
 
 /** What this machine's own engines said: how far a download is. */
-function ownWords({ progress }: Job): string {
+function ownWords<C>({ progress }: Job<C>): string {
   const message = progress.attempts.findLast(({ provider }) => provider === engineProvider)?.message;
   return message == null ? '' : ` (${message})`;
 }
 
-function refusedBy(job: Job, fault: Fault): Failure {
+function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
   const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
   const status =
     fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
@@ -146,7 +137,7 @@ function refusedBy(job: Job, fault: Fault): Failure {
   };
 }
 
-function failed(job: Job): Failure {
+function failed<C>(job: Job<C>): Failure {
   return {
     kind: 'upstreams-failed',
     model: job.alias,
@@ -158,11 +149,11 @@ function failed(job: Job): Failure {
 }
 
 /** False when the caller left or the deadline came first. */
-function pause(parts: ContestParts, job: Job, ms: number): Promise<boolean> {
+function pause<C>(parts: ContestParts, job: Job<C>, ms: number): Promise<boolean> {
   const leftMs = job.deadlineMs - parts.clock.monotonicMs();
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(ms < leftMs), Math.min(ms, Math.max(0, leftMs)));
-    job.caller.onGone(() => {
+    job.client.onGone(() => {
       clearTimeout(timer);
       resolve(false);
     });

@@ -1,64 +1,74 @@
 import { mimeOfSpeech } from '../audio/audio-format.ts';
 import type { AudioFormat, SpeechRequest } from '../neutral/speech.ts';
 import type { Usage } from '../neutral/usage.ts';
-import type { Caller, HeaderList } from './caller.ts';
+import type { Answer, AnswerFacts } from './answer.ts';
+import type { Pace } from './sink.ts';
 
-/** Where sound leaves to the caller, in the form in which it was asked for. */
+/** Where sound leaves to the client, in the form in which it was asked for. */
 export interface SoundOutlet {
-  /** Something has gone out: no other attempt can replace this one. */
-  readonly started: boolean;
-  /** False: the reader is behind; wait for the caller's `onDrain`. */
-  write(sound: Buffer): boolean;
+  /** `lost`: another attempt answers. */
+  write(sound: Buffer): Pace | 'lost' | 'too long';
   /** Nothing is missing. `source`: whether the service told the usage, or it is our estimate. */
-  end(usage: Usage, source: 'upstream' | 'counted'): void;
+  end(usage: Usage, source: 'upstream' | 'counted'): 'sent' | 'lost';
 }
 
 /** Sound that is kept whole, for an answer in one piece. */
 const wholeSoundBytesMax = 64 * 1024 * 1024;
 
 /**
- * `headers` is asked when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.
+ * `facts` is asked when the first bytes go out. `whole`: in one piece, which may be kept for a repeat of the request.
  */
 export function createSoundOutlet(
-  caller: Caller,
+  answer: Answer,
   request: Pick<SpeechRequest, 'delivery' | 'format'>,
   form: 'streamed' | 'whole',
-  headers: () => HeaderList,
+  facts: () => AnswerFacts,
 ): SoundOutlet {
-  if (request.delivery === 'events') return new EventOutlet(caller, headers);
-  const typed = () => ['content-type', mimeOfSpeech[request.format as AudioFormat], ...headers()];
-  return form === 'whole' ? new WholeOutlet(caller, typed) : new StreamOutlet(caller, typed);
+  if (request.delivery === 'events') return new EventOutlet(answer, facts);
+  const typed = () => ({ ...facts(), answerType: mimeOfSpeech[request.format as AudioFormat] });
+  return form === 'whole' ? new WholeOutlet(answer, typed) : new StreamOutlet(answer, typed);
 }
 
 class StreamOutlet implements SoundOutlet {
-  started = false;
-  protected readonly caller: Caller;
-  readonly #headers: () => HeaderList;
+  protected readonly form: 'bytes' | 'events' = 'bytes';
+  protected readonly answer: Answer;
+  readonly #facts: () => AnswerFacts;
+  #started = false;
 
-  constructor(caller: Caller, headers: () => HeaderList) {
-    this.caller = caller;
-    this.#headers = headers;
+  constructor(answer: Answer, facts: () => AnswerFacts) {
+    this.answer = answer;
+    this.#facts = facts;
   }
 
-  write(sound: Buffer | string): boolean {
-    if (!this.started) {
-      this.started = true;
-      this.caller.startStream(this.#headers());
-    }
-    return this.caller.write(sound);
+  write(sound: Buffer): Pace | 'lost' {
+    return this.begun() ? this.answer.chunk(this.framed(sound)) : 'lost';
   }
 
-  end(_usage: Usage, _source: 'upstream' | 'counted'): void {
-    this.caller.endStream();
+  end(_usage: Usage, _source: 'upstream' | 'counted'): 'sent' | 'lost' {
+    if (!this.begun()) return 'lost';
+    this.answer.end();
+    return 'sent';
+  }
+
+  protected begun(): boolean {
+    this.#started ||= this.answer.begin(this.form, this.#facts());
+    return this.#started;
+  }
+
+  protected framed(sound: Buffer): Buffer | string {
+    return sound;
   }
 }
 
 class EventOutlet extends StreamOutlet {
-  override write(sound: Buffer): boolean {
-    return super.write(frame({ type: 'speech.audio.delta', audio: sound.toString('base64') }));
+  protected override readonly form = 'events';
+
+  protected override framed(sound: Buffer): string {
+    return frame({ type: 'speech.audio.delta', audio: sound.toString('base64') });
   }
 
-  override end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): void {
+  override end({ inputTokens, outputTokens }: Usage, source: 'upstream' | 'counted'): 'sent' | 'lost' {
+    if (!this.begun()) return 'lost';
     const usage = {
       input_tokens: inputTokens,
       output_tokens: outputTokens,
@@ -66,37 +76,37 @@ class EventOutlet extends StreamOutlet {
       // OpenAI's clients demand the numbers, and services that charge by characters tell none.
       ...(source === 'counted' && { estimated: true }),
     };
-    this.caller.write(frame({ type: 'speech.audio.done', usage }));
-    this.caller.endStream();
+    this.answer.chunk(frame({ type: 'speech.audio.done', usage }));
+    this.answer.end();
+    return 'sent';
   }
 }
 
 class WholeOutlet implements SoundOutlet {
-  readonly started = false;
-  readonly #caller: Caller;
-  readonly #headers: () => HeaderList;
+  readonly #answer: Answer;
+  readonly #facts: () => AnswerFacts;
   readonly #pieces: Buffer[] = [];
   #bytes = 0;
 
-  constructor(caller: Caller, headers: () => HeaderList) {
-    this.#caller = caller;
-    this.#headers = headers;
+  constructor(answer: Answer, facts: () => AnswerFacts) {
+    this.#answer = answer;
+    this.#facts = facts;
   }
 
-  write(sound: Buffer): boolean {
+  write(sound: Buffer): Pace | 'too long' {
     this.#bytes += sound.length;
-    if (this.#bytes > wholeSoundBytesMax) throw new SoundTooLong();
+    if (this.#bytes > wholeSoundBytesMax) return 'too long';
     this.#pieces.push(sound);
-    return true;
+    return 'ready';
   }
 
-  end(): void {
-    this.#caller.answer(200, this.#headers(), Buffer.concat(this.#pieces, this.#bytes));
+  end(): 'sent' | 'lost' {
+    if (!this.#answer.begin('whole', this.#facts())) return 'lost';
+    this.#answer.chunk(Buffer.concat(this.#pieces, this.#bytes));
+    this.#answer.end();
+    return 'sent';
   }
 }
-
-/** More than is kept for an answer in one piece. */
-export class SoundTooLong extends Error {}
 
 function frame(event: object): string {
   return `data: ${JSON.stringify(event)}\n\n`;

@@ -1,61 +1,32 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
+import { FakeClient } from '../../../test/fake-client.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { engineFailed } from '../engines/engine-error.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
+import { fault } from '../neutral/outcome.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
 import type { RouteAttempt } from '../routing/route.ts';
-import type { Caller } from './caller.ts';
+import { Answer } from './answer.ts';
 import { soundEngineTarget } from './engine-target.ts';
 import { type Job, newProgress } from './job.ts';
-import { speakAt } from './speech-attempt.ts';
+import { recordAttempt } from './record-attempt.ts';
+import { speechTrial } from './speech-attempt.ts';
 
 const piece = Buffer.alloc(4_800, 1);
-
-/** A caller who keeps what it gets. */
-function listener(): Caller & { heard: Buffer[]; ended: boolean; leave(): void; catchUp(): void; behind: boolean } {
-  let gone: () => void = () => {};
-  let drain: () => void = () => {};
-  return {
-    gone: false,
-    committed: false,
-    heard: [],
-    ended: false,
-    behind: false,
-    onGone: (told) => {
-      gone = told;
-    },
-    onDrain: (told) => {
-      drain = told;
-    },
-    leave: () => gone(),
-    catchUp: () => drain(),
-    startStream() {},
-    write(sound) {
-      this.heard.push(sound as Buffer);
-      return !this.behind;
-    },
-    endStream() {
-      this.ended = true;
-    },
-    answer() {},
-    refuse() {},
-    expectStream() {},
-    failStream() {},
-  };
-}
 
 /** One try of an engine that speaks as the test says. */
 function speak(
   engine: Pick<SpeechEngine, 'speak'>,
-  { caller = listener(), firstTokenMs = 60_000 }: { caller?: ReturnType<typeof listener>; firstTokenMs?: number } = {},
+  { client = new FakeClient(), firstTokenMs = 60_000 }: { client?: FakeClient; firstTokenMs?: number } = {},
 ) {
   const usual = soundEngineTarget({ model: 'test' });
   const target = { ...usual, timeouts: { ...usual.timeouts, firstTokenMs } };
   const progress = newProgress();
   const job = {
-    caller,
+    client,
+    sink: client,
     progress,
     inputTokensEstimate: 3,
     deadlineMs: systemClock.monotonicMs() + 60_000,
@@ -73,12 +44,18 @@ function speak(
     transcoder: { of: () => ({ transcode: () => new PassThrough() }) } as never,
   };
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
-  const route = { firstToken() {} } as never;
-  return { caller, progress, ended: speakAt(services, job, run, attempt, route) };
+  const answer = new Answer(systemClock, job, { firstToken() {} }, attempt, { claim: () => true });
+  const trial = speechTrial(services, job, run, answer);
+  client.onGone(() => trial.stop(fault('cancelled', 'left')));
+  const ended = trial.run().then((found) => {
+    recordAttempt(job, answer, trial.seen(progress.answeredBy === attempt, found), found, 0);
+    return found;
+  });
+  return { client, progress, ended };
 }
 
 test('an engine is heard piece by piece, then the answer ends', async () => {
-  const { caller, progress, ended } = speak({
+  const { client, progress, ended } = speak({
     async *speak() {
       yield piece;
       yield Buffer.alloc(0);
@@ -86,31 +63,31 @@ test('an engine is heard piece by piece, then the answer ends', async () => {
     },
   });
   assert.equal(await ended, null);
-  assert.deepEqual(caller.heard, [piece, piece]);
-  assert.equal(caller.ended, true);
+  assert.deepEqual(client.chunks, [piece, piece]);
+  assert.equal(client.ends, 1);
   assert.deepEqual([progress.delivered, progress.usage?.characters], ['whole', 6]);
 });
 
 test('F57: an engine that crashes before any sound leaves the request to the next target', async () => {
-  const { caller, progress, ended } = speak({
+  const { client, progress, ended } = speak({
     // biome-ignore lint/correctness/useYield: it never comes to that
     async *speak() {
       throw engineFailed('the engine crashed');
     },
   });
   assert.equal((await ended)?.class, 'transient');
-  assert.deepEqual([progress.delivered, caller.heard.length, progress.answeredBy], ['nothing', 0, null]);
+  assert.deepEqual([progress.delivered, client.chunks.length, progress.answeredBy], ['nothing', 0, null]);
 });
 
 test('F57: one that crashes in the middle does not end the answer as if it were whole', async () => {
-  const { caller, progress, ended } = speak({
+  const { client, progress, ended } = speak({
     async *speak() {
       yield piece;
       throw engineFailed('the engine crashed');
     },
   });
   assert.equal((await ended)?.message, 'the engine crashed');
-  assert.deepEqual([progress.delivered, caller.ended], ['partial', false]);
+  assert.deepEqual([progress.delivered, client.ends], ['partial', 0]);
 });
 
 test('F57: one that hangs is left behind, though it hears no signal', async () => {
@@ -137,23 +114,23 @@ test('an engine that says nothing at all is malformed', async () => {
 
 test('a caller who leaves stops the engine', async () => {
   const stopped = Promise.withResolvers<void>();
-  const { caller, progress, ended } = speak({
+  const { client, progress, ended } = speak({
     async *speak({ signal }) {
       yield piece;
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
       stopped.resolve();
     },
   });
-  while (caller.heard.length === 0) await new Promise(setImmediate);
-  caller.leave();
+  while (client.chunks.length === 0) await new Promise(setImmediate);
+  client.leave();
   assert.equal((await ended)?.class, 'cancelled');
   await stopped.promise;
   assert.equal(progress.usage?.characters, 6);
 });
 
 test('an engine makes no more than a slow reader takes', async () => {
-  const caller = listener();
-  caller.behind = true;
+  const client = new FakeClient();
+  client.behind = true;
   let made = 0;
   const { ended } = speak(
     {
@@ -161,24 +138,24 @@ test('an engine makes no more than a slow reader takes', async () => {
         for (; made < 3; made++) yield piece;
       },
     },
-    { caller },
+    { client },
   );
-  while (caller.heard.length === 0) await new Promise(setImmediate);
+  while (client.chunks.length === 0) await new Promise(setImmediate);
   for (let turn = 0; turn < 10; turn++) await new Promise(setImmediate);
   assert.equal(made, 0);
-  caller.behind = false;
-  caller.catchUp();
+  client.behind = false;
+  client.catchUp();
   assert.equal(await ended, null);
-  assert.equal(caller.heard.length, 3);
+  assert.equal(client.chunks.length, 3);
 });
 
 test('sound without an end is cut off', async () => {
   const large = Buffer.alloc(64 * 1024 * 1024);
-  const { caller, ended } = speak({
+  const { client, ended } = speak({
     async *speak() {
       for (;;) yield large;
     },
   });
   assert.equal((await ended)?.class, 'malformed');
-  assert.deepEqual([caller.heard.length, caller.ended], [8, false]);
+  assert.deepEqual([client.chunks.length, client.ends], [8, 0]);
 });

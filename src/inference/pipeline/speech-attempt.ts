@@ -5,21 +5,17 @@ import { faultOfEngine } from '../engines/engine-error.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import type { AudioFormat, SpeechRequest } from '../neutral/speech.ts';
-import type { Usage } from '../neutral/usage.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
+import type { SpeechRequest } from '../neutral/speech.ts';
 import type { Target } from '../routing/target.ts';
-import { answerHeaders } from './answer-headers.ts';
+import type { Answer } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import { engineTimers, followEngine } from './follow-engine.ts';
-import { type Job, newProgress, type PreparedBody } from './job.ts';
+import type { Job, PreparedBody } from './job.ts';
 import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
-import { tellAttempt } from './record-attempt.ts';
 import type { Services } from './services.ts';
-import { SoundCaller } from './sound-caller.ts';
-import { createSoundOutlet, type SoundOutlet, SoundTooLong } from './sound-outlet.ts';
-import { createSoundWay, type SoundWay } from './sound-way.ts';
-import { conversionOf, type SpeechPlan } from './speech-way.ts';
+import type { SpeechPlan, SpeechSource } from './speech-way.ts';
+import { type SoundForm, SpokenAnswer } from './spoken-answer.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 
 /** What is to be said, and how each target is to say it. */
 export interface SpeechRun {
@@ -29,291 +25,200 @@ export interface SpeechRun {
   form: 'streamed' | 'whole';
 }
 
-/** Of one answer: hours of speech. What goes on beyond it never ends. */
-const soundBytesMax = 512 * 1024 * 1024;
+type TrialServices = Pick<Services, 'clock' | 'transport' | 'transcoder'>;
+type TrialJob = Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound'>;
 
-type AttemptServices = Pick<Services, 'clock' | 'transport' | 'transcoder'>;
-
-/** One try at one target. Until the first sound has gone out another one may follow. */
-export async function speakAt(
-  services: AttemptServices,
-  job: Job,
-  run: SpeechRun,
-  attempt: RouteAttempt,
-  route: Route,
-): Promise<Fault | null> {
-  return new Trial(services, job, run, attempt, route).run();
+/** One attempt at one target. Until the first sound has gone out another one may follow. */
+export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {
+  const plan = run.plans.get(answer.attempt.target)!;
+  const { source } = plan;
+  return source.kind === 'engine'
+    ? new SpeechEngineTrial(services, job, run, plan, source.engine, answer)
+    : new SpeechTrial(services, job, run, plan, source, answer);
 }
 
-class Trial {
-  readonly #services: AttemptServices;
-  readonly #job: Job;
-  readonly #run: SpeechRun;
-  readonly #attempt: RouteAttempt;
-  readonly #route: Route;
-  readonly #plan: SpeechPlan;
-  readonly #outlet: SoundOutlet;
-  readonly #stopped = new AbortController();
-  #losses: readonly Loss[];
-  #way: SoundWay | null = null;
-  #caller: SoundCaller | null = null;
-  /** Wakes an engine's loop that waits for the reader. */
-  #onDrain: (() => void) | null = null;
-  #fault: Fault | null = null;
-  #told: Usage | null = null;
-  /** Whether it may have cost something. */
-  #ran = false;
-  #status: number | null = null;
-  #bytes = 0;
-  #bytesOut = 0;
-  #firstMs: number | null = null;
+type UpstreamSource = Extract<SpeechSource, { kind: 'upstream' }>;
 
-  constructor(services: AttemptServices, job: Job, run: SpeechRun, attempt: RouteAttempt, route: Route) {
-    this.#services = services;
-    this.#job = job;
-    this.#run = run;
-    this.#attempt = attempt;
-    this.#route = route;
-    this.#plan = run.plans.get(attempt.target)!;
-    this.#losses = this.#plan.losses;
-    this.#outlet = createSoundOutlet(job.caller, run.request, run.form, () => this.#headers());
-  }
+class SpeechTrial implements Trial {
+  /** Some servers make all of it before they say anything. */
+  readonly shows = null;
+  readonly #spoken: SpokenAnswer;
+  readonly #call: Attempt;
+  #reader: SoundReader | null = null;
 
-  async run(): Promise<Fault | null> {
-    const { caller } = this.#job;
-    caller.onGone(() => this.#stop(fault('cancelled', 'the caller closed the connection')));
-    caller.onDrain(() => this.#way?.readerDrained());
-    try {
-      const { source } = this.#plan;
-      const ended = await (source.kind === 'engine' ? this.#askEngine(source.engine) : this.#askUpstream());
-      this.#fault ??= ended;
-      // What is still being converted when all was said.
-      if (this.#fault === null) this.#fault = (await this.#way?.end()) ?? this.#fault;
-      if (this.#fault === null) this.#deliver();
-    } finally {
-      this.#way?.stop();
-      this.#stopped.abort();
-    }
-    this.#record();
-    return this.#fault;
-  }
-
-  #deliver(): void {
-    this.#served();
-    this.#outlet.end(this.#usage(), this.#usageSource);
-    if (this.#job.caller.gone) {
-      this.#fault = fault('cancelled', 'the caller closed the connection');
-      return;
-    }
-    this.#job.progress.delivered = 'whole';
-    this.#job.progress.status = 200;
-  }
-
-  /** Null when it has said all. */
-  async #askUpstream(): Promise<Fault | null> {
-    let reader: SoundReader | null = null;
-    const caller = new SoundCaller({
-      take: (sound) => this.#take(sound, reader!.came),
-      ended: () => {
-        this.#told = reader?.usage ?? null;
-      },
+  constructor(
+    services: TrialServices,
+    job: TrialJob,
+    { request, form }: SpeechRun,
+    plan: SpeechPlan,
+    source: UpstreamSource,
+    answer: Answer,
+  ) {
+    const asked: SoundForm = { format: plan.ask, rateHz: source.facts.pcmRateHz ?? null };
+    const { tenant, inputTokensEstimate } = job;
+    this.#spoken = new SpokenAnswer(answer, {
+      transcoder: services.transcoder,
+      tenant,
+      request,
+      plan,
+      form,
+      came: () => this.#reader?.came ?? asked,
+      told: () => this.#reader?.usage ?? null,
+      inputTokensEstimate,
     });
-    this.#caller = caller;
-    const body = this.#prepare((contentType) => {
-      const { answer } = speechDialects[this.#facts().format];
-      reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, this.#plan.ask);
-      // Before the first sound, so that whoever converts is there when it comes.
-      this.#open({ format: this.#plan.ask, rateHz: this.#facts().pcmRateHz ?? null });
-      return reader;
+    const { body, losses } = prepared(job, request, plan, source, answer.attempt.target, (contentType) => {
+      const { answer } = speechDialects[source.facts.format];
+      this.#reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
+      this.#spoken.open(asked);
+      return this.#reader;
     });
-    const inner: Job = { ...this.#job, stream: true, caller, progress: newProgress() };
-    const call = new Attempt(this.#services, inner, this.#route, this.#attempt, body);
-    const ended = await call.run();
-    const [record] = inner.progress.attempts;
-    this.#status = ended?.status ?? record?.status ?? null;
-    this.#bytes = call.bytes;
-    this.#firstMs = call.firstTokenMs;
-    this.#told ??= call.reader?.usage ?? null;
-    this.#ran = record?.usageSource !== undefined && record.usageSource !== 'none';
-    return ended;
+    this.#spoken.losses = [...plan.losses, ...losses];
+    this.#call = new Attempt(services, job, answer.attempt, body, this.#spoken);
   }
 
-  #facts() {
-    const { source } = this.#plan;
-    if (source.kind !== 'upstream') throw new Error('an engine has no wire format');
-    return source.facts;
+  get signs(): number {
+    return this.#call.signs;
   }
 
-  #prepare(answerReader: NonNullable<PreparedBody['answerReader']>): PreparedBody {
-    const { target } = this.#attempt;
-    const { connection } = this.#job.providers.get(target.provider)!;
-    const facts = this.#facts();
-    const { ask, voice, losses } = this.#plan;
-    const encoded = speechDialects[facts.format].encode({
-      model: target.model,
-      voice: voice.name,
-      format: ask,
-      request: this.#run.request,
-      facts,
-      apiVersion: connection.apiVersion,
-    });
-    this.#losses = [...losses, ...encoded.losses];
-    return {
+  run(): Promise<Fault | null> {
+    return this.#call.run();
+  }
+
+  stop(why: Fault): void {
+    this.#spoken.stop(why);
+    this.#call.stop(why);
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    const { status, bytes, usageSource } = this.#call.seen(false, outcome);
+    return { status, bytes, ...this.#spoken.seen(served, usageSource !== 'none') };
+  }
+}
+
+function prepared(
+  { providers, inputTokensEstimate }: TrialJob,
+  request: SpeechRequest,
+  { ask, voice }: SpeechPlan,
+  { facts }: UpstreamSource,
+  target: Target,
+  reader: PreparedBody['reader'],
+): { body: PreparedBody; losses: readonly Loss[] } {
+  const { connection } = providers.get(target.provider)!;
+  const { model } = target;
+  const { apiVersion } = connection;
+  const asked = { model, voice: voice.name, format: ask, request, facts, apiVersion };
+  const encoded = speechDialects[facts.format].encode(asked);
+  return {
+    losses: encoded.losses,
+    body: {
       bytes: JSON.stringify({ ...encoded.body, ...target.body }),
-      losses: this.#losses,
-      answer: 'converted',
-      unwrapTool: undefined,
       streamed: true,
       upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
       endpoint: 'speech',
       path: encoded.path,
-      answerReader,
+      inputTokensEstimate,
+      reader,
+    },
+  };
+}
+
+const madeHere: SoundForm = { format: 'pcm', rateHz: null };
+
+class SpeechEngineTrial implements Trial {
+  readonly shows = null;
+  readonly signs = 0;
+  readonly #services: TrialServices;
+  readonly #job: TrialJob;
+  readonly #request: SpeechRequest;
+  readonly #voice: string;
+  readonly #engine: SpeechEngine;
+  readonly #answer: Answer;
+  readonly #spoken: SpokenAnswer;
+  readonly #stopped = new AbortController();
+  /** Wakes the engine's loop that waits for the reader. */
+  #onDrain: (() => void) | null = null;
+  #fault: Fault | null = null;
+  #ran = false;
+  #bytes = 0;
+
+  constructor(
+    services: TrialServices,
+    job: TrialJob,
+    { request, form }: SpeechRun,
+    plan: SpeechPlan,
+    engine: SpeechEngine,
+    answer: Answer,
+  ) {
+    this.#services = services;
+    this.#job = job;
+    this.#request = request;
+    this.#voice = plan.voice.name;
+    this.#engine = engine;
+    this.#answer = answer;
+    const { tenant, inputTokensEstimate } = job;
+    const { transcoder } = services;
+    const sound = { came: () => madeHere, told: () => null };
+    this.#spoken = new SpokenAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
+  }
+
+  async run(): Promise<Fault | null> {
+    const resume = () => {
+      this.#onDrain?.();
+      this.#onDrain = null;
     };
+    this.#spoken.start({ resume, stop: (why) => this.stop(why) });
+    try {
+      const ended = await this.#speak();
+      this.#fault ??= ended;
+      this.#fault = await this.#spoken.end(this.#fault);
+    } finally {
+      this.#stopped.abort();
+    }
+    return this.#fault;
+  }
+
+  stop(why: Fault): void {
+    this.#fault ??= why;
+    this.#stopped.abort();
+    this.#spoken.stop(why);
+  }
+
+  seen(served: boolean): AttemptSeen {
+    return { status: null, bytes: this.#bytes, ...this.#spoken.seen(served, this.#ran) };
   }
 
   /** Null when it has said all. */
-  async #askEngine(engine: SpeechEngine): Promise<Fault | null> {
-    const { input: text, speed } = this.#run.request;
+  async #speak(): Promise<Fault | null> {
+    const { input: text, speed } = this.#request;
     const { signal } = this.#stopped;
-    const { deadlineMs } = this.#job;
+    const { deadlineMs, tenant } = this.#job;
     const { clock } = this.#services;
     if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
-    const limits = { ...this.#attempt.target.timeouts, deadlineMs };
-    const timers = engineTimers(clock, limits, 'made no sound', (found) => this.#stop(found));
+    const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
+    const timers = engineTimers(clock, limits, 'made no sound', (found) => this.stop(found));
     this.#ran = true;
-    const made = { format: 'pcm', rateHz: null } as const;
-    this.#open(made);
+    this.#spoken.open(madeHere);
     try {
-      const ended = await followEngine(
-        engine.speak({ tenant: this.#job.tenant, text, voice: this.#plan.voice.name, speed, signal }),
-        {
-          timers,
-          signal,
-          take: (sound) => {
-            if (sound.length === 0) return 'empty';
-            this.#bytes += sound.length;
-            this.#noteFirst();
-            return this.#take(sound, made) ? 'taken' : 'behind';
-          },
-          drained: () =>
-            new Promise((resolve) => {
-              this.#onDrain = resolve;
-            }),
+      const ended = await followEngine(this.#engine.speak({ tenant, text, voice: this.#voice, speed, signal }), {
+        timers,
+        signal,
+        take: (sound) => {
+          if (sound.length === 0) return 'empty';
+          if (this.#bytes === 0) this.#spoken.content();
+          this.#bytes += sound.length;
+          return this.#spoken.chunk(sound) === 'ready' ? 'taken' : 'behind';
         },
-      );
+        drained: () =>
+          new Promise((resolve) => {
+            this.#onDrain = resolve;
+          }),
+      });
       if (ended === 'left') return this.#fault;
-      return this.#firstMs === null ? fault('malformed', 'made no sound of the text') : null;
+      return this.#bytes === 0 ? fault('malformed', 'made no sound of the text') : null;
     } catch (error) {
       return this.#fault ?? faultOfEngine(error);
     } finally {
       timers.stop();
     }
-  }
-
-  #noteFirst(): void {
-    if (this.#firstMs !== null) return;
-    const nowMs = this.#services.clock.monotonicMs();
-    this.#firstMs = nowMs - this.#attempt.startedMs;
-    this.#route.firstToken(this.#attempt, nowMs);
-  }
-
-  /** The way that sound of this kind takes. */
-  #open(from: { format: AudioFormat; rateHz: number | null }): void {
-    this.#opened = from;
-    const conversion = conversionOf(from, this.#run.request.format, this.#plan.tempo);
-    this.#way = createSoundWay(conversion, {
-      transcoder: this.#services.transcoder.of(this.#job.tenant),
-      out: (sound) => this.#out(sound),
-      onDrain: () => this.#drained(),
-      onFault: (found) => this.#stop(found),
-    });
-  }
-
-  #opened: { format: AudioFormat; rateHz: number | null } | null = null;
-
-  #take(sound: Buffer, came: { format: AudioFormat; rateHz: number | null }): boolean {
-    const { format, rateHz } = this.#opened!;
-    // Believe what came: some servers have one format alone.
-    if (came.format !== format || (came.rateHz !== null && came.rateHz !== rateHz)) {
-      this.#way!.stop();
-      this.#open(came);
-    }
-    return this.#way!.write(sound);
-  }
-
-  #out(sound: Buffer): boolean {
-    if (this.#fault !== null) return true;
-    this.#served();
-    this.#bytesOut += sound.length;
-    if (this.#bytesOut > soundBytesMax) {
-      this.#stop(fault('malformed', 'sent over 512 MB of sound'));
-      return true;
-    }
-    try {
-      return this.#outlet.write(sound);
-    } catch (error) {
-      if (!(error instanceof SoundTooLong)) throw error;
-      this.#stop(fault('malformed', 'sent more sound than is kept for an answer in one piece'));
-      return true;
-    } finally {
-      if (this.#outlet.started) this.#job.progress.delivered = 'partial';
-    }
-  }
-
-  #served(): void {
-    const { progress } = this.#job;
-    progress.answeredBy = this.#attempt;
-    progress.losses = this.#losses;
-    progress.passThrough = false;
-  }
-
-  #drained(): void {
-    this.#onDrain?.();
-    this.#onDrain = null;
-    this.#caller?.drained();
-  }
-
-  #stop(found: Fault): void {
-    this.#fault ??= found;
-    this.#stopped.abort();
-    this.#way?.stop();
-    this.#caller?.leave();
-  }
-
-  #headers(): readonly string[] {
-    return answerHeaders(this.#job, this.#attempt, { losses: this.#losses });
-  }
-
-  get #usageSource(): 'upstream' | 'counted' {
-    return this.#told === null ? 'counted' : 'upstream';
-  }
-
-  #usage(): Usage {
-    const { characters } = this.#run.request;
-    const { inputTokens, outputTokens } = this.#told ?? {
-      inputTokens: this.#job.inputTokensEstimate,
-      outputTokens: 0,
-    };
-    return { inputTokens, outputTokens, characters };
-  }
-
-  #record(): void {
-    const { progress } = this.#job;
-    const served = progress.answeredBy === this.#attempt;
-    const counted = this.#usageSource;
-    const usage = served || this.#ran ? this.#usage() : null;
-    if (served) {
-      progress.usage = usage;
-      progress.usageSource = counted;
-      progress.firstTokenMs = this.#firstMs;
-    }
-    const seen = {
-      status: this.#status,
-      bytes: this.#bytes,
-      firstTokenMs: this.#firstMs,
-      usage,
-      usageSource: served ? counted : usage === null ? 'none' : 'abandoned',
-    } as const;
-    tellAttempt(this.#job, this.#attempt, seen, this.#fault, this.#services.clock.monotonicMs());
   }
 }

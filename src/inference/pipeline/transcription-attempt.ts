@@ -6,15 +6,13 @@ import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { transcriptionDialects } from '../dialects/transcription/index.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
-import type { Route, RouteAttempt } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
-import { askTranscriptionEngine } from './ask-transcription-engine.ts';
+import { type Answer, type AnswerFacts, StreamedAnswer, WholeAnswer } from './answer.ts';
 import { Attempt } from './attempt.ts';
-import type { Job, PreparedBody } from './job.ts';
+import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { transcriptReader } from './read-transcript.ts';
-import { recordAttempt } from './record-attempt.ts';
-import type { Services } from './services.ts';
 import type { TranscriptionPlan } from './transcription-way.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 import { uploadOf } from './upload-body.ts';
 import type { SoundToSend, UploadedSound } from './uploaded-sound.ts';
 import { typeOfTranscript } from './write-transcript.ts';
@@ -26,51 +24,73 @@ export interface TranscriptionRun {
   plans: ReadonlyMap<Target, TranscriptionPlan>;
 }
 
-type AttemptServices = Pick<Services, 'clock' | 'transport'>;
+export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
 
-/** One try at one target, engine or upstream; the file is read again for each. */
-export async function transcribeAt(
-  services: AttemptServices,
-  job: Job,
-  run: TranscriptionRun,
-  attempt: RouteAttempt,
-  route: Route,
-): Promise<Fault | null> {
-  const plan = run.plans.get(attempt.target)!;
-  if (plan.kind === 'engine') return askTranscriptionEngine(services, job, run, plan.engine, attempt, route);
-  const sound = await soundFor(services, job, run.sound, plan);
-  if ('class' in sound) {
-    const nothing = { status: null, bytes: 0, firstTokenMs: null, reader: null };
-    recordAttempt(job, attempt, nothing, sound, services.clock.monotonicMs());
-    return sound;
+/** One attempt at an upstream; the file is read again for each, in a format that it takes. */
+export class TranscriptionTrial implements Trial {
+  /** A long file takes minutes in silence. */
+  readonly shows = null;
+  readonly #parts: AttemptParts;
+  readonly #job: Job;
+  readonly #run: TranscriptionRun;
+  readonly #plan: UpstreamPlan;
+  readonly #answer: Answer;
+  #stopped: Fault | null = null;
+  /** Null while the file is converted. */
+  #call: Attempt | null = null;
+
+  constructor(parts: AttemptParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
+    this.#parts = parts;
+    this.#job = job;
+    this.#run = run;
+    this.#plan = plan;
+    this.#answer = answer;
   }
-  return new Attempt(services, job, route, attempt, prepared(job, run, plan, attempt.target, sound)).run();
-}
 
-type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
+  get signs(): number {
+    return this.#call?.signs ?? 0;
+  }
 
-/** Converting takes a while: it ends when the caller leaves or the deadline comes. */
-async function soundFor(
-  { clock }: Pick<Services, 'clock'>,
-  { caller, deadlineMs }: Job,
-  sound: UploadedSound,
-  { sendAs, facts }: UpstreamPlan,
-): Promise<SoundToSend | Fault> {
-  const stop = () => sound.stop();
-  const deadline = setTimeout(stop, Math.max(0, deadlineMs - clock.monotonicMs()));
-  caller.onGone(stop);
-  try {
-    const sent = await sound.as(sendAs);
-    const { fileBytesMax } = facts;
-    if (fileBytesMax === undefined || sent.bytes <= fileBytesMax) return sent;
-    const mb = Math.floor(fileBytesMax / 1024 / 1024);
-    return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
-  } catch (error) {
-    if (caller.gone) return fault('cancelled', 'the caller closed the connection');
-    if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
-    return faultOfConversion(error);
-  } finally {
-    clearTimeout(deadline);
+  async run(): Promise<Fault | null> {
+    const sound = await this.#soundToSend();
+    if (this.#stopped !== null) return this.#stopped;
+    if ('class' in sound) return sound;
+    const { request } = this.#run;
+    const { body, facts } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
+    const sink = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
+    this.#call = new Attempt(this.#parts, this.#job, this.#answer.attempt, body, sink);
+    return this.#call.run();
+  }
+
+  stop(why: Fault): void {
+    this.#stopped ??= why;
+    if (this.#call !== null) this.#call.stop(why);
+    else this.#run.sound.stop();
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    return this.#call?.seen(served, outcome) ?? { status: null, bytes: 0, usage: null, usageSource: 'none' };
+  }
+
+  /** Converting takes a while: it ends when the client leaves or the deadline comes. */
+  async #soundToSend(): Promise<SoundToSend | Fault> {
+    const { sound } = this.#run;
+    const { sendAs, facts } = this.#plan;
+    const { deadlineMs } = this.#job;
+    const { clock } = this.#parts;
+    const deadline = setTimeout(() => sound.stop(), Math.max(0, deadlineMs - clock.monotonicMs()));
+    try {
+      const sent = await sound.as(sendAs);
+      const { fileBytesMax } = facts;
+      if (fileBytesMax === undefined || sent.bytes <= fileBytesMax) return sent;
+      const mb = Math.floor(fileBytesMax / 1024 / 1024);
+      return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
+    } catch (error) {
+      if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
+      return faultOfConversion(error);
+    } finally {
+      clearTimeout(deadline);
+    }
   }
 }
 
@@ -91,7 +111,7 @@ function prepared(
   { facts }: UpstreamPlan,
   target: Target,
   sound: SoundToSend,
-): PreparedBody {
+): { body: PreparedBody; facts: AnswerFacts } {
   const { connection } = job.providers.get(target.provider)!;
   const dialect = transcriptionDialects[facts.format];
   const streamed = request.stream && target.stream && facts.streams?.test(target.model) === true;
@@ -105,19 +125,21 @@ function prepared(
     body: target.body,
     boundary: `culvert-${randomBytes(16).toString('hex')}`,
   });
+  const isPassed = facts.format === 'openai' && (request.stream ? streamed : request.format === 'json');
   return {
-    bytes: '',
-    upload: { ...uploadOf(pieces, sound), contentType },
-    losses,
-    answer:
-      facts.format === 'openai' && (request.stream ? streamed : request.format === 'json')
-        ? 'pass-through'
-        : 'converted',
-    unwrapTool: undefined,
-    streamed,
-    upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
-    path,
-    answerReader: (answerType) => transcriptReader(dialect, request, answerType),
-    ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
+    body: {
+      bytes: '',
+      upload: { ...uploadOf(pieces, sound), contentType },
+      streamed,
+      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      path,
+      inputTokensEstimate: job.inputTokensEstimate,
+      reader: (answerType) => transcriptReader(dialect, request, answerType),
+    },
+    facts: {
+      losses,
+      answer: isPassed ? 'pass-through' : 'converted',
+      ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
+    },
   };
 }

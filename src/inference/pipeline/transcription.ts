@@ -6,14 +6,16 @@ import { needsTimes } from '../dialects/transcription/format.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
 import type { TranscriptionRequest, TranscriptionTask } from '../neutral/transcript.ts';
 import { costHeaders } from './answer-headers.ts';
+import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
 import type { ConversationFacts } from './conversation-body.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { Job } from './job.ts';
 import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
-import { byTrial, plainFacts, plainQuery } from './plain-request.ts';
+import { plainFacts, plainQuery } from './plain-request.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services } from './services.ts';
-import { type TranscriptionRun, transcribeAt } from './transcription-attempt.ts';
+import { refuse } from './sink.ts';
+import { type TranscriptionRun, TranscriptionTrial } from './transcription-attempt.ts';
 import { transcriptionWay } from './transcription-way.ts';
 import { createUploadedSound, type UploadedSound } from './uploaded-sound.ts';
 
@@ -26,14 +28,14 @@ export async function runTranscription(
   call: Omit<ModelCall, 'body'>,
   form: UploadedForm,
 ): Promise<void> {
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const task: TranscriptionTask = call.endpoint === 'translation' ? 'translate' : 'transcribe';
   const read = readTranscriptionRequest(form.fields, task);
-  if (!read.ok) return refuse(read.failure);
+  if (!read.ok) return refused(read.failure);
   const file = fileOf(form);
-  if ('kind' in file) return refuse(file);
+  if ('kind' in file) return refused(file);
   const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
-  if (sniffed === null) return refuse(notAudio(file.bytes));
+  if (sniffed === null) return refused(notAudio(file.bytes));
 
   const sound = createUploadedSound({ transcoder: services.transcoder.of(call.principal.tenant) }, file, sniffed);
   try {
@@ -51,13 +53,13 @@ async function runOnce(
   form: UploadedForm,
   sound: UploadedSound,
 ): Promise<void> {
-  const { idempotencyKey: key, caller, endpoint, requestId } = call;
+  const { idempotencyKey: key, sink, endpoint, requestId } = call;
   if (key === null || request.stream) return runRead(services, { ...call, body: noBody }, request, sound);
   const { tenant } = call.principal;
   const body = await contentOfForm(form);
-  const keyed = { key, tenant, endpoint, requestId, body, caller, headers: call.admitted.headers };
-  await services.idempotency.once(keyed, (patient) =>
-    runRead(services, { ...call, body, caller: patient }, request, sound),
+  const keyed = { key, tenant, endpoint, requestId, body, sink, headers: call.admitted.headers };
+  await services.idempotency.once(keyed, (kept) =>
+    runRead(services, { ...call, body, client: kept, sink: kept }, request, sound),
   );
 }
 
@@ -69,22 +71,28 @@ async function runRead(
   sound: UploadedSound,
 ): Promise<void> {
   const snapshot = services.snapshot();
-  const refuse = (failure: Failure) => call.caller.refuse(failure, call.admitted.headers);
+  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const facts = factsOf(request, sound);
   const way = transcriptionWay(services, snapshot, request, facts.needs, sound, call.principal);
-  if ('kind' in way) return refuse(way);
+  if ('kind' in way) return refused(way);
   const { alias, plans } = way;
 
   const claim = claimOf(call, snapshot, alias, alias, facts);
   const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refuse(reserved);
+  if (reserved.kind !== 'reserved') return refused(reserved);
 
   const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
   const run: TranscriptionRun = { request, sound, plans };
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, byTrial);
-  job.tryTarget = (attempt, route) => transcribeAt(services, job, run, attempt, route);
+  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
+    trial(job, answer) {
+      const plan = plans.get(answer.attempt.target)!;
+      return plan.kind === 'engine'
+        ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
+        : new TranscriptionTrial(services, job, run, plan, answer);
+    },
+  });
   try {
-    if (request.stream) call.caller.expectStream(costHeaders(job));
+    if (request.stream) call.delivery.expect(costHeaders(job));
     await foresee(request, sound);
     await runAttempts(services, job);
     await measure(job, sound);

@@ -4,9 +4,10 @@ import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import { sendWhole } from '../inference/pipeline/sink.ts';
 import { systemClock } from '../kernel/clock.ts';
+import { ResponseDelivery } from './delivery.ts';
 import type { Exchange } from './exchange.ts';
-import { ResponseCaller } from './write-stream.ts';
 
 const stallMs = 150;
 const piece = Buffer.alloc(64 * 1024, 'x');
@@ -14,78 +15,78 @@ const piece = Buffer.alloc(64 * 1024, 'x');
 const muchBytes = 40 * 1024 * 1024;
 
 test('F19 a reader who is behind makes write say so with at most 256 KB waiting; who takes nothing is dropped', async (t) => {
-  const { caller, socket, response } = await callerOf(t);
+  const { client, socket, response } = await clientOf(t);
   socket.pause();
-  caller.expectStream([]);
-  caller.startStream([]);
-  const gone = new Promise<void>((resolve) => caller.onGone(resolve));
+  client.expect([]);
+  client.start('events', []);
+  const gone = new Promise<void>((resolve) => client.onGone(resolve));
   // As the pipeline does: on as soon as the reader has caught up, which the kernel's buffers do for a while.
   let bytes = 0;
   const fill = () => {
-    while (caller.write(piece)) bytes += piece.length;
+    while (client.chunk(piece) === 'ready') bytes += piece.length;
     assert.ok(response.writableLength <= 256 * 1024, `${response.writableLength} bytes wait`);
   };
-  caller.onDrain(fill);
+  client.onDrain(fill);
   fill();
   await gone;
   assert.ok(bytes < muchBytes);
-  assert.equal(caller.gone, true);
+  assert.equal(client.gone, true);
 });
 
 test('F19 a whole answer that nobody takes is dropped too', async (t) => {
-  const { caller, socket } = await callerOf(t);
+  const { client, socket } = await clientOf(t);
   socket.pause();
-  const gone = new Promise<void>((resolve) => caller.onGone(resolve));
-  caller.answer(200, [], Buffer.alloc(muchBytes, 'x'));
+  const gone = new Promise<void>((resolve) => client.onGone(resolve));
+  sendWhole(client, [], Buffer.alloc(muchBytes, 'x'));
   await gone;
 });
 
 test('a reader who catches up is told of, and the connection serves on', async (t) => {
-  const { caller, socket } = await callerOf(t);
+  const { client, socket } = await clientOf(t);
   socket.pause();
-  caller.expectStream([]);
-  caller.startStream([]);
-  while (caller.write(piece));
-  const drained = new Promise<void>((resolve) => caller.onDrain(resolve));
+  client.expect([]);
+  client.start('events', []);
+  while (client.chunk(piece) === 'ready');
+  const drained = new Promise<void>((resolve) => client.onDrain(resolve));
   socket.resume();
   await drained;
-  assert.equal(caller.write('data: [DONE]\n\n'), true);
-  caller.endStream();
+  assert.equal(client.chunk('data: [DONE]\n\n'), 'ready');
+  client.end(null);
   await new Promise((resolve) => setTimeout(resolve, 2 * stallMs));
   assert.equal(socket.destroyed, false);
-  assert.equal(caller.gone, false);
+  assert.equal(client.gone, false);
 });
 
 test('10 s of silence: headers and a comment, then a comment every 10 s, until there is content', async (t) => {
-  const { caller, socket } = await callerOf(t);
+  const { client, socket } = await clientOf(t);
   let received = '';
   socket.on('data', (bytes: Buffer) => (received += bytes.toString('latin1')));
   const arrival = async (text: string) => {
     while (!received.includes(text)) await once(socket, 'data');
   };
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  caller.expectStream(['x-culvert-cost', '1']);
+  client.expect(['x-culvert-cost', '1']);
   t.mock.timers.tick(9_999);
-  assert.equal(caller.committed, false);
+  assert.equal(client.committed, false);
   t.mock.timers.tick(1);
-  assert.equal(caller.committed, true);
+  assert.equal(client.committed, true);
   await arrival(': keep-alive\n\n');
   assert.match(received, /200 OK[\s\S]*content-type: text\/event-stream[\s\S]*x-culvert-cost: 1/);
   assert.doesNotMatch(received, /x-culvert-provider/);
   t.mock.timers.tick(10_000);
-  caller.startStream(['x-culvert-provider', 'late']);
-  caller.write('data: {}\n\n');
+  client.start('events', ['x-culvert-provider', 'late']);
+  client.chunk('data: {}\n\n');
   await arrival('data: {}');
   assert.equal(received.split(': keep-alive\n\n').length - 1, 2);
   t.mock.timers.tick(9_999);
-  caller.failStream({ kind: 'internal' });
+  client.end({ failure: { kind: 'internal' }, headers: [] });
   t.mock.timers.tick(60_000);
   await arrival('"error"');
   assert.equal(received.split(': keep-alive\n\n').length - 1, 2);
   assert.doesNotMatch(received, /x-culvert-provider|\[DONE\]/);
 });
 
-async function callerOf(t: TestContext) {
+async function clientOf(t: TestContext) {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -105,5 +106,5 @@ async function callerOf(t: TestContext) {
     clientRequestId: null,
     route: { dialect: openAiChat },
   } as unknown as Exchange;
-  return { caller: new ResponseCaller(exchange, systemClock, stallMs), socket, response: exchange.response };
+  return { client: new ResponseDelivery(exchange, systemClock, stallMs), socket, response: exchange.response };
 }

@@ -1,8 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { StreamMark } from '../inference/dialects/dialect.ts';
-import type { Caller, HeaderList } from '../inference/pipeline/caller.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/pipeline/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
-import type { Failure } from '../kernel/failure.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import type { Exchange } from './exchange.ts';
 import { writeAnswer } from './write-answer.ts';
@@ -19,10 +17,10 @@ const streamHeaders = [
 const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...streamHeaders];
 
 /**
- * The caller behind a node response: whole answers in one send, streams with keep-alive comments, backpressure and a
- * bound on what waits for a reader who has stopped reading.
+ * The client behind a node response: whole answers in one send, streams with keep-alive comments, backpressure and a
+ * bound on what waits for a reader who has stopped reading; errors in the dialect of the route.
  */
-export class ResponseCaller implements Caller {
+export class ResponseDelivery implements Delivery {
   gone = false;
   committed = false;
   readonly #exchange: Exchange;
@@ -36,8 +34,11 @@ export class ResponseCaller implements Caller {
   #earlyHeaders: HeaderList = [];
   #behind = false;
   #ended = false;
-  /** A stream of bytes has no place for an error: what fails is broken off. */
-  #carries: 'events' | 'bytes' = 'events';
+  #form: AnswerForm = 'events';
+  /** Of a whole answer, until it ends. */
+  #headers: HeaderList = [];
+  #status = 200;
+  #whole: Bytes | null = null;
   #brokenOff = false;
 
   constructor(exchange: Exchange, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
@@ -57,66 +58,68 @@ export class ResponseCaller implements Caller {
     this.#drainListener = listener;
   }
 
-  answer(status: number, headers: HeaderList, body: Buffer | string): void {
-    if (this.gone || this.committed) return;
-    this.committed = true;
-    this.#ended = true;
-    const type = headers.includes('content-type') ? [] : ['content-type', 'application/json'];
-    const shown = [...identityHeaders(this.#exchange), ...type, ...headers];
-    writeAnswer(this.#response, status, shown, body);
-    this.#watchLastBytes();
-  }
-
-  refuse(failure: Failure, headers: HeaderList): void {
-    if (this.gone || this.committed) return;
-    this.#stopTimers();
-    this.#ended = true;
-    writeFailure(this.#exchange, failure, this.#dialect(), this.#clock.wallMs(), headers);
-  }
-
-  expectStream(earlyHeaders: HeaderList): void {
+  expect(earlyHeaders: HeaderList): void {
     if (this.gone) return;
     this.#earlyHeaders = earlyHeaders;
     this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
   }
 
-  startStream(headers: HeaderList): void {
+  start(form: AnswerForm, headers: HeaderList, status = 200): void {
     if (this.gone || this.committed) return;
+    this.#form = form;
+    if (form === 'whole') {
+      this.#headers = headers;
+      this.#status = status;
+      return;
+    }
     this.committed = true;
-    this.#carries = headers.includes('content-type') ? 'bytes' : 'events';
     this.#response.on('drain', () => this.#drained());
-    const form = this.#carries === 'bytes' ? streamHeaders : eventHeaders;
-    this.#response.writeHead(200, [...identityHeaders(this.#exchange), ...form, ...headers]);
+    const shown = form === 'bytes' ? streamHeaders : eventHeaders;
+    this.#response.writeHead(status, [...identityHeaders(this.#exchange), ...shown, ...headers]);
   }
 
-  write(chunk: Buffer | string): boolean {
-    if (this.gone) return true;
+  chunk(chunk: Bytes): Pace {
+    if (this.gone) return 'ready';
+    if (this.#form === 'whole') {
+      this.#whole = this.#whole === null ? chunk : Buffer.concat([asBuffer(this.#whole), asBuffer(chunk)]);
+      return 'ready';
+    }
     this.#keepAlive?.refresh();
     // Node asks for a pause at its own high-water mark (64 KB); a reader may be behind up to our bound.
     this.#response.write(chunk);
-    if (this.#response.writableLength > readerBufferBytesMax / 2) {
-      if (!this.#behind) {
-        this.#behind = true;
-        this.#watchReader();
-      }
-      return false;
+    if (this.#response.writableLength <= readerBufferBytesMax / 2) return 'ready';
+    if (!this.#behind) {
+      this.#behind = true;
+      this.#watchReader();
     }
-    return true;
+    return 'behind';
   }
 
-  endStream(): void {
+  end(failed: Failed | null): void {
     if (this.gone || this.#ended) return;
     this.#ended = true;
     this.#stopTimers();
-    this.#response.end();
+    if (failed === null) this.#finish();
+    else if (this.committed) this.#break(failed);
+    else writeFailure(this.#exchange, failed.failure, this.#dialect(), this.#clock.wallMs(), failed.headers);
+  }
+
+  #finish(): void {
+    if (this.#form === 'whole') this.#answer();
+    else this.#response.end();
     this.#watchLastBytes();
   }
 
-  failStream(failure: Failure, mark?: StreamMark): void {
-    if (this.gone || this.#ended) return;
-    this.#ended = true;
-    this.#stopTimers();
-    if (this.#carries === 'bytes') return this.#breakOff();
+  #answer(): void {
+    this.committed = true;
+    const type = this.#headers.includes('content-type') ? [] : ['content-type', 'application/json'];
+    const shown = [...identityHeaders(this.#exchange), ...type, ...this.#headers];
+    writeAnswer(this.#response, this.#status, shown, this.#whole ?? '');
+  }
+
+  /** Never by what looks like a clean end; a stream of bytes has no place for an error. */
+  #break({ failure, mark }: Failed): void {
+    if (this.#form === 'bytes') return this.#breakOff();
     const { requestId } = this.#exchange;
     this.#response.end(this.#dialect().errorFrame(failure, requestId, this.#clock.wallMs(), mark));
     this.#watchLastBytes();
@@ -151,7 +154,7 @@ export class ResponseCaller implements Caller {
 
   #breakSilence(): void {
     if (this.gone || this.#ended) return;
-    if (!this.committed) this.startStream(this.#earlyHeaders);
+    if (!this.committed) this.start('events', this.#earlyHeaders);
     if (!this.#behind) this.#response.write(keepAliveComment);
     this.#keepAlive = setTimeout(() => this.#breakSilence(), keepAliveAfterMs);
   }
@@ -176,4 +179,8 @@ export class ResponseCaller implements Caller {
     this.#keepAlive = null;
     this.#unwatchReader();
   }
+}
+
+function asBuffer(bytes: Bytes): Buffer {
+  return typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
 }

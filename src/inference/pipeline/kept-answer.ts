@@ -1,0 +1,55 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from './sink.ts';
+
+/** How a request ended. */
+export type Outcome =
+  | { kind: 'answered'; status: number; headers: HeaderList; body: Buffer }
+  | { kind: 'refused'; failure: Failure; headers: HeaderList };
+
+/** A client within this process, which keeps its answer. It leaves when it is told to, and not before. */
+export class KeptAnswer implements Sink, Client {
+  gone = false;
+  /** Null until the answer has ended. */
+  outcome: Outcome | null = null;
+  #status = 200;
+  #headers: HeaderList = [];
+  readonly #pieces: Buffer[] = [];
+  #goneListener: (() => void) | null = null;
+
+  get committed(): boolean {
+    return this.outcome !== null;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  /** It takes all at once. */
+  onDrain(): void {}
+
+  leave(): void {
+    if (this.gone || this.committed) return;
+    this.gone = true;
+    this.#goneListener?.();
+  }
+
+  start(_form: AnswerForm, headers: HeaderList, status = 200): void {
+    this.#status = status;
+    this.#headers = headers;
+  }
+
+  chunk(chunk: Bytes): Pace {
+    this.#pieces.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    return 'ready';
+  }
+
+  end(failed: Failed | null): void {
+    if (this.gone) return;
+    if (failed !== null) this.outcome ??= { kind: 'refused', failure: failed.failure, headers: failed.headers };
+    else this.outcome ??= { kind: 'answered', status: this.#status, headers: this.#headers, body: this.#body() };
+  }
+
+  #body(): Buffer {
+    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
+  }
+}

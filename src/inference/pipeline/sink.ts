@@ -1,0 +1,94 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { StreamMark } from '../dialects/dialect.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
+import type { Fault } from '../neutral/outcome.ts';
+
+/** Flat list name, value, name, value…: what node:http takes without building an object. */
+export type HeaderList = readonly string[];
+
+export type Bytes = Buffer | string;
+
+/** What an attempt yields: bytes for the client as they are, or events that are still to be written in its dialect. */
+export type Chunk = Bytes | readonly NeutralEvent[];
+
+/** `behind`: whoever takes it has enough for now, and says when it is ready again. */
+export type Pace = 'ready' | 'behind';
+
+/** In one piece, as server-sent events, or as a stream of other bytes. */
+export type AnswerForm = 'whole' | 'events' | 'bytes';
+
+/**
+ * Takes the answer of a request. Sinks compose: one that converts, keeps or joins answers stands before another. `end`
+ * is called once; all calls are no-ops once the client has gone.
+ */
+export interface Sink<C = Bytes> {
+  /** From now on no other attempt can replace this answer. JSON, unless the headers name another `content-type`. */
+  start(form: AnswerForm, headers: HeaderList, status?: number): void;
+  chunk(chunk: C): Pace;
+  /** Null: all has come. */
+  end(failed: Failed | null): void;
+}
+
+/** Why there is no answer, or none to its end. */
+export interface Failed {
+  failure: Failure;
+  /** Sent with an answer that has not been started. */
+  headers: HeaderList;
+  /** Where a stream that was started stands, for dialects whose error frame must know. */
+  mark?: StreamMark | undefined;
+}
+
+/** Whoever waits for the answer. */
+export interface Client {
+  /** It left before the answer was complete. */
+  readonly gone: boolean;
+  /** A status line has been sent. */
+  readonly committed: boolean;
+  /** Called once, when it leaves or stops reading for `readerStallTimeoutMs`; replaces an earlier listener. */
+  onGone(listener: () => void): void;
+  /** Called whenever a reader that was behind has caught up; replaces an earlier listener. */
+  onDrain(listener: () => void): void;
+}
+
+/** The client on the connection of a request, and where its answer goes. */
+export interface Delivery extends Client, Sink {
+  /**
+   * A stream of events will follow. Until it starts, silence of `keepAliveAfterMs` commits `earlyHeaders` with an SSE
+   * comment, then repeats the comment; failures are in-stream from then on.
+   */
+  expect(earlyHeaders: HeaderList): void;
+}
+
+/** Takes what one attempt yields, which another attempt may yet replace. */
+export interface AttemptSink {
+  /** Once, before everything else. */
+  start(source: AttemptSource): void;
+  /** The next chunk holds the first content. False: another attempt was first, and this one is over. */
+  content(): boolean;
+  chunk(chunk: Chunk): Pace;
+  /**
+   * Null: all has come. What the attempt came to in the end: a sink may find that the answer is none. `mark`: where a
+   * stream of the upstream's own bytes stands.
+   */
+  end(fault: Fault | null, mark?: StreamMark): Fault | null | Promise<Fault | null>;
+}
+
+/** Where an attempt's chunks come from. */
+export interface AttemptSource {
+  /** A sink that was behind is ready again. */
+  resume(): void;
+  /** What has come is no answer. */
+  stop(fault: Fault): void;
+}
+
+/** An answer that is there already. */
+export function sendWhole(sink: Sink, headers: HeaderList, body: Bytes, status = 200): void {
+  sink.start('whole', headers, status);
+  sink.chunk(body);
+  sink.end(null);
+}
+
+/** An error answer, in the dialect of its route. */
+export function refuse(sink: Sink, failure: Failure, headers: HeaderList): void {
+  sink.end({ failure, headers });
+}

@@ -1,0 +1,175 @@
+import type { Loss } from '../neutral/loss.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Usage } from '../neutral/usage.ts';
+import type { RouteAttempt } from '../routing/route.ts';
+import { type Answer, answeredElsewhere } from './answer.ts';
+import { Attempt } from './attempt.ts';
+import type { AttemptParts, Job, PreparedBody } from './job.ts';
+import { sumOf } from './record-attempt.ts';
+import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
+
+/** Calls of one request that run at one time. */
+const callsMax = 4;
+
+/**
+ * One attempt that takes several calls, side by side: what was answered is kept when a call fails, and the rest is for
+ * the next target. To the explanation and to routing it is one attempt.
+ */
+export abstract class SplitTrial implements Trial {
+  abstract readonly shows: Trial['shows'];
+  losses: readonly Loss[] = [];
+  protected readonly job: Job;
+  protected readonly answer: Answer;
+  #failed: Fault | null = null;
+  readonly #parts: AttemptParts;
+  readonly #calls = new Set<Attempt>();
+  /** Of calls that have ended. */
+  #signs = 0;
+  #bytes = 0;
+  #status: number | null = null;
+  /** Of what was answered; `counted` when some of it had to be estimated. */
+  #usage: Usage | null = null;
+  #counted = false;
+  /** Of calls that failed and may have cost something. */
+  #abandoned: Usage | null = null;
+
+  constructor(parts: AttemptParts, job: Job, answer: Answer) {
+    this.#parts = parts;
+    this.job = job;
+    this.answer = answer;
+  }
+
+  /** How many calls it will take, as far as that is known. */
+  protected abstract readonly calls: number;
+  /** In which the client gets what was gathered. */
+  protected readonly form: AnswerForm = 'whole';
+
+  /** Makes one call and keeps what it gives; false when there is nothing left to ask for. */
+  protected abstract callNext(): Promise<boolean>;
+
+  /** Everything is there: the answer's body. */
+  protected abstract body(): Promise<Bytes>;
+
+  /** Something failed: what runs beside the calls is to end too. */
+  protected stopBeside(): void {}
+
+  protected get attempt(): RouteAttempt {
+    return this.answer.attempt;
+  }
+
+  protected get failed(): boolean {
+    return this.#failed !== null;
+  }
+
+  get signs(): number {
+    let signs = this.#signs;
+    for (const call of this.#calls) signs += call.signs;
+    return signs;
+  }
+
+  async run(): Promise<Fault | null> {
+    await Promise.all(Array.from({ length: Math.min(callsMax, this.calls) }, () => this.#line()));
+    if (!this.failed) await this.#give();
+    return this.#failed;
+  }
+
+  stop(why: Fault): void {
+    this.fail(why);
+  }
+
+  async #give(): Promise<void> {
+    const body = await this.body();
+    // Whoever left meanwhile has no answer.
+    if (this.failed) return;
+    if (!this.answer.begin(this.form, { losses: this.losses, answer: 'converted' })) {
+      return this.fail(answeredElsewhere());
+    }
+    this.answer.chunk(body);
+    this.answer.end();
+  }
+
+  /** One of the calls that run side by side, and those after it. */
+  async #line(): Promise<void> {
+    try {
+      while (!this.failed && (await this.callNext()));
+    } catch (error) {
+      // A fault of ours ends the request: no call may go on beside it.
+      this.fail(fault('cancelled', 'stopped'));
+      throw error;
+    }
+  }
+
+  /** The body of a whole answer; null when the call failed, and said so. */
+  protected async ask(body: PreparedBody): Promise<Buffer | null> {
+    const gathered = new GatheredBody();
+    const call = new Attempt(this.#parts, this.job, this.attempt, body, gathered);
+    this.#calls.add(call);
+    try {
+      const ended = await call.run();
+      const { bytes, status, usage } = call.seen(false, ended);
+      this.#bytes += bytes;
+      this.#status = ended?.status ?? status ?? this.#status;
+      if (ended === null) return gathered.bytes();
+      if (usage !== null) this.leave({ inputTokens: usage.inputTokens, outputTokens: 0 });
+      this.fail(ended);
+      return null;
+    } finally {
+      this.#signs += call.signs;
+      this.#calls.delete(call);
+    }
+  }
+
+  /** A call gave what it was asked for. `told`: the upstream said what it used. */
+  protected took(usage: Usage, told: boolean): void {
+    this.answer.noteFirst();
+    this.#usage = sumOf(this.#usage, usage);
+    if (!told) this.#counted = true;
+  }
+
+  /** A call may have cost this, for nothing. */
+  protected leave(usage: Usage): void {
+    this.#abandoned = sumOf(this.#abandoned, usage);
+  }
+
+  /** The first one counts; the calls beside it are stopped. */
+  protected fail(reason: Fault): void {
+    if (this.#failed !== null) return;
+    this.#failed = reason;
+    this.#status = reason.status ?? this.#status;
+    for (const call of this.#calls) call.stop(fault('cancelled', 'stopped'));
+    this.stopBeside();
+  }
+
+  seen(): AttemptSeen {
+    const seen = { status: this.#status, bytes: this.#bytes };
+    if (this.#usage !== null) {
+      return { ...seen, usage: this.#usage, usageSource: this.#counted ? 'counted' : 'upstream', kept: true };
+    }
+    return { ...seen, usage: this.#abandoned, usageSource: this.#abandoned === null ? 'none' : 'abandoned' };
+  }
+}
+
+/** A whole answer that somebody else reads. */
+class GatheredBody implements AttemptSink {
+  readonly #pieces: Buffer[] = [];
+
+  start(): void {}
+
+  content(): boolean {
+    return true;
+  }
+
+  chunk(chunk: Buffer): Pace {
+    this.#pieces.push(chunk);
+    return 'ready';
+  }
+
+  end(found: Fault | null): Fault | null {
+    return found;
+  }
+
+  bytes(): Buffer {
+    return this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces);
+  }
+}
