@@ -6,16 +6,16 @@ import { disagreements, recordsOf } from './books-agree.ts';
 import { closedPort } from './dead-places.ts';
 import { answeredShare, type CallSeen, type Calls, openLoop } from './many-calls.ts';
 
-const seconds = 10;
+const seconds = 15;
 const poisonedPerSecond = 1 / 1.5;
 
-// Limits are those of `npm run bench -- availability` less what chance takes from a thousand requests, four sigma.
+// Limits are those of `npm run bench -- availability` less what chance takes from four hundred requests, four sigma.
 const aliases = {
-  'three-at-30': { specs: ['flap=0.3;seed=1', 'flap=0.3;seed=2', 'flap=0.3;seed=3'], rate: 100, atLeast: 0.977 },
-  'two-at-50': { specs: ['flap=0.5;seed=4', 'flap=0.5;seed=5'], rate: 100, atLeast: 0.905 },
-  'one-at-30': { specs: ['flap=0.3;seed=6'], rate: 100, atLeast: 0.977 },
-  'each-second': { specs: ['every=2;seed=7', 'every=2;seed=8'], rate: 30, atLeast: 0.92 },
-  'in-turns': { specs: ['alternate=1s', 'alternate=1s/down'], rate: 30, atLeast: 1 },
+  'three-at-30': { specs: ['flap=0.3;seed=1', 'flap=0.3;seed=2', 'flap=0.3;seed=3'], rate: 25, atLeast: 0.966 },
+  'two-at-50': { specs: ['flap=0.5;seed=4', 'flap=0.5;seed=5'], rate: 25, atLeast: 0.88 },
+  'one-at-30': { specs: ['flap=0.3;seed=6'], rate: 25, atLeast: 0.966 },
+  'each-second': { specs: ['every=2;seed=7', 'every=2;seed=8'], rate: 15, atLeast: 0.92 },
+  'in-turns': { specs: ['alternate=1s', 'alternate=1s/down'], rate: 15, atLeast: 1 },
   outage: { specs: ['status=503', 'status=503'] },
   'one-dead': { specs: ['closed', 'ok'] },
   'poison-one': { specs: ['prompt=poison;status=500'] },
@@ -54,6 +54,12 @@ const gateway = await startGateway(
   },
 );
 
+function statusesOf(seen: readonly CallSeen[]): string {
+  return [...new Set(seen.map(({ status }) => status))]
+    .map((status) => `${status} × ${seen.filter((one) => one.outcome === 'failed' && one.status === status).length}`)
+    .join(', ');
+}
+
 const shares = Object.entries(aliases).flatMap(([alias, one]) =>
   'atLeast' in one ? [{ alias: alias as Alias, rate: one.rate, atLeast: one.atLeast }] : [],
 );
@@ -65,7 +71,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
     test(`${number} ${alias}: ${atLeast * 100} % are answered, and of the last as many as of the first`, async () => {
       const seen = await load(alias, rate);
       const share = answeredShare(seen);
-      assert.ok(share >= atLeast, `${share * 100} % answered`);
+      assert.ok(share >= atLeast, `${share * 100} % answered; failed with ${statusesOf(seen)}`);
       const last = answeredShare(seen, ({ sinceMs }) => sinceMs > (seconds * 1_000) / 2);
       assert.ok(last >= atLeast - 0.02, `${last * 100} % of the second half`);
       await agree(alias, seen);
@@ -73,7 +79,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
   }
 
   test('F61 one dead of two: all are answered, and one in fifty at most goes there first', async () => {
-    const seen = await load('one-dead', 30);
+    const seen = await load('one-dead', 15);
     assert.equal(answeredShare(seen), 1);
     const records = await recordsOf({ url: gateway.url, adminKey, account: 'one-dead' });
     const delayed = records.filter(({ route }) => route.attempts.length > 1).length;
@@ -82,7 +88,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
 
   test('F61 everything fails: after the first second 1.25 upstream calls a request at most', async () => {
     const startMs = Date.now();
-    const seen = await load('outage', 50);
+    const seen = await load('outage', 25);
     const records = await recordsOf({ url: gateway.url, adminKey, account: 'outage' });
     const later = records.filter(({ created_at }) => Date.parse(created_at) >= startMs + 1_000);
     const calls = later.reduce((sum, { route }) => sum + route.attempts.length, 0);
