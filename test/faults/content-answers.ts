@@ -74,6 +74,18 @@ const chatCases: readonly Omit<ContentCase, 'upstream'>[] = [
     given: 'answer',
   },
   {
+    name: 'a turn with nothing to add, counted',
+    whole: { status: 200, body: completion({ content: '' }, 'stop') },
+    stream: sse(role, chunk({}, 'stop'), usageChunk, '[DONE]'),
+    given: 'answer',
+  },
+  ...(['content_filter', 'length'] as const).map((reason) => ({
+    name: `nothing said, nothing counted, but a reason: ${reason}`,
+    whole: { status: 200, body: { ...completion({ content: '' }, reason), usage: undefined } },
+    stream: sse(role, chunk({}, reason), '[DONE]'),
+    given: 'answer' as const,
+  })),
+  {
     name: "Groq's broken tool call, before content",
     type: 'groq',
     whole: { status: 400, body: { error: toolUseFailed } },

@@ -91,6 +91,13 @@ interface StreamCase {
 const ends = ['openai-chat', 'anthropic-messages'] as const;
 const cases: readonly StreamCase[] = [
   {
+    name: 'an end mark alone',
+    of: (upstream) => pieces[upstream].end,
+    fails: 'before content',
+    callers: 'all',
+    upstreams: ends,
+  },
+  {
     name: 'an end mark and no reason, nothing said',
     of: (upstream) => pieces[upstream].opening + pieces[upstream].end,
     fails: 'before content',

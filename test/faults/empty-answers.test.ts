@@ -6,6 +6,7 @@ import { callerIds, upstreamIds } from '../contract/dialect-matrix/formats.ts';
 import { callerFormats } from '../contract/dialect-matrix/rig.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
 import { startGateway } from '../start-gateway.ts';
+import { startUpstream } from '../start-upstream.ts';
 import { explained } from './read-answer.ts';
 
 const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [] };
@@ -17,38 +18,52 @@ const chunk = (delta: object, finish_reason: string | null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 });
 
-/** An answer of each format that ends as usual and says nothing. */
+const completion = (content: string | null, more: object) => ({
+  ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm', ...more },
+  choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+});
+
+/** Answers of each format that end as usual and say nothing. */
 const empty = {
   'openai-chat': {
-    whole: {
-      ...{ id: 'c', object: 'chat.completion', created: 1, model: 'm' },
-      choices: [{ index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'stop' }],
-    },
-    stream: [chunk({ role: 'assistant', content: '' }, null), chunk({}, 'stop'), '[DONE]'],
+    whole: [
+      completion('', {}),
+      completion('', { usage: { prompt_tokens: 1, completion_tokens: 0, total_tokens: 1 } }),
+      completion(null, { usage: null }),
+    ],
+    stream: [
+      [chunk({ role: 'assistant', content: '' }, null), chunk({}, 'stop'), '[DONE]'],
+      [chunk({ role: 'assistant', content: '' }, 'stop'), '[DONE]'],
+    ],
   },
   'anthropic-messages': {
-    whole: { ...message, stop_reason: 'end_turn', usage },
+    whole: [{ ...message, stop_reason: 'end_turn', usage }],
     stream: [
-      { type: 'message_start', message: { ...message, stop_reason: null, usage } },
-      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 0 } },
-      { type: 'message_stop' },
+      [
+        { type: 'message_start', message: { ...message, stop_reason: null, usage } },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 0 } },
+        { type: 'message_stop' },
+      ],
     ],
   },
   'openai-responses': {
-    whole: { ...response, status: 'completed' },
+    whole: [{ ...response, status: 'completed' }],
     stream: [
-      { type: 'response.created', response: { ...response, status: 'in_progress' } },
-      { type: 'response.completed', response: { ...response, status: 'completed' } },
+      [
+        { type: 'response.created', response: { ...response, status: 'in_progress' } },
+        { type: 'response.completed', response: { ...response, status: 'completed' } },
+      ],
     ],
   },
   gemini: {
-    whole: { responseId: 'r', modelVersion: 'm', candidates },
-    stream: [{ responseId: 'r', modelVersion: 'm', candidates }],
+    whole: [{ responseId: 'r', modelVersion: 'm', candidates }],
+    stream: [[{ responseId: 'r', modelVersion: 'm', candidates }]],
   },
 } as const;
 
 for (const format of upstreamIds) {
   test(`an empty answer in ${format}: the next target is asked, and 502 says so when all are empty`, async (t) => {
+    const { whole, stream } = empty[format];
     const asked: string[] = [];
     const server = createServer((request, reply) => {
       let body = '';
@@ -56,48 +71,66 @@ for (const format of upstreamIds) {
         body += piece;
       });
       request.on('end', () => {
+        const place = request.url!.split('/')[1]!;
         if (request.method !== 'POST') return reply.writeHead(404).end();
-        asked.push(request.url!.split('/')[1]!);
+        asked.push(place);
+        const kind = Number(place.split('-').at(-2));
         const streams = request.url!.includes('streamGenerateContent') || /"stream":\s*true/.test(body);
-        const { whole, stream } = empty[format];
         reply
           .writeHead(200, { 'content-type': streams ? 'text/event-stream' : 'application/json' })
-          .end(streams ? stream.map(frame).join('') : JSON.stringify(whole));
+          .end(
+            streams ? stream[kind % stream.length]!.map(frame).join('') : JSON.stringify(whole[kind % whole.length]),
+          );
       });
     });
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    const spare = await startUpstream();
     t.after(() => {
       server.close();
       server.closeAllConnections();
+      return spare.close();
     });
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { provider, model } = upstreamFormats[format];
+    const kinds = { whole: whole.keys(), stream: stream.keys() };
     // Providers of their own for each way to ask: what one does to their health is nothing to the next.
-    const ways = callerIds.flatMap((caller) => (['whole', 'stream'] as const).map((way) => [caller, way] as const));
-    const names = ways.flatMap((way) => [`${way.join('-')}-1`, `${way.join('-')}-2`]);
+    const ways = (['whole', 'stream'] as const).flatMap((delivery) =>
+      [...kinds[delivery]].flatMap((kind) =>
+        callerIds.map((caller) => ({ caller, delivery, name: `${caller}-${delivery}-${kind}` })),
+      ),
+    );
+    const names = ways.flatMap(({ name }) => [`${name}-1`, `${name}-2`, `${name}-3`]);
+    const target = (name: string, priority: number) => ({ provider: name, model, priority });
     const gateway = await startGateway(t, {
-      providers: Object.fromEntries(names.map((name) => [name, provider(`${url}/${name}`)])),
+      providers: {
+        ...Object.fromEntries(names.map((name) => [name, provider(`${url}/${name}`)])),
+        spare: { type: 'openai', base_url: `${spare.url}/v1`, api_key: 'x' },
+      },
       models: Object.fromEntries(
-        ways.map((way) => [
-          way.join('-'),
-          {
-            targets: [1, 2].map((priority) => ({ provider: `${way.join('-')}-${priority}`, model, priority })),
-            attempts: 2,
-          },
+        ways.flatMap(({ name }) => [
+          [name, { targets: [target(`${name}-1`, 1), target(`${name}-2`, 2)], attempts: 2 }],
+          [`${name}-spared`, { targets: [target(`${name}-3`, 1), target('spare', 2)] }],
         ]),
       ),
     });
-    for (const way of ways) {
-      const [caller, delivery] = way;
-      const name = way.join('-');
+    for (const { caller, delivery, name } of ways) {
+      const ask = (alias: string) => {
+        const json = callerFormats[caller].body(alias, { say: 'Hello', maxTokens: 64 }, delivery);
+        return gateway.fetch(callerFormats[caller].path(alias, delivery), { json });
+      };
       asked.splice(0);
-      const json = callerFormats[caller].body(name, { say: 'Hello', maxTokens: 64 }, delivery);
-      const answer = await gateway.fetch(callerFormats[caller].path(name, delivery), { json });
+      const answer = await ask(name);
       const text = await answer.text();
       assert.deepEqual([answer.status, asked], [502, [`${name}-1`, `${name}-2`]], `${name}: ${text}`);
       assert.match(text, /the answer is empty/);
       const { units, route } = await explained(gateway, answer);
       assert.deepEqual([units, route.attempts.map((attempt) => attempt.class)], [0, ['malformed', 'malformed']]);
+
+      asked.splice(0);
+      const spared = await ask(`${name}-spared`);
+      const said = await spared.text();
+      assert.deepEqual([spared.status, asked], [200, [`${name}-3`]], `${name}: ${said}`);
+      assert.equal(spared.headers.get('x-culvert-provider'), 'spare');
     }
   });
 }
