@@ -7,7 +7,6 @@ import { closedPort } from './dead-places.ts';
 import { answeredShare, type CallSeen, type Calls, openLoop } from './many-calls.ts';
 
 const seconds = 15;
-const poisonedPerSecond = 1 / 1.5;
 
 // Limits are those of `npm run bench -- availability` less what chance takes from four hundred requests, four sigma.
 const aliases = {
@@ -20,6 +19,7 @@ const aliases = {
   'one-dead': { specs: ['closed', 'ok'] },
   'poison-one': { specs: ['prompt=poison;status=500'] },
   'poison-two': { specs: ['prompt=poison;status=500', 'prompt=poison;status=500'] },
+  'poison-flood': { specs: ['prompt=poison;status=500'] },
 } as const;
 type Alias = keyof typeof aliases;
 
@@ -97,10 +97,20 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
     await agree('outage', seen);
   });
 
-  for (const alias of ['poison-one', 'poison-two'] as const) {
+  for (const [alias, poisonedPerSecond] of [
+    ['poison-one', 1 / 1.5],
+    ['poison-two', 1 / 1.5],
+    // Most of what the target is asked fails, and all of that is one key's.
+    ['poison-flood', 20],
+  ] as const) {
     test(`S26 ${alias}: a prompt that its provider cannot stand fails alone`, async () => {
       const [culprit = '', ...others] = keysOf(alias);
       const poisonous = { keys: [culprit], content: 'This is poison.', count: Math.floor(seconds * poisonedPerSecond) };
+      // Others ended since its first failure: from then on it is known whom failures follow.
+      const first = [
+        ...(await load(alias, 1, { ...poisonous, count: 1 })),
+        ...(await load(alias, 20, { keys: others, count: 6 })),
+      ];
       const down = watchDown(alias);
       const [seen, bad] = await Promise.all([
         // So few that a row of failures is not broken by luck.
@@ -111,7 +121,7 @@ describe('upstreams that fail in part', { concurrency: true }, () => {
       assert.equal(answeredShare(seen), 1, 'the others are answered');
       assert.equal(answeredShare(bad), 0);
       assert.equal(looksDown, 0, 'looks that found the model down');
-      await agree(alias, [...seen, ...bad]);
+      await agree(alias, [...first, ...seen, ...bad]);
     });
   }
 });

@@ -396,6 +396,18 @@ test('S26 a prompt that fails for one tenant alone does not close a target out f
   assert.ok(healthOf(lane.state, now()) > 0.8, `${healthOf(lane.state, now())}`);
 });
 
+test('S26 nor does it close out a target that comes back', () => {
+  const { clock, health, run, runMany, standing } = setUp();
+  const lane = laneOf(health, targetOf('a/m'));
+  runMany(10, lane, 'transient');
+  clock.advance(1_000);
+  assert.equal(run(lane, 'ok'), 'probe');
+  run(lane, 'transient', { tenant: 'poisoner/key' });
+  run(lane, 'ok');
+  runMany(30, lane, 'transient', { tenant: 'poisoner/key' });
+  assert.equal(standing(lane), 'ready');
+});
+
 test('hope is what succeeds; a rest leaves hardly any, silence and a refused connection a tenth', () => {
   const { health, now, run, runMany, open } = setUp();
   const hope = (lane: Lane) => hopeOf(lane.state, 'lately', now());

@@ -6,7 +6,6 @@ import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReaso
 import { cooledUntilMs, restOf, verdictOn } from './cooldown.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
 import { type CredentialState, type Lane, type LaneState, newLaneState, newMinuteCount } from './lane.ts';
-import { deadShare } from './success-share.ts';
 import type { Target } from './target.ts';
 import { UsualTime } from './usual-time.ts';
 
@@ -19,8 +18,9 @@ export const lanesMax = 4_096;
 const probeLostSlackMs = 5_000;
 /** Requests in a row whose connection failed: as good as dead. */
 const unreachableInRowMax = 3;
-/** Failures while a target comes back, with hardly a success between them, that close it out again. */
-const rampFailuresMax = 3;
+/** So many requests must have ended before a target is as good as dead; fewer while it comes back. */
+const deadRequestsMin = 10;
+const rampRequestsMin = 3;
 
 /**
  * What is known of every upstream, shared by all requests of the process; lives through configuration reloads.
@@ -270,9 +270,8 @@ function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): v
 
 function isAsGoodAsDead(state: LaneState, unreachable: boolean, nowMs: number): boolean {
   if (unreachable && state.unreachableInRow >= unreachableInRowMax) return true;
-  if (!isRamping(state.breaker, nowMs)) return state.share.isDead(nowMs);
-  const { failed, succeeded } = state.share.counts(nowMs);
-  return unreachable || (failed >= rampFailuresMax && succeeded < (failed + succeeded) * deadShare);
+  if (!isRamping(state.breaker, nowMs)) return state.share.isDead(deadRequestsMin, nowMs);
+  return unreachable || state.share.isDead(rampRequestsMin, nowMs);
 }
 
 /** By a ramp, and with a fresh start: the failures that opened it would open it again at the next one. */

@@ -85,39 +85,39 @@ test('a success ends a row of failures', () => {
 test('dead is fewer than a fifth of at least ten requests', () => {
   const share = new SuccessShare();
   for (let i = 0; i < 9; i++) fail(share, i % 2 === 0 ? 'a' : 'b', startMs);
-  assert.equal(share.isDead(startMs), false, 'nine are too few');
+  assert.equal(share.isDead(10, startMs), false, 'nine are too few');
   fail(share, 'a', startMs);
-  assert.equal(share.isDead(startMs), true);
+  assert.equal(share.isDead(10, startMs), true);
   // 2 of 12 is less than a fifth, 3 of 13 is not.
   for (let i = 0; i < 2; i++) share.succeeded('a', startMs);
-  assert.equal(share.isDead(startMs), true);
+  assert.equal(share.isDead(10, startMs), true);
   share.succeeded('a', startMs);
-  assert.equal(share.isDead(startMs), false);
+  assert.equal(share.isDead(10, startMs), false);
 });
 
 test('exactly a fifth is not dead', () => {
   const share = new SuccessShare();
   for (let i = 0; i < 2; i++) share.succeeded('a', startMs);
   for (let i = 0; i < 8; i++) fail(share, i % 2 === 0 ? 'a' : 'b', startMs);
-  assert.equal(share.isDead(startMs), false);
+  assert.equal(share.isDead(10, startMs), false);
   fail(share, 'a', startMs);
-  assert.equal(share.isDead(startMs), true);
+  assert.equal(share.isDead(10, startMs), true);
 });
 
 test('failures older than a minute do not make it dead', () => {
   const share = new SuccessShare();
   for (let i = 0; i < 20; i++) fail(share, i % 2 === 0 ? 'a' : 'b', startMs);
-  assert.equal(share.isDead(startMs + 66_000), false);
+  assert.equal(share.isDead(10, startMs + 66_000), false);
 });
 
 test('S26 one tenant that asks alone can tell that a target is dead, one among others cannot', () => {
   const alone = new SuccessShare();
   for (let i = 0; i < 10; i++) fail(alone, 'poisoned', startMs);
-  assert.equal(alone.isDead(startMs), true);
+  assert.equal(alone.isDead(10, startMs), true);
   const shared = new SuccessShare();
   for (let i = 0; i < 100; i++) fail(shared, 'poisoned', startMs);
   shared.succeeded('other', startMs);
-  assert.equal(shared.isDead(startMs), false);
+  assert.equal(shared.isDead(10, startMs), false);
 });
 
 test('S26 failures that follow one tenant do not lower the share', () => {
@@ -184,6 +184,6 @@ test('a fresh start forgets everything', () => {
   const share = new SuccessShare();
   for (let i = 0; i < 20; i++) fail(share, i % 2 === 0 ? 'a' : 'b', startMs);
   share.clear();
-  assert.deepEqual([share.at(startMs), share.rightNow(startMs), share.isDead(startMs)], [1, 1, false]);
+  assert.deepEqual([share.at(startMs), share.rightNow(startMs), share.isDead(10, startMs)], [1, 1, false]);
   assert.deepEqual(share.counts(startMs), { succeeded: 0, failed: 0 });
 });

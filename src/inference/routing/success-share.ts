@@ -21,9 +21,8 @@ const tenantsMax = 8;
 const othersMin = 5;
 /** The most that others may fail for a tenant's failures to be its own. */
 const othersFailedMax = 0.2;
-/** A smaller share of successes is as good as dead, once so many requests have ended. */
-export const deadShare = 0.2;
-const deadRequestsMin = 10;
+/** A smaller share of successes is as good as dead. */
+const deadShare = 0.2;
 
 interface Counts {
   succeeded: RollingCount;
@@ -96,11 +95,11 @@ export class SuccessShare {
     return (share * byChance) / (byChance + downPrior);
   }
 
-  /** Fewer than a fifth of at least ten requests succeed, of two tenants or more, or of one that asks alone. */
-  isDead(nowMs: number): boolean {
+  /** Fewer than a fifth of at least so many requests succeed, of two tenants or more, or of one that asks alone. */
+  isDead(requestsMin: number, nowMs: number): boolean {
     const { succeeded, failed } = this.counts(nowMs);
     const total = failed + succeeded;
-    if (total < deadRequestsMin || failed <= total * (1 - deadShare)) return false;
+    if (total < requestsMin || failed <= total * (1 - deadShare)) return false;
     const tenants = this.#tenantsAt(nowMs);
     if (tenants === null || tenants.size !== 1) return true;
     const [only] = tenants.values();
