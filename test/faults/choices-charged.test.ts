@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-/** `both`: a target with native n, then one that gives a choice a call; `single`: the latter alone. */
+/** `both`: a target with native n, then one that gives a choice a call; `native` and `single`: one of them alone. */
 async function setup(t: TestContext, windows: unknown = { '5h': 100 }) {
   const [native, single] = [await startUpstream(), await startUpstream()];
   t.after(() => Promise.all([native.close(), single.close()]));
@@ -14,6 +14,7 @@ async function setup(t: TestContext, windows: unknown = { '5h': 100 }) {
     },
     models: {
       both: { targets: ['native/mock/ok', { provider: 'single', model: 'mock/ok', priority: 2 }], cost: 2 },
+      native: { targets: ['native/mock/ok'], cost: 2 },
       single: { targets: ['single/mock/ok'], cost: 2 },
     },
     plans: { default: { rpm: 'off', windows } },
@@ -42,6 +43,7 @@ test('n choices cost n where they are n calls, and one request where they are on
   assert.deepEqual(await charged({ model: 'single', n: 3 }), [200, '6', 6]);
   assert.deepEqual(await charged({ model: 'single', n: 3, stream: true }), [200, '6', 6]);
   assert.deepEqual(await charged({ model: 'single' }), [200, '2', 2]);
+  assert.deepEqual(await charged({ model: 'native', n: 3 }), [200, '2', 2]);
   assert.deepEqual(await charged({ model: 'both', n: 3 }), [200, '2', 2]);
   native.script('/v1/chat/completions', ['status=503']);
   assert.deepEqual(await charged({ model: 'both', n: 3 }), [200, '6', 6], 'the others answered, call by call');
@@ -70,5 +72,8 @@ test('of n choices those are paid whose answer began, and of a whole answer that
   single.script('/v1/messages', script);
   assert.deepEqual(await charged({ model: 'single', n: 3, stream: true }), [200, '6', 4]);
   single.script('/v1/messages', script);
+  assert.deepEqual(await charged({ model: 'single', n: 3 }), [400, '0', 0]);
+  // The others were whole by then, and reached nobody.
+  single.script('/v1/messages', ['ok', 'ok', 'delay=500ms;status=400']);
   assert.deepEqual(await charged({ model: 'single', n: 3 }), [400, '0', 0]);
 });

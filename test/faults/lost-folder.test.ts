@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
@@ -10,11 +12,13 @@ import { chatOnce, startGatewayProcess } from './gateway-process.ts';
 
 test('F65 the data folder moved away: 503 and not ready, nothing is recorded; moved back, it serves and has lost nothing', async (t) => {
   const { url, data, log, requests } = await started(t);
+  const late = await begunChat(url);
   assert.equal((await chatOnce(url)).status, 200);
   const before = await requests();
 
   renameSync(data, `${data}-away`);
   await until(async () => (await chatOnce(url)).status === 503);
+  assert.equal(await late.end(), 503, 'who was let in before it was lost');
   const ready = await fetch(`${url}/readyz`);
   const { checks } = (await ready.json()) as { checks: { stores: boolean } };
   assert.deepEqual([ready.status, checks.stores], [503, false]);
@@ -62,6 +66,7 @@ test('F65 one database replaced by another file: 503, and 200 once the right one
   const { url, data } = await started(t);
   const ledger = join(data, 'ledger.db');
   renameSync(ledger, `${ledger}-away`);
+  copyFileSync(`${ledger}-away`, ledger);
   await until(async () => (await chatOnce(url)).status === 503);
   renameSync(`${ledger}-away`, ledger);
   await until(async () => (await chatOnce(url)).status === 200);
@@ -87,6 +92,28 @@ function call(url: string, method: string, path: string, json?: object, key = te
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     ...(json !== undefined && { body: JSON.stringify(json) }),
   });
+}
+
+/** A chat that is let in, and whose body is not there yet; `end` sends the rest and gives the status. */
+async function begunChat(url: string): Promise<{ end(): Promise<number | undefined> }> {
+  const body = JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] });
+  const chat = request(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${testKey}`,
+      'content-type': 'application/json',
+      'content-length': body.length,
+    },
+  });
+  await new Promise((written) => chat.write(body.slice(0, 10), written));
+  return {
+    async end() {
+      chat.end(body.slice(10));
+      const [answer] = await once(chat, 'response');
+      answer.resume();
+      return answer.statusCode;
+    },
+  };
 }
 
 /** Chats that are answered with 200 in half a second. */

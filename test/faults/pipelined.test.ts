@@ -21,16 +21,16 @@ test('S28 pipelined requests are answered in order, one after the other: the sec
   const received = textOf(socket);
   const ask = chat('Hello')(gateway.key);
   const missing = 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n';
-  socket.write(ask + missing + ask);
+  socket.write(ask + missing + ask + missing);
   await until(() => told() === 1);
   // Nothing of the others while the first is on its way.
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.deepEqual([told(), received()], [1, '']);
-  await until(() => statuses(received()).length === 3);
-  assert.deepEqual(statuses(received()), [200, 404, 200]);
+  await until(() => statuses(received()).length === 4);
+  assert.deepEqual(statuses(received()), [200, 404, 200, 404]);
   // And it goes on to be a connection like any other.
   socket.write(missing);
-  await until(() => statuses(received()).length === 4);
+  await until(() => statuses(received()).length === 5);
 });
 
 test('S28 of more requests than may wait, the first are answered and the connection closes behind them', async (t) => {
@@ -45,8 +45,25 @@ test('S28 of more requests than may wait, the first are answered and the connect
   assert.match(text, /connection: close/i);
 });
 
-test('S28 a caller who leaves with requests in line takes them along', async (t) => {
+test('S28 a connection whose first request is on its way is not read on, however much is written to it', async (t) => {
   const { gateway, upstream } = await start(t);
+  upstream.script('/v1/chat/completions', ['always hang']);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => undefined);
+  const missing = 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n';
+  let taken = false;
+  // More than the system's buffers hold.
+  socket.write(chat('Hello')(gateway.key) + missing.repeat((64 * 1024 * 1024) / missing.length), () => {
+    taken = true;
+  });
+  await until(() => upstream.requests().some(({ method }) => method === 'POST'));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  assert.equal(taken, false);
+});
+
+test('S28 a caller who leaves with requests in line takes them along', async (t) => {
+  const { gateway, upstream } = await start(t, { default: { windows: 'off', rpm: 100 } });
   upstream.script('/v1/chat/completions', ['always delay=200ms']);
   const ask = chat('Hello')(gateway.key);
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
@@ -55,6 +72,8 @@ test('S28 a caller who leaves with requests in line takes them along', async (t)
   socket.destroy();
   await new Promise((resolve) => setTimeout(resolve, 500));
   assert.equal(upstream.requests().filter(({ method }) => method === 'POST').length, 1);
+  const { rpm } = (await (await gateway.fetch('/v1/usage')).json()) as { rpm: { used: number } };
+  assert.equal(rpm.used, 1, 'the others were never begun');
 });
 
 test('S28 writes of 60 KB of pipelined requests, by one connection and by 50, keep others waiting for no more than 100 ms', async (t) => {
@@ -79,10 +98,10 @@ test('S28 writes of 60 KB of pipelined requests, by one connection and by 50, ke
   }
 });
 
-async function start(t: TestContext) {
+async function start(t: TestContext, plans?: Record<string, unknown>) {
   const upstream = await startUpstream();
   t.after(() => upstream.close());
-  const gateway: TestGateway = await startGateway(t, overUpstreams(upstream.url));
+  const gateway: TestGateway = await startGateway(t, { ...overUpstreams(upstream.url), ...(plans && { plans }) });
   await gateway.modelsKnown;
   await (await gateway.fetch('/v1/models')).arrayBuffer();
   return { gateway, upstream };

@@ -80,9 +80,11 @@ test('S32 a connection rests after its answer, and is used again after that', as
   }
 });
 
-for (const [name, unasked, opened] of [
-  ['what nobody asked for is not trusted with a connection again', withBody('evil'), 4],
-  ['408 on an idle connection only takes leave of it', 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n', 2],
+const leave = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n';
+for (const [name, unasked, when, opened] of [
+  ['what nobody asked for is not trusted with a connection again', withBody('evil'), 'later', 4],
+  ['a second answer with its first is not trusted with a connection again', withBody('evil'), 'at once', 4],
+  ['408 on an idle connection only takes leave of it', leave, 'later', 2],
 ] as const) {
   test(`S32 an upstream that sends ${name}`, async (t) => {
     let sockets = 0;
@@ -90,8 +92,8 @@ for (const [name, unasked, opened] of [
       sockets += 1;
       const first = sockets === 1;
       onRequest(socket, () => {
-        socket.write(withBody('ok'));
-        if (first) setTimeout(() => socket.write(unasked), 5);
+        socket.write(withBody('ok') + (first && when === 'at once' ? unasked : ''));
+        if (first && when === 'later') setTimeout(() => socket.write(unasked), 5);
       });
     });
     const transport = testTransport(t);
