@@ -1,61 +1,103 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { overUpstreams, startGateway } from '../start-gateway.ts';
+import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 
-const settings = ['free', 'tokens', 'full'] as const;
+const settings = ['free', 'tokens', 'full', 'default'] as const;
 
-test('A caller who leaves before the first content pays what the plan says', async (t) => {
-  const upstream = await startUpstream();
-  t.after(() => upstream.close());
-  const keyOf = (setting: string) => `sk-cv-leaves-early-${setting}`;
-  const gateway = await startGateway(t, {
-    ...overUpstreams(upstream.url),
-    plans: Object.fromEntries(
-      [...settings, 'default'].map((setting) => [
-        setting,
-        { rpm: 'off', windows: { '5h': 10 }, ...(setting === 'default' ? {} : { abandoned: setting }) },
-      ]),
-    ),
-    accounts: Object.fromEntries(settings.map((setting) => [setting, { plan: setting }])),
-    keys: [...settings, 'default'].map((setting) => ({ key: keyOf(setting), account: setting, name: 'test' })),
+interface Way {
+  name: string;
+  model: 'chat' | 'claude';
+  stream: boolean;
+  /** What the provider does until the caller has left. */
+  does: string;
+  /** Who says how many tokens the input had; null: the caller leaves in the middle of the answer. */
+  told: 'estimated' | 'upstream' | null;
+}
+
+const ways: readonly Way[] = [
+  { name: 'a whole answer', model: 'chat', stream: false, does: 'delay=20s', told: 'estimated' },
+  { name: 'a stream', model: 'chat', stream: true, does: 'delay=20s', told: 'estimated' },
+  { name: 'a stream that has begun', model: 'chat', stream: true, does: 'stall=1events', told: 'estimated' },
+  { name: 'a stream whose beginning counts', model: 'claude', stream: true, does: 'stall=1events', told: 'upstream' },
+  { name: 'a stream', model: 'chat', stream: true, does: 'chunks=9;stall=4events', told: null },
+];
+
+for (const { name, model, stream, does, told } of ways) {
+  const title =
+    told === null
+      ? `A caller who leaves after the first content of ${name} pays all of it, whatever the plan says`
+      : `A caller who leaves before the first content of ${name} pays what the plan says`;
+  test(title, async (t) => {
+    const upstream = await startUpstream();
+    t.after(() => upstream.close());
+    const keyOf = (setting: string) => `sk-cv-leaves-early-${setting}`;
+    const gateway = await startGateway(t, {
+      providers: {
+        up: { type: 'openai', base_url: `${upstream.url}/v1`, api_key: 'a' },
+        claude: { type: 'anthropic', base_url: upstream.url, api_key: 'b' },
+      },
+      models: { chat: { targets: ['up/mock/ok'] }, claude: { targets: ['claude/mock/ok'] } },
+      plans: Object.fromEntries(
+        settings.map((setting) => [
+          setting,
+          { rpm: 'off', windows: { '5h': 10 }, ...(setting === 'default' ? {} : { abandoned: setting }) },
+        ]),
+      ),
+      accounts: Object.fromEntries(settings.map((setting) => [setting, { plan: setting }])),
+      keys: settings.map((setting) => ({ key: keyOf(setting), account: setting, name: 'test' })),
+    });
+    await gateway.modelsKnown;
+    const paid: Record<string, unknown> = {};
+    for (const setting of settings) {
+      upstream.clear();
+      upstream.script('*', [does]);
+      const headers = { authorization: `Bearer ${keyOf(setting)}` };
+      const leaving = new AbortController();
+      const asked = gateway
+        .fetch('/v1/chat/completions', {
+          json: { model, stream, messages: [{ role: 'user', content: 'Hello' }] },
+          headers: { ...headers, 'x-request-id': `left-${setting}` },
+          signal: leaving.signal,
+        })
+        .then((answer) => answer.body!.getReader().read())
+        .catch(() => null);
+      await upstream.when((request) => request.method === 'POST');
+      if (told === null) assert.ok((await asked)?.value);
+      // What the provider has sent by now is read before its answer.
+      else await (await gateway.fetch('/v1/usage', { headers })).text();
+      leaving.abort();
+      await asked;
+      const deadlineMs = performance.now() + 5_000;
+      let record: Response;
+      do record = await gateway.fetch(`/v1/requests/left-${setting}`, { headers });
+      while (record.status !== 200 && performance.now() < deadlineMs);
+      const { status, units, usage, route } = (await record.json()) as {
+        status: number;
+        units: number;
+        usage: { input_tokens: number; source: string };
+        route: { attempts: { bytes: number; usage: { inputTokens: number } }[] };
+      };
+      const [attempt] = route.attempts;
+      assert.equal(attempt!.bytes > 0, does.includes('stall'), 'the provider had begun where it should');
+      if (usage.source !== 'none') assert.equal(usage.input_tokens, attempt!.usage.inputTokens);
+      const { windows } = (await (await gateway.fetch('/v1/usage', { headers })).json()) as {
+        windows: { '5h': { used: number } };
+      };
+      assert.equal(windows['5h'].used, units);
+      paid[setting] = [status, units, usage.input_tokens > 0, usage.source];
+    }
+    const all = [200, 1, true, 'counted'];
+    assert.deepEqual(
+      paid,
+      told === null
+        ? { free: all, tokens: all, full: all, default: all }
+        : {
+            free: [499, 0, false, 'none'],
+            tokens: [499, 0, true, told],
+            full: [499, 1, true, told],
+            default: [499, 0, true, told],
+          },
+    );
   });
-  await gateway.modelsKnown;
-  const paid: Record<string, unknown> = {};
-  for (const setting of [...settings, 'default']) {
-    upstream.clear();
-    upstream.script('/v1/chat/completions', ['delay=20s']);
-    const headers = { authorization: `Bearer ${keyOf(setting)}`, 'x-request-id': `left-${setting}` };
-    const leaving = new AbortController();
-    const asked = gateway
-      .fetch('/v1/chat/completions', {
-        json: { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] },
-        headers,
-        signal: leaving.signal,
-      })
-      .catch(() => null);
-    await upstream.when((request) => request.method === 'POST');
-    leaving.abort();
-    await asked;
-    const deadlineMs = performance.now() + 5_000;
-    let record: Response;
-    do record = await gateway.fetch(`/v1/requests/left-${setting}`, { headers });
-    while (record.status !== 200 && performance.now() < deadlineMs);
-    const { status, units, usage } = (await record.json()) as {
-      status: number;
-      units: number;
-      usage: { input_tokens: number; source: string };
-    };
-    const { windows } = (await (await gateway.fetch('/v1/usage', { headers })).json()) as {
-      windows: { '5h': { used: number } };
-    };
-    assert.equal(windows['5h'].used, units);
-    paid[setting] = [status, units, usage.input_tokens > 0, usage.source];
-  }
-  assert.deepEqual(paid, {
-    free: [499, 0, false, 'none'],
-    tokens: [499, 0, true, 'estimated'],
-    full: [499, 1, true, 'estimated'],
-    default: [499, 0, true, 'estimated'],
-  });
-});
+}

@@ -1,6 +1,6 @@
 import { usdOf } from '../../metering/price.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { Usage, UsageSource } from '../neutral/usage.ts';
+import type { Usage } from '../neutral/usage.ts';
 import type { Answer } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { Job } from './job.ts';
@@ -20,6 +20,10 @@ export function recordAttempt<C>(
     if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
     progress.firstTokenMs ??= firstTokenMs;
     progress.malformedLines += seen.malformedLines ?? 0;
+  } else if (seen.told === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
+    // The client left before any content: what it may have to pay is known, where our estimate would be a guess.
+    progress.usage = usage;
+    progress.usageSource = 'upstream';
   }
   const { target, credential, startedMs } = attempt;
   progress.attempts.push({
@@ -56,13 +60,16 @@ export function usageOf(
   reader: AnswerReader | null,
   served: boolean,
   outcome: Fault | null,
-): { usage: Usage | null; usageSource: UsageSource } {
+): Pick<AttemptSeen, 'usage' | 'usageSource' | 'told'> {
   // Searches are all that some rerankers tell: the tokens are ours to count.
   if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
     const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
     return { usage, usageSource: served ? 'counted' : 'abandoned' };
   }
-  if (reader?.usage != null) return { usage: reader.usage, usageSource: served ? 'upstream' : 'abandoned' };
+  if (reader?.usage != null) {
+    const { usage } = reader;
+    return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', told: true };
+  }
   // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
   const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
   if (!ran) return { usage: null, usageSource: 'none' };

@@ -25,6 +25,8 @@ export interface AttemptSeen {
   bytes: number;
   usage: Usage | null;
   usageSource: UsageSource;
+  /** `usage` is the upstream's own count, of an attempt that served nobody. */
+  told?: true;
   /** What it made is the request's even if another attempt makes the rest. */
   kept?: true;
   malformedLines?: number;
