@@ -10,7 +10,10 @@ export interface ForwardBody {
   losses: Loss[];
 }
 
-/** Top-level fields that never leave the gateway: the first is ours, the others would steer a careless upstream (S1). */
+/**
+ * Top-level fields that never leave the gateway: the first is ours, the next would steer a careless upstream (S1), the
+ * last tell a server of vLLM or SGLang which blocks of memory to read, and from whom: others' prompts stand there.
+ */
 export const gatewayOnlyFields: ReadonlySet<string> = new Set([
   'models',
   'api_base',
@@ -21,6 +24,10 @@ export const gatewayOnlyFields: ReadonlySet<string> = new Set([
   'custom_llm_provider',
   'extra_headers',
   'extra_body',
+  'kv_transfer_params',
+  'bootstrap_host',
+  'bootstrap_port',
+  'bootstrap_room',
 ]);
 
 /**

@@ -17,12 +17,23 @@ export interface GivenId {
 }
 
 /**
- * What a member of a body holds. `id`: one id, or a list of them. `holder`: an object with an `id`. `id-or-holder`:
- * either. `skill`: an id, unless the skill is the vendor's own. `file-uri`: an id, unless it is a public address.
- * `labels`: what is echoed, so that ids below it are labels. `free-names`: names that callers make up over values that
- * they do not. `opaque`: what callers and models make up altogether.
+ * What a member of a body holds, or each of a list. `id`: an id, or an object with an `id`. `holder`: such an object
+ * alone. `label`: an id that is a label. `skill`: an id, unless the skill is the vendor's own. `file-uri`: an id, unless
+ * it is a public address. `items`: objects as `NamingRules.items` has them, and `item-id` is the id of one. `labels`:
+ * what is echoed, so that ids below it are labels. `free-names`: names that callers make up over values that they do
+ * not. `opaque`: what callers and models make up altogether.
  */
-export type MemberKind = 'id' | 'holder' | 'id-or-holder' | 'skill' | 'file-uri' | 'labels' | 'free-names' | 'opaque';
+export type MemberKind =
+  | 'id'
+  | 'holder'
+  | 'label'
+  | 'skill'
+  | 'file-uri'
+  | 'items'
+  | 'item-id'
+  | 'labels'
+  | 'free-names'
+  | 'opaque';
 
 /** By the name of a member. */
 export type MemberKinds = Readonly<Record<string, MemberKind>>;
@@ -38,6 +49,10 @@ export interface NamingRules {
   members: MemberTable;
   /** At the top level alone, beside `members`. */
   top?: MemberTable;
+  /** In an item, beside `members`. */
+  items?: MemberTable;
+  /** What the id of an item is; null: nobody's. */
+  itemUse?(item: JsonObject, id: string): NamedObject['use'] | null;
   /** Whether ids in an object of this `type` are labels. */
   echoes?(type: string): boolean;
 }
@@ -78,7 +93,7 @@ export function memberKinds(kinds: MemberKinds): MemberTable {
 const rememberedMax = 1_024;
 
 /** Servers written in Go take members in any case, and more than ASCII's as equal (`ſ` and `s`). */
-function folded(name: string): string {
+export function folded(name: string): string {
   return name.toUpperCase().toLowerCase();
 }
 
@@ -88,6 +103,8 @@ export function findNamed(body: JsonObject, rules: NamingRules): FoundNames {
   search.lookInto(body, rules.top ?? rules.members, 'reference');
   return search;
 }
+
+const idOfHolder = memberKinds({ id: 'id' });
 
 class Search implements FoundNames {
   readonly named: NamedObject[] = [];
@@ -114,39 +131,47 @@ class Search implements FoundNames {
     }
   }
 
-  #take(name: string, value: JsonValue, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
-    if (typeof value === 'string') {
-      const isId =
-        kind === 'id' ||
-        kind === 'id-or-holder' ||
-        (kind === 'skill' && holder.type !== 'anthropic') ||
-        (kind === 'file-uri' && !isPublicAddress(value));
-      if (isId) this.#found(name, kind === 'file-uri' ? fileName(value) : value, use);
-      return;
-    }
+  #take(name: string | number, value: JsonValue, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
+    if (typeof value === 'string') return this.#takeText(name, value, kind, holder, use);
     if (typeof value !== 'object' || value === null) return;
-    if (kind === 'free-names' && isObject(value)) return this.#valuesOf(name, value, use);
-    if (kind === 'id' && Array.isArray(value)) {
-      this.#path.push(name);
-      for (const [at, one] of value.entries()) if (typeof one === 'string') this.#found(at, one, use);
-      this.#path.pop();
-    }
-    if ((kind === 'holder' || kind === 'id-or-holder') && isObject(value) && typeof value.id === 'string') {
-      this.#path.push(name);
-      this.#found('id', value.id, use);
-      this.#path.pop();
-    }
-    this.#within(name, value, kind === 'labels' ? 'label' : use);
+    this.#path.push(name);
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length; at += 1) this.#take(at, value[at]!, kind, holder, use);
+    } else if (kind === 'free-names') this.#valuesOf(value as JsonObject, use);
+    else this.lookInto(value as JsonObject, this.#tableIn(kind), kind === 'labels' ? 'label' : use);
+    this.#path.pop();
   }
 
-  #valuesOf(name: string, object: JsonObject, use: NamedObject['use']): void {
-    this.#path.push(name);
+  #takeText(name: string | number, text: string, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
+    switch (kind) {
+      case 'id':
+        return this.#found(name, text, use);
+      case 'label':
+        return this.#found(name, text, 'label');
+      case 'item-id': {
+        const itemUse = this.#rules.itemUse!(holder, text);
+        return itemUse === null ? undefined : this.#found(name, text, itemUse);
+      }
+      case 'skill':
+        // The vendor's own go by words.
+        return holder.type === 'anthropic' && !text.startsWith('skill_') ? undefined : this.#found(name, text, use);
+      case 'file-uri':
+        return isPublicAddress(text) ? undefined : this.#found(name, fileName(text), use);
+      default:
+    }
+  }
+
+  #tableIn(kind: MemberKind): MemberTable {
+    if (kind === 'id' || kind === 'holder') return idOfHolder;
+    return (kind === 'items' ? this.#rules.items : undefined) ?? this.#rules.members;
+  }
+
+  #valuesOf(object: JsonObject, use: NamedObject['use']): void {
     for (const free in object) {
       this.members += 1;
       const value = object[free]!;
       if (typeof value === 'object' && value !== null) this.#within(free, value, use);
     }
-    this.#path.pop();
   }
 
   #within(name: string | number, value: JsonValue, use: NamedObject['use']): void {
@@ -198,7 +223,9 @@ function isPublicAddress(uri: string): boolean {
   if (!/^https?:\/\//i.test(uri) || !URL.canParse(uri)) return false;
   const { hostname } = new URL(uri);
   const place = `${uri.split(/[?#]/, 1)[0]} ${hostname}`.toLowerCase().replace(/[\s\p{Cc}]/gu, '');
-  return !place.includes('googleapis') || /^https?:\/\/(?:[\w-]+\.)?storage\.googleapis\.com\//.test(uri);
+  return (
+    !/googleapis|\.clients\d*\.google\./.test(place) || /^https?:\/\/(?:[\w-]+\.)?storage\.googleapis\.com\//.test(uri)
+  );
 }
 
 /** `files/abc` of Google's address of it, which names the same. */

@@ -3,6 +3,7 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type JsonScan, repeatedName } from '../../kernel/json-scan.ts';
 import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
+import { folded } from '../dialects/named-objects.ts';
 
 /*
  * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. What the
@@ -22,6 +23,15 @@ export function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Fail
   if (scan.memberCount !== names.length) {
     const name = repeatedName(raw, scan.members);
     return invalid(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
+  }
+  for (const name of names) {
+    if (/^[a-z_]+$/.test(name)) continue;
+    const plain = folded(name);
+    if (plain === name || !Object.hasOwn(body, plain)) continue;
+    return invalid(
+      name.slice(0, 64),
+      `The body has '${plain}' in another spelling too, which some servers read in its place.`,
+    );
   }
   for (const name of magicNames) {
     if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is no parameter; leave it out.`);

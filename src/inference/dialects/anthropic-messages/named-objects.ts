@@ -19,9 +19,9 @@ const rules: NamingRules = {
     metadata: 'opaque',
     schema: 'opaque',
   }),
-  top: memberKinds({ container: 'id-or-holder' }),
-  // Results of tools that Anthropic ran, told back; a caller's own tool may well return a file.
-  echoes: (type) => type.endsWith('_tool_result') && type !== 'tool_result',
+  top: memberKinds({ container: 'id' }),
+  // What a program put out, told back. Other results may hold documents, which are read.
+  echoes: (type) => type.endsWith('_execution_output'),
 };
 
 export function objectsIn(body: JsonObject): BodyObjects {
@@ -37,7 +37,8 @@ export function containerGiven({ container }: JsonObject): GivenId[] {
 /** Files that tools made, in a block of an answer. */
 export function filesGiven(value: JsonValue | undefined): GivenId[] {
   if (Array.isArray(value)) return value.flatMap(filesGiven);
-  if (!isObject(value)) return [];
+  // A server of the caller's own says what it likes.
+  if (!isObject(value) || value.type === 'mcp_tool_result') return [];
   const own: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
   return [...own, ...filesGiven(value.content)];
 }

@@ -12,6 +12,10 @@ const named: MemberKinds = {
   ragCorpus: 'id',
   ragCorpora: 'id',
   ragFileIds: 'id',
+  // Of Google's Secret Manager, where the operator keeps them.
+  apiKeySecret: 'id',
+  apiKeySecretVersion: 'id',
+  credentialSecret: 'id',
   args: 'opaque',
   response: 'opaque',
   parameters: 'opaque',

@@ -21,31 +21,46 @@ const rules: NamingRules = {
     collection_ids: 'id',
     library_ids: 'id',
     container_id: 'id',
+    comparison_response_id: 'id',
     audio: 'holder',
     metadata: 'opaque',
     parameters: 'opaque',
     schema: 'opaque',
     logit_bias: 'opaque',
   }),
+  // For another gateway, which asks Google or in the Responses format.
+  top: memberKinds({ previous_response_id: 'id', cached_content: 'id' }),
 };
+
+/** By what Azure reads a source when the caller sends the secret along. All else is an identity of the operator's. */
+const secretsOfCallers: ReadonlySet<JsonValue | undefined> = new Set([
+  'api_key',
+  'access_token',
+  'connection_string',
+  'encoded_api_key',
+  'key_and_key_id',
+  'username_and_password',
+]);
 
 export function objectsIn(body: JsonObject): BodyObjects {
   const { modalities } = body;
   const speaks = Array.isArray(modalities) && modalities.includes('audio');
   const found = findNamed(body, rules);
-  found.named.push(...azureSources(body.data_sources));
+  for (const name in body) {
+    if (name.length === 12 && /^data_sources$/iu.test(name)) found.named.push(...azureSources(name, body[name]));
+  }
   return Object.assign(found, { answerGives: speaks ? 'objects' : 'nothing' } as const);
 }
 
 /** Of Azure: what is read by the resource's own identity is the operator's, whoever names it. */
-function azureSources(sources: JsonValue | undefined): NamedObject[] {
+function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {
   return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
     const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};
     const { authentication, index_name: index, database_name: database } = parameters;
     const by = isObject(authentication) ? authentication.type : undefined;
-    if (typeof by === 'string' && !by.endsWith('managed_identity')) return [];
+    if (secretsOfCallers.has(by)) return [];
     const id = [index, database].find((name) => typeof name === 'string') ?? 'data_sources';
-    return [{ id: String(id), field: `data_sources[${at}]`, use: 'reference' }];
+    return [{ id: String(id), field: `${name}[${at}]`, use: 'reference' }];
   });
 }
 

@@ -1,12 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import {
-  type BodyObjects,
-  findNamed,
-  type GivenId,
-  memberKinds,
-  type NamedObject,
-  type NamingRules,
-} from '../named-objects.ts';
+import { type BodyObjects, findNamed, folded, type GivenId, memberKinds, type NamingRules } from '../named-objects.ts';
 import { isOwnId } from './wire.ts';
 
 /**
@@ -20,10 +13,11 @@ const rules: NamingRules = {
     vector_store_ids: 'id',
     // Of xAI.
     collection_ids: 'id',
-    container: 'id-or-holder',
+    container: 'id',
     container_id: 'id',
-    skill_id: 'skill',
+    skill_id: 'id',
     tunnel_id: 'id',
+    comparison_response_id: 'id',
     // What a search found, and where a text quotes from: told back, never looked up.
     annotations: 'labels',
     results: 'labels',
@@ -40,9 +34,16 @@ const rules: NamingRules = {
   }),
   top: memberKinds({
     previous_response_id: 'id',
-    conversation: 'id-or-holder',
-    prompt: 'holder',
+    conversation: 'id',
+    prompt: 'id',
+    input: 'items',
   }),
+  items: memberKinds({ id: 'item-id', approval_request_id: 'label' }),
+  itemUse(item, id) {
+    // What was made here no provider knows.
+    if (isOwnId(id)) return null;
+    return isWhole(item) && isPlainlySpelt(item) ? 'label' : 'reference';
+  },
 };
 
 /**
@@ -67,23 +68,17 @@ const wholeItems: ReadonlySet<JsonValue | undefined> = new Set([
 ]);
 
 export function objectsIn(body: JsonObject): BodyObjects {
-  const found = findNamed(body, rules);
-  if (Array.isArray(body.input)) {
-    for (const [at, item] of body.input.entries()) if (isObject(item)) addItem(item, at, found.named);
-  }
   const kept = body.store !== false || (body.conversation !== undefined && body.conversation !== null);
-  return Object.assign(found, { answerGives: kept ? 'all' : 'objects' } as const);
+  return Object.assign(findNamed(body, rules), { answerGives: kept ? 'all' : 'objects' } as const);
 }
 
-function addItem(item: JsonObject, at: number, named: NamedObject[]): void {
-  const { id, approval_request_id: approved } = item;
-  // What was made here no provider knows.
-  if (typeof id === 'string' && id !== '' && !isOwnId(id)) {
-    named.push({ id, field: `input[${at}].id`, use: isWhole(item) ? 'label' : 'reference' });
+/** A server that takes members in any case may find another `type` in it than we do. */
+function isPlainlySpelt(item: JsonObject): boolean {
+  for (const name in item) {
+    const plain = folded(name);
+    if (plain !== name && (plain === 'type' || plain === 'role' || plain === 'encrypted_content')) return false;
   }
-  if (typeof approved === 'string' && approved !== '') {
-    named.push({ id: approved, field: `input[${at}].approval_request_id`, use: 'label' });
-  }
+  return true;
 }
 
 function isWhole({ type, role, encrypted_content: encrypted }: JsonObject): boolean {
