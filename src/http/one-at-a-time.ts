@@ -31,19 +31,24 @@ export function oneAtATime(serve: Serve): Serve {
     serve(first.request, first.response);
   }
 
+  function lineBehind(before: ServerResponse, socket: Socket): Waiting[] {
+    const line: Waiting[] = [];
+    lines.set(socket, line);
+    before.once('close', () => next(socket));
+    // Node resumes it when it has read this request to its end, which is before the microtask. By then a quick answer may
+    // be out, and this request be served: the rest of its body must come.
+    queueMicrotask(() => {
+      if (line.length > 0) socket.pause();
+    });
+    return line;
+  }
+
   return (request, response) => {
     // Node gives a response its connection when those before it are out.
     const before = response.socket === null ? responseOf(request.socket) : null;
     if (before === null) return serve(request, response);
     const { socket } = request;
-    let line = lines.get(socket);
-    if (line === undefined) {
-      line = [];
-      lines.set(socket, line);
-      before.once('close', () => next(socket));
-      // Node resumes it when it has read this request to its end, which is before the microtask.
-      queueMicrotask(() => socket.pause());
-    }
+    const line = lines.get(socket) ?? lineBehind(before, socket);
     if (line.length < waitingMax) line.push({ request, response });
     else endBehind(line.at(-1)!.response, socket);
   };

@@ -29,8 +29,32 @@ test('S28 pipelined requests are answered in order, one after the other: the sec
   await until(() => statuses(received()).length === 4);
   assert.deepEqual(statuses(received()), [200, 404, 200, 404]);
   // And it goes on to be a connection like any other.
-  socket.write(missing);
-  await until(() => statuses(received()).length === 5);
+  for (const [next, all] of [
+    [missing, 5],
+    [missing + missing, 7],
+    [missing, 8],
+  ] as const) {
+    socket.write(next);
+    await until(() => statuses(received()).length === all);
+  }
+});
+
+test('S28 behind one that is answered at once, a request is read to its end, and so are those after it', async (t) => {
+  const { gateway } = await start(t);
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  t.after(() => socket.destroy());
+  const received = textOf(socket);
+  const missing = 'GET /nowhere HTTP/1.1\r\nhost: x\r\n\r\n';
+  const ask = chat('Hello')(gateway.key);
+  socket.write(missing + ask.slice(0, -10));
+  await until(() => statuses(received()).length === 1);
+  socket.write(ask.slice(-10));
+  await until(() => statuses(received()).length === 2);
+  for (const all of [4, 6]) {
+    socket.write(missing + missing);
+    await until(() => statuses(received()).length === all);
+  }
+  assert.deepEqual(statuses(received()), [404, 200, 404, 404, 404, 404]);
 });
 
 test('S28 of more requests than may wait, the first are answered and the connection closes behind them', async (t) => {
