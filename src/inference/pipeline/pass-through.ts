@@ -101,7 +101,6 @@ export class PassedStream implements AnswerReader {
   #lookForEnd(): void {
     const { terminal, closing } = this.#reader.seen;
     this.done = terminal && (closing === undefined || closing === '');
-    if (this.done && this.#isEmpty()) this.fault ??= emptyAnswer;
   }
 
   #isEmpty(): boolean {
@@ -137,7 +136,6 @@ export class PassedStream implements AnswerReader {
       } else {
         this.#unsaid?.push(event);
         this.#lookForEnd();
-        if (this.fault !== null) break;
       }
       if (verdict.usageOnly && this.#usageChunk === 'hide') {
         if (runStart !== -1) out = join(out, this.#splitter.bytes.subarray(runStart, runEnd));
