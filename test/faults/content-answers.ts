@@ -52,6 +52,8 @@ const toolUseFailed = {
   code: 'tool_use_failed',
   failed_generation: '<function=look{"at": }',
 };
+const filteredByAzure = { code: 'ResponsibleAIPolicyViolation', message: 'The response was filtered.', type: null };
+const unparsedCall = { code: 500, message: 'Failed to parse tool call arguments as JSON', type: 'server_error' };
 const flagged = { code: 403, message: 'Your input was flagged', metadata: { reasons: ['violence'] } };
 
 const chatCases: readonly Omit<ContentCase, 'upstream'>[] = [
@@ -115,6 +117,30 @@ const chatCases: readonly Omit<ContentCase, 'upstream'>[] = [
     says: 'Not in this region of thought',
   },
   {
+    name: 'an error that tells its status by its type alone',
+    whole: { status: 200, body: { error: { message: 'Too odd', type: 'invalid_request_error', code: 'new_word' } } },
+    stream: sse({ error: { message: 'Too odd', type: 'invalid_request_error', code: 'new_word' } }),
+    given: 'refusal',
+    status: 400,
+    says: 'Too odd',
+  },
+  {
+    name: "Groq's code, its type lost on the way",
+    whole: { status: 200, body: { error: { message: 'Failed to call a function.', code: 'tool_use_failed' } } },
+    stream: sse({ error: { message: 'Failed to call a function.', code: 'tool_use_failed' } }),
+    given: 'refusal',
+    status: 400,
+    says: 'Failed to call a function',
+  },
+  {
+    name: "Azure's word for its filter",
+    whole: { status: 200, body: { error: filteredByAzure } },
+    stream: sse({ error: filteredByAzure }),
+    given: 'refusal',
+    status: 400,
+    says: 'filtered',
+  },
+  {
     name: "OpenRouter's moderation",
     type: 'openrouter',
     whole: { status: 403, body: { error: flagged } },
@@ -146,6 +172,15 @@ const chatCases: readonly Omit<ContentCase, 'upstream'>[] = [
     given: 'refusal',
     status: 400,
     says: 'error parsing tool call',
+  },
+  {
+    name: "llama.cpp's broken tool call",
+    type: 'llamacpp',
+    whole: { status: 500, body: { error: unparsedCall } },
+    stream: sse({ error: unparsedCall }),
+    given: 'refusal',
+    status: 400,
+    says: 'Failed to parse tool call',
   },
 ];
 

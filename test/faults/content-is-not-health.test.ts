@@ -9,6 +9,7 @@ import { serverEvents } from '../contract/dialect-matrix/server-events.ts';
 import { upstreamFormats } from '../contract/dialect-matrix/upstreams.ts';
 import { adminKey, startGateway, type TestGateway } from '../start-gateway.ts';
 import { type ContentCase, contentCases } from './content-answers.ts';
+import { explained } from './read-answer.ts';
 
 interface Lane {
   state: string;
@@ -68,6 +69,7 @@ async function held(
     const { clean, error } = format.stream(serverEvents(text));
     assert.equal(clean, false);
     assert.ok(error?.message.includes(one.says!), text);
+    assert.equal((await explained(gateway, response)).class, 'upstream-refused');
   } else {
     assert.equal(response.status, one.status, text);
     assert.ok(format.errorOf(JSON.parse(text) as JsonObject).message.includes(one.says!), text);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { serve } from '../tools/bad-web/serve.ts';
 
 const other = 'sk-cv-test-storage-other';
 const size = 256;
@@ -81,6 +82,51 @@ test('S31 an account keeps as many bytes as its plan allows, and nobody else is 
 
   assert.equal((await ask('POST', `${path}/points/delete`, { filter: {} })).status, 200, 'what frees some passes');
   assert.equal((await upsert(ask, 1)).status, 200, 'and makes room');
+});
+
+test('S31 an account that is full keeps no picture, upload, crawled or read page and no reply either', async (t) => {
+  let visits = 0;
+  const site = await serve(t, (response) => {
+    visits += 1;
+    response.setHeader('content-type', 'text/html');
+    response.end('<h1>Words</h1><p>It has some of them.</p>');
+  });
+  const gateway = await start(t, {
+    plans: { default: { windows: 'off', rpm: 'off', storage: '1mb' } },
+    models: {},
+    providers: {},
+    fetch: { allow_private: [site.place] },
+    tools: { crawl: { delay: '0s' } },
+  });
+  const ask = asker(gateway, 'sk-cv-test-storage');
+  const draw = () => ask('POST', '/v1/images/generations', { model: 'sim/image', prompt: 'A culvert.', size: '64x64' });
+  const scrape = () => ask('POST', '/v1/tools/scrape', { url: `${site.url}/page`, render: 'never' });
+  const again = async () => {
+    const headers = { authorization: 'Bearer sk-cv-test-storage', 'idempotency-key': 'once' };
+    const json = { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] };
+    return ((await (await gateway.fetch('/v1/chat/completions', { json, headers })).json()) as { id: string }).id;
+  };
+  assert.equal((await draw()).status, 200);
+  await create(ask);
+  await upsertUntilRefused(ask);
+
+  const drawn = await draw();
+  assert.deepEqual([drawn.status, drawn.body.error.limit], [429, 'storage']);
+  const form = new FormData();
+  form.append('model', 'whisper-1');
+  form.append('file', new Blob([new Uint8Array(1_000)]), 'a.wav');
+  const headers = { authorization: 'Bearer sk-cv-test-storage' };
+  const upload = await gateway.fetch('/v1/audio/transcriptions', { method: 'POST', headers, body: form });
+  assert.equal(upload.status, 429, await upload.text());
+
+  for (let reads = 1; reads <= 2; reads++) {
+    assert.equal((await scrape()).status, 200);
+    assert.equal(visits, reads, 'read anew');
+  }
+  const asked = { url: site.url, limit: 1, sitemap: 'skip', ignoreRobotsTxt: true };
+  assert.equal((await ask('POST', '/v1/tools/crawl', asked)).status, 429);
+  assert.equal(visits, 2, 'none is crawled');
+  assert.notEqual(await again(), await again(), 'answered anew');
 });
 
 test('S31 below the reserve of the disk whatever is large is refused; the ledger, chats and reads go on', async (t) => {
