@@ -81,6 +81,8 @@ export interface Asked {
   status: number;
   /** Our id, once headers came. */
   id: string | null;
+  /** Seconds of Retry-After; null: none was sent. */
+  retryAfterS: number | null;
   ms: number;
   text: string;
 }
@@ -93,6 +95,7 @@ export async function ask(
 ): Promise<Asked> {
   const startedMs = performance.now();
   let id: string | null = null;
+  let retryAfterS: number | null = null;
   let text = '';
   let status = 0;
   try {
@@ -102,10 +105,12 @@ export async function ask(
       body: JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }], ...body }),
     });
     id = response.headers.get('x-culvert-request-id');
+    const retryAfter = response.headers.get('retry-after');
+    if (retryAfter !== null) retryAfterS = Number(retryAfter);
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
     status = response.status;
   } catch {
     // Cut: what came until then is kept.
   }
-  return { status, id, ms: performance.now() - startedMs, text };
+  return { status, id, retryAfterS, ms: performance.now() - startedMs, text };
 }

@@ -29,7 +29,15 @@ test('a process that has no turn for 400 ms answers 200 and 429, not that the bo
   const statuses = Object.groupBy(seen, ({ status }) => status);
   assert.deepEqual(Object.keys(statuses), ['200', '429'], JSON.stringify(statuses[503]?.[0]));
   assert.equal(statuses[200]!.length, 148, 'exact, whatever the loop did');
+  for (const refused of statuses[429]!) saysWhenToRetry(refused);
 });
+
+/** SDKs obey Retry-After and give up without one. `rpm` frees after a minute, a bucket of a second, and the rounding. */
+function saysWhenToRetry({ retryAfterS, text }: Asked): void {
+  const { error } = JSON.parse(text) as { error: { retry_after_ms: number } };
+  assert.equal(retryAfterS, Math.ceil(error.retry_after_ms / 1_000), text);
+  assert.ok(retryAfterS > 0 && retryAfterS <= 62, text);
+}
 
 test('who is over a limit is told so without Redis until the limit frees, and nobody else is', { skip }, async (t) => {
   const redis = await startRedis(t);
@@ -41,6 +49,8 @@ test('who is over a limit is told so without Redis until the limit frees, and no
   await redis.kill();
   const without = await ask(url);
   assert.equal(without.status, 429, without.text);
+  for (const refused of [before, without]) saysWhenToRetry(refused);
+  assert.ok(without.retryAfterS! <= before.retryAfterS!, 'the same instant, which has come nearer');
   const { error } = JSON.parse(without.text) as { error: { limit: string } };
   assert.equal(error.limit, (JSON.parse(before.text) as { error: { limit: string } }).error.limit);
 });
