@@ -9,9 +9,6 @@ import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 
-/** What is known of a request that a model answers before its body is read. */
-export type CallHead = Omit<ModelCall, 'endpoint' | 'body'>;
-
 /**
  * The headers and the body of a request that a model answers; null when it has been refused, or its caller has gone.
  * `readBody`: what of the request's meaning stands outside its body, put into it.
@@ -20,7 +17,7 @@ export async function receiveModelCall(
   services: ConversationServices,
   exchange: Exchange,
   readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure,
-): Promise<Omit<ModelCall, 'endpoint'> | null> {
+): Promise<{ call: ModelCall; body: Buffer } | null> {
   const head = receiveHead(services, exchange);
   if (head === null) return null;
   const { server, telemetry } = services.snapshot().config;
@@ -29,7 +26,7 @@ export async function receiveModelCall(
   const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
   if (Buffer.isBuffer(body)) {
     const { bodies } = telemetry.log;
-    return bodies === false ? { ...head, body } : { ...(await logged(services, exchange, head, body, bodies)), body };
+    return { call: bodies === false ? head : await logged(services, exchange, head, body, bodies), body };
   }
   refuse(head.sink, body, head.admitted.headers);
   return null;
@@ -43,7 +40,7 @@ export async function receiveUpload(
   services: ConversationServices & Pick<Services, 'spool' | 'storage'>,
   exchange: Exchange,
   filesMax: number,
-  handle: (head: CallHead, form: Multipart) => Promise<void>,
+  handle: (head: ModelCall, form: Multipart) => Promise<void>,
 ): Promise<void> {
   const head = receiveHead(services, exchange);
   if (head === null) return;
@@ -66,10 +63,10 @@ export async function receiveUpload(
 async function logged(
   services: ConversationServices,
   { path, response }: Exchange,
-  head: CallHead,
+  head: ModelCall,
   body: Buffer | null,
   named: readonly string[],
-): Promise<CallHead> {
+): Promise<ModelCall> {
   const { LoggedSink, logsBodiesOf } = await import('./log-bodies.ts');
   const { principal, requestId, delivery } = head;
   if (!logsBodiesOf(principal, named)) return head;
@@ -80,7 +77,7 @@ async function logged(
   return { ...head, sink };
 }
 
-function receiveHead(services: ConversationServices, exchange: Exchange): CallHead | null {
+function receiveHead(services: ConversationServices, exchange: Exchange): ModelCall | null {
   const delivery = new ResponseDelivery(exchange, services.clock);
   const admitted = exchange.admitted!;
   const refused = (failure: Failure) => {

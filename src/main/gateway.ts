@@ -9,8 +9,8 @@ import { chatRoute } from '../http/routes/chat.ts';
 import { createGatewayServer } from '../http/server.ts';
 import type { SharedTranscoder } from '../inference/audio/transcode.ts';
 import { createLocalEngines } from '../inference/engines/local-engines.ts';
-import { createConversationReader } from '../inference/pipeline/conversation-reader.ts';
-import { createConversationWorkers } from '../inference/pipeline/conversation-workers.ts';
+import { createBodyReader } from '../inference/pipeline/body-reader.ts';
+import { createBodyWorkers } from '../inference/pipeline/body-workers.ts';
 import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
 import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
 import { createIdempotency } from '../inference/pipeline/idempotency.ts';
@@ -261,7 +261,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       onTrouble,
     }),
     objects: openObjects,
-    conversations: createConversationReader(createConversationWorkers()),
+    bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
     logBodies: (bodies) => log.info(bodies, 'bodies'),
@@ -269,7 +269,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   };
 
   opened.push(async () => (await objects)?.close());
-  opened.push(services.conversations.close, async () => {
+  opened.push(services.bodies.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();

@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
-  type EncodedBody,
   type EncodeOrder,
   type MediaWanted,
   readConversation,
 } from '../../src/inference/pipeline/conversation-body.ts';
 import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
+import type { EncodedBody } from '../../src/inference/pipeline/encode-forwarded.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
 

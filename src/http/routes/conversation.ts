@@ -1,5 +1,6 @@
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
-import { type ConversationEndpoint, runChat } from '../../inference/pipeline/chat.ts';
+import { type ConversationEndpoint, chatEndpoint } from '../../inference/pipeline/chat.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { ConversationServices } from '../../inference/pipeline/services.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
@@ -21,6 +22,7 @@ export function conversationRoute(
   services: ConversationServices,
   { path, endpoint, dialect, limitForm, readBody }: ConversationPlace,
 ): Route {
+  const chat = chatEndpoint(services, endpoint, dialect.id);
   return {
     method: 'POST',
     path,
@@ -30,8 +32,8 @@ export function conversationRoute(
     validator: endpoint,
     dialect,
     async handle(exchange) {
-      const call = await receiveModelCall(services, exchange, readBody);
-      if (call !== null) await runChat(services, { ...call, endpoint, dialect: dialect.id });
+      const received = await receiveModelCall(services, exchange, readBody);
+      if (received !== null) await serve(services, chat, received.call, received.body);
     },
   };
 }

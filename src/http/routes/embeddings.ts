@@ -1,11 +1,13 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { runEmbeddings } from '../../inference/pipeline/embed.ts';
+import { embeddingsEndpoint } from '../../inference/pipeline/embed.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 
 /** `POST /v1/embeddings`: OpenAI's format over any provider that makes vectors. */
 export function embeddingsRoute(services: Services): Route {
+  const embeddings = embeddingsEndpoint(services, 'embeddings');
   return {
     method: 'POST',
     path: '/v1/embeddings',
@@ -15,8 +17,8 @@ export function embeddingsRoute(services: Services): Route {
     validator: 'embeddings',
     dialect: openAiChat,
     async handle(exchange) {
-      const call = await receiveModelCall(services, exchange);
-      if (call !== null) await runEmbeddings(services, { ...call, endpoint: 'embeddings' }, 'embeddings');
+      const received = await receiveModelCall(services, exchange);
+      if (received !== null) await serve(services, embeddings, received.call, received.body);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { gemini } from '../../inference/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/path-members.ts';
-import { runEmbeddings } from '../../inference/pipeline/embed.ts';
+import { embeddingsEndpoint } from '../../inference/pipeline/embed.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
@@ -13,6 +14,7 @@ import { conversationRoute } from './conversation.ts';
  * request for embeddings does.
  */
 export function geminiRoutes(services: Services): Route[] {
+  const embeddings = embeddingsEndpoint(services, 'gemini-embeddings');
   return versions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
@@ -26,8 +28,8 @@ export function geminiRoutes(services: Services): Route[] {
       async handle(exchange) {
         const model = embeddingModelOf(exchange);
         if (model === null) return conversation.handle(exchange);
-        const call = await receiveModelCall(services, exchange, (_, body) => withPathModel(body, model));
-        if (call !== null) await runEmbeddings(services, { ...call, endpoint: 'embeddings' }, 'gemini-embeddings');
+        const received = await receiveModelCall(services, exchange, (_, body) => withPathModel(body, model));
+        if (received !== null) await serve(services, embeddings, received.call, received.body);
       },
     };
   });

@@ -1,5 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { editFilesMax } from '../../inference/pipeline/image-edit.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
@@ -18,16 +19,18 @@ export function imageRoutes(services: Services): Route[] {
     dialect: openAiChat,
   } as const;
   const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
+  let made: ReturnType<typeof endpoints> | null = null;
+  const drawn = () => (made ??= endpoints(services));
   return [
     {
       ...shared,
       path: '/v1/images/generations',
       validator: 'images',
       async handle(exchange) {
-        const call = await receiveModelCall(services, exchange);
-        if (call === null) return;
-        const { runImages } = await import('../../inference/pipeline/images.ts');
-        await runImages(services, { ...call, endpoint: 'image', linkBase: linkBase(exchange) });
+        const received = await receiveModelCall(services, exchange);
+        if (received === null) return;
+        const { images } = await drawn();
+        await serve(services, images, received.call, { body: received.body, linkBase: linkBase(exchange) });
       },
     },
     {
@@ -35,11 +38,15 @@ export function imageRoutes(services: Services): Route[] {
       path: '/v1/images/edits',
       validator: 'image-edits',
       async handle(exchange) {
-        await receiveUpload(services, exchange, editFilesMax, async (head, form) => {
-          const { runImageEdit } = await import('../../inference/pipeline/images.ts');
-          await runImageEdit(services, { ...head, endpoint: 'image-edit', linkBase: linkBase(exchange) }, form);
+        await receiveUpload(services, exchange, editFilesMax, async (call, form) => {
+          await serve(services, (await drawn()).edits, call, { form, linkBase: linkBase(exchange) });
         });
       },
     },
   ];
+}
+
+async function endpoints(services: Services) {
+  const { imageEditsEndpoint, imagesEndpoint } = await import('../../inference/pipeline/images.ts');
+  return { images: imagesEndpoint(services), edits: imageEditsEndpoint(services) };
 }

@@ -1,15 +1,19 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
+type SpeechEndpoint = ReturnType<typeof import('../../inference/pipeline/speech.ts').speechEndpoint>;
+
 /**
  * `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. What
  * serves them is loaded with the first call, so that no start waits for it.
  */
 export function speechRoutes(services: Services): Route[] {
+  let speech: SpeechEndpoint | null = null;
   return [
     {
       method: 'POST',
@@ -21,10 +25,10 @@ export function speechRoutes(services: Services): Route[] {
       dialect: openAiChat,
       summary: 'Speak a text; the answer is the sound',
       async handle(exchange) {
-        const call = await receiveModelCall(services, exchange);
-        if (call === null) return;
-        const { runSpeech } = await import('../../inference/pipeline/speech.ts');
-        await runSpeech(services, { ...call, endpoint: 'speech' });
+        const received = await receiveModelCall(services, exchange);
+        if (received === null) return;
+        speech ??= (await import('../../inference/pipeline/speech.ts')).speechEndpoint(services);
+        await serve(services, speech, received.call, received.body);
       },
     },
     {

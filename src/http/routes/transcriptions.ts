@@ -1,4 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
 import type { Route } from '../exchange.ts';
 import { receiveUpload } from '../receive-model-call.ts';
@@ -17,9 +18,9 @@ export function transcriptionRoutes(services: Services): Route[] {
     validator: endpoint,
     dialect: openAiChat,
     async handle(exchange) {
-      await receiveUpload(services, exchange, 1, async (head, form) => {
-        const { runTranscription } = await import('../../inference/pipeline/transcription.ts');
-        await runTranscription(services, { ...head, endpoint }, form);
+      await receiveUpload(services, exchange, 1, async (call, form) => {
+        const { transcriptionEndpoint } = await import('../../inference/pipeline/transcription.ts');
+        await serve(services, transcriptionEndpoint(services, endpoint), call, form);
       });
     },
   });

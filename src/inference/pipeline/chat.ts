@@ -1,10 +1,9 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { AnswerHead, DialectId } from '../dialects/dialect.ts';
+import type { AnswerHead, CallerDialect, DialectId } from '../dialects/dialect.ts';
 import { chats } from '../providers/connection.ts';
 import { affinityOf } from '../routing/affinity.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
-import { costHeaders } from './answer-headers.ts';
 import { noneCapable, noneUsable } from './capability.ts';
 import { type ChargedAs, chargedAs } from './charged-as.ts';
 import { callsOf, runChoices } from './choices.ts';
@@ -12,89 +11,91 @@ import type { ConversationBody, ConversationFacts } from './conversation-body.ts
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
 import { callerDialectOf } from './dialect-table.ts';
 import { EncodedAnswer, foldWriter, streamWriter } from './encoded-answer.ts';
-import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import type { Asked, Endpoint, Plan, Trials } from './endpoint.ts';
+import type { Job } from './job.ts';
+import type { ModelCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { prepareWith } from './prepare.ts';
 import { createRequestMedia } from './request-media.ts';
-import { runAttempts } from './run-attempts.ts';
 import type { ConversationServices, Snapshot } from './services.ts';
-import { refuse } from './sink.ts';
 
 /** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
 const idPrefixes = { chat: 'chatcmpl-', messages: 'msg_', responses: 'resp_' } as const;
 
 export type ConversationEndpoint = keyof typeof idPrefixes;
 
-/** One conversation request. */
-export interface ChatCall extends ModelCall {
-  endpoint: ConversationEndpoint;
-  dialect: DialectId;
-}
+export type ChatEndpoint = Endpoint<Buffer, ConversationBody>;
 
-/**
- * The way of a conversation request from its body to its settlement, whatever dialect the caller speaks. Ends the
- * caller's answer in every case.
- */
-export async function runChat(services: ConversationServices, call: ChatCall): Promise<void> {
-  const reading = services.conversations.read(call.principal.tenant, call.body, call.dialect);
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
+/** Conversations, in whatever dialect the caller speaks. */
+export function chatEndpoint(
+  services: ConversationServices,
+  id: ConversationEndpoint,
+  dialectId: DialectId,
+): ChatEndpoint {
+  return {
+    id,
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, dialectId),
+    content: (raw) => raw,
+    plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
+    trials: (asked, job) => trialsOf(services, callerDialectOf(dialectId), idPrefixes[id], asked, job),
+  };
 }
 
 /** Loaded when it is needed first: most chat requests neither name nor give what lives at a provider. */
 const bindRequest = () => import('./bind-request.ts');
 
-/** From the model on. */
-async function runRead(services: ConversationServices, call: ChatCall, body: ConversationBody): Promise<void> {
-  const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const { facts } = body;
+type ChatCall = ModelCall & { dialect: DialectId };
+
+async function planOf(
+  services: ConversationServices,
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+): Promise<Plan | Failure> {
   const alias = snapshot.models.resolve(facts.model, call.principal);
-  if ('kind' in alias) return refused(alias);
+  if ('kind' in alias) return alias;
   const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
-  if ('kind' in able) return refused(able);
+  if ('kind' in able) return able;
   const bound = facts.named && (await (await bindRequest()).bindTo(services, snapshot, call, facts, able));
-  if (bound && bound.kind !== 'bound') return refused(bound);
+  if (bound && bound.kind !== 'bound') return bound;
   const candidates = bound?.candidates ?? able;
-  const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
   const incapable = noneCapable(alias.id, candidates, facts.needs);
-  if (incapable !== null) return refused(incapable);
+  if (incapable !== null) return incapable;
+  return {
+    alias,
+    charged: facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts),
+    calls: callsOf(facts.n, candidates),
+    query: routeQueryOf(call, facts, alias, candidates),
+    form: facts.stream ? 'events' : 'whole',
+    bound: bound?.field,
+    given: facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts)),
+  };
+}
 
-  const given = facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts));
-  const calls = callsOf(facts.n, candidates);
-  const claim = claimOf(call, snapshot, alias, charged, facts, calls);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
-
-  const dialect = callerDialectOf(call.dialect);
-  const head = headOf(call, alias, facts);
-  const writer = () => (facts.stream ? streamWriter(dialect.encodeStream(head)) : foldWriter(dialect.fold(head)));
-  const query = routeQueryOf(call, facts, alias, candidates);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    trial: (job, answer) =>
-      conversationTrial(services, job, conversation, answer, (taker) => new EncodedAnswer(taker, writer)),
-    bound: bound?.field ?? null,
-    given,
-  });
+function trialsOf(
+  services: ConversationServices,
+  dialect: CallerDialect,
+  idPrefix: string,
+  { call, snapshot, request, plan }: Asked<ConversationBody, Plan>,
+  job: Job,
+): Trials {
+  const { facts } = request;
+  const { stream, includeUsage } = facts;
+  const head = headOf(call, idPrefix, plan.alias, facts);
   const media = createRequestMedia(services.media, {
     leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
     // Several choices share the client, and what tells them of its leaving.
     onGone: (giveUp) => (facts.n === 1 ? call.client.onGone(giveUp) : undefined),
   });
-  const { includeUsage, stream } = facts;
   const conversation: Conversation = {
-    facts: { stream, includeUsage, inputTokensEstimate: facts.needs.inputTokensEstimate },
-    prepare: prepareWith(body, snapshot.providers, null, call.dialect, media),
+    facts: { stream, includeUsage, inputTokensEstimate: job.inputTokensEstimate },
+    prepare: prepareWith(request, snapshot.providers, null, dialect.id, media),
   };
-  try {
-    if (facts.stream) call.delivery.expect(costHeaders(job));
-    if (facts.n === 1) await runAttempts(services, job);
-    else await runChoices(services, job, { body, conversation, media, dialect, head });
-  } finally {
-    const doneMilli = (reserved.costMilli / calls) * job.progress.calls;
-    settleCall(services, call, claim, reserved, calls === 1 ? job : { ...job, doneMilli });
-  }
+  const writer = () => (stream ? streamWriter(dialect.encodeStream(head)) : foldWriter(dialect.fold(head)));
+  const trial: Trials['trial'] = (answer) =>
+    conversationTrial(services, job, conversation, answer, (taker) => new EncodedAnswer(taker, writer));
+  if (facts.n === 1) return { trial };
+  return { trial, run: () => runChoices(services, job, { body: request, conversation, media, dialect, head }) };
 }
 
 /** Every target that may answer: the alias's own that chat, its fallbacks', then those of models the caller named. */
@@ -142,9 +143,14 @@ function providerChats(snapshot: Snapshot, provider: string): boolean {
   return connection !== undefined && chats(connection);
 }
 
-function headOf(call: ChatCall, alias: Alias, { includeUsage, echo }: ConversationFacts): AnswerHead {
+function headOf(
+  call: ModelCall,
+  idPrefix: string,
+  alias: Alias,
+  { includeUsage, echo }: ConversationFacts,
+): AnswerHead {
   return {
-    fallbackId: idPrefixes[call.endpoint] + call.requestId.slice(4),
+    fallbackId: idPrefix + call.requestId.slice(4),
     model: alias.id,
     createdS: Math.floor(call.atMs / 1_000),
     includeUsage,

@@ -23,11 +23,12 @@ export async function runChoices(parts: ContestParts, job: Job, choices: Choices
       choices,
     );
   if (native.length === 0) return fanOut();
+  // All in one call.
+  job.progress.calls = 1;
   if (single.length === 0) return runAttempts(parts, job);
   await runAttempts(parts, {
     ...job,
     candidates: native,
-    // All in one call.
     costMilli: job.costMilli / callsOf(choices.body.facts.n, job.candidates),
     // Once each: to repeat one is worse than to go on with the others.
     newRoute: () => job.routeOver(native, choices.body.facts.n, native.length),

@@ -81,6 +81,7 @@ function setUp(names: readonly string[], prepare: Conversation['prepare'] = () =
     deadlineMs: clock.monotonicMs() + 600_000,
     headers: [],
     costMilli: 0,
+    calls: 1,
     callerHeaders: {},
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
     trial: (answer) => conversationTrial(parts, job, { facts, prepare }, answer, (taker) => taker),

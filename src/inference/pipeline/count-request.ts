@@ -2,8 +2,9 @@ import type { CallerDialect, CountedRequest, DialectId, Result } from '../dialec
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
-import { objectsIn, parseBody } from './conversation-body.ts';
+import { objectsIn } from './conversation-body.ts';
 import { callerDialectOf } from './dialect-table.ts';
+import { parseBody } from './parse-body.ts';
 
 /** A checked body whose tokens were counted. */
 export interface Counted {

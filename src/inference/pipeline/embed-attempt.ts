@@ -4,8 +4,8 @@ import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { faultOfEngine } from '../engines/engine-error.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Answer } from './answer.ts';
-import type { ConversationBody, EncodedBody } from './conversation-body.ts';
 import { batchesOf, type GatheredVectors } from './embedding-batches.ts';
+import type { EmbeddingBody, EncodedEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { Job } from './job.ts';
 import { GatheredWhole, UnlikeAnswer } from './pass-through.ts';
@@ -16,7 +16,7 @@ import type { Trial } from './trial.ts';
 
 /** What is to be embedded, and what has been so far. */
 export interface EmbeddingRun {
-  body: ConversationBody;
+  body: EmbeddingBody;
   gathered: GatheredVectors;
   /** Every input has its vector: the answer's body. */
   write(): Promise<Bytes>;
@@ -54,7 +54,7 @@ export class EmbeddingTrial extends SplitTrial {
   }
 
   get #tokensEach(): readonly number[] {
-    return this.#run.body.facts.embedding!.tokensEach;
+    return this.#run.body.facts.tokensEach;
   }
 
   protected async callNext(): Promise<boolean> {
@@ -88,7 +88,7 @@ export class EmbeddingTrial extends SplitTrial {
   }
 
   /** Null when the call failed, and said so. */
-  async #askUpstream(encoded: EncodedBody, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
+  async #askUpstream(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
     const { connection } = this.job.providers.get(this.attempt.target.provider)!;
     const upstreamDialect = connection.provider.dialect === 'gemini' ? gemini : openAiChat;
     const bytes = await this.ask({
@@ -105,7 +105,7 @@ export class EmbeddingTrial extends SplitTrial {
       : this.#services.embeddingCodec.decode(this.job.tenant, bytes, this.#facts.format, places.length);
   }
 
-  async #askEngine(encoded: EncodedBody, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
+  async #askEngine(encoded: EncodedEmbeddings, places: readonly number[]): Promise<DecodedEmbeddings | Fault | null> {
     const engine = this.#services.engines.get(this.attempt.target.model);
     if (engine === undefined) return fault('model_unavailable', 'there is no such model in this process');
     if (this.#services.clock.monotonicMs() >= this.job.deadlineMs) return fault('deadline', 'the deadline passed');

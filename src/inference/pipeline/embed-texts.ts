@@ -1,12 +1,13 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
-import type { ConversationBody } from './conversation-body.ts';
-import { type EmbeddingWay, embeddingJob } from './embed.ts';
-import { embeddingBody } from './embedding-body.ts';
+import { type EmbeddingWay, embeddingPlan, embeddingTrials } from './embed.ts';
+import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
+import type { Trials } from './endpoint.ts';
 import type { JobProgress } from './job.ts';
 import { KeptAnswer } from './kept-answer.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
 import { runAttempts } from './run-attempts.ts';
+import { jobOf } from './serve.ts';
 import type { Services, Snapshot } from './services.ts';
 import type { Client } from './sink.ts';
 
@@ -36,7 +37,7 @@ export type TextsCall = Pick<
 };
 
 /** Texts in the form of a request, for `embeddingWay` and `embedTexts`. */
-export function textsBody({ model, purpose, texts }: TextsToEmbed): ConversationBody {
+export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBody {
   return embeddingBody({
     model,
     inputs: { kind: 'texts', texts },
@@ -58,18 +59,16 @@ export async function embedTexts(
   services: Services,
   snapshot: Snapshot,
   call: TextsCall,
-  { body, way, reserved }: { body: ConversationBody; way: EmbeddingWay; reserved: Reservation },
+  { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
 ): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
   const kept = new KeptAnswer();
-  const asked: RunCall = {
-    ...call,
-    client: call.client ?? kept,
-    sink: kept,
-    callerHeaders: {},
-    wishes: { timeoutMs: null, fallback: 'allowed', session: null },
-  };
+  const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
+  const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
   let vectors: EmbeddedTexts | null = null;
-  const job = embeddingJob(services, snapshot, asked, body, way, reserved, 'single', async ({ rows, size }) => {
+  let trials: Trials | null = null;
+  const plan = embeddingPlan(way, body.facts, asked);
+  const job = jobOf(services, snapshot, asked, plan, reserved, null, (answer) => trials!.trial(answer));
+  trials = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
     return '';
   });

@@ -1,55 +1,40 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { Reservation } from '../../metering/admission.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { noneCapable, noneUsable } from './capability.ts';
-import type { ConversationBody, ConversationFacts, EmbeddingBodyKind } from './conversation-body.ts';
-import { type EmbeddingRun, EmbeddingTrial } from './embed-attempt.ts';
+import { EmbeddingTrial } from './embed-attempt.ts';
 import { GatheredVectors, type Precision } from './embedding-batches.ts';
+import type { EmbeddingBody, EmbeddingBodyKind } from './embedding-body.ts';
+import type { Endpoint, Plan, Trials } from './endpoint.ts';
 import type { Job } from './job.ts';
-import { claimOf, jobOf, type ModelCall, type RunCall, runKeyed, settleCall } from './model-call.ts';
+import type { ModelCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { plainQuery } from './plain-request.ts';
-import { runAttempts } from './run-attempts.ts';
+import type { RequestFacts } from './request-body.ts';
 import type { Services, Snapshot } from './services.ts';
-import { type Bytes, refuse } from './sink.ts';
+import type { Bytes } from './sink.ts';
 
-/**
- * The way of a request for embeddings; routed and metered like a conversation, over targets of one vector space. Ends
- * the caller's answer in every case.
- */
-export async function runEmbeddings(services: Services, call: ModelCall, kind: EmbeddingBodyKind): Promise<void> {
-  const reading = services.conversations.read(call.principal.tenant, call.body, kind);
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
-}
-
-/** From the model on. */
-async function runRead(services: Services, call: ModelCall, body: ConversationBody): Promise<void> {
-  const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const { facts } = body;
-  const way = embeddingWay(snapshot, facts, call.principal);
-  if ('kind' in way) return refused(way);
-
-  const claim = claimOf(call, snapshot, way.alias, way.alias, facts);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
-
-  const { encoding, answerForm } = facts.embedding!;
-  const job = embeddingJob(services, snapshot, call, body, way, reserved, 'double', (vectors) => {
-    const answer = { ...vectors, model: way.alias.id, encoding };
-    return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
-  });
-  try {
-    await runAttempts(services, job);
-  } finally {
-    settleCall(services, call, claim, reserved, job);
-  }
+/** Embeddings: routed and metered like a conversation, over targets of one vector space. */
+export function embeddingsEndpoint(services: Services, kind: EmbeddingBodyKind): Endpoint<Buffer, EmbeddingBody> {
+  return {
+    id: 'embeddings',
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    content: (raw) => raw,
+    plan(snapshot, call, { facts }) {
+      const way = embeddingWay(snapshot, facts, call.principal);
+      return 'kind' in way ? way : embeddingPlan(way, facts, call);
+    },
+    trials({ call, request, plan }, job) {
+      const { encoding, answerForm } = request.facts;
+      return embeddingTrials(services, job, request, plan.alias, 'double', (vectors) => {
+        const answer = { ...vectors, model: plan.alias.id, encoding };
+        return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
+      });
+    },
+  };
 }
 
 /** Who may answer a request for embeddings. */
@@ -59,11 +44,7 @@ export interface EmbeddingWay {
 }
 
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
-export function embeddingWay(
-  snapshot: Snapshot,
-  facts: ConversationFacts,
-  principal: Principal,
-): EmbeddingWay | Failure {
+export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal: Principal): EmbeddingWay | Failure {
   const alias = snapshot.models.resolve(facts.model, principal);
   if ('kind' in alias) return alias;
   if (alias.candidates.length === 0) return noneUsable(alias.id);
@@ -114,25 +95,28 @@ export interface EmbeddedInputs {
   inputTokens: number;
 }
 
-/** What a reserved request runs on. `write` makes the answer's body of the vectors of all inputs. */
-export function embeddingJob(
+/** `wishes`: of whoever asks. */
+export function embeddingPlan(
+  way: EmbeddingWay,
+  facts: RequestFacts,
+  { wishes, principal }: Pick<ModelCall, 'wishes' | 'principal'>,
+): Plan {
+  const query = plainQuery(way, facts, wishes, principal.tenant);
+  return { alias: way.alias, charged: way.alias, calls: 1, query, form: 'whole' };
+}
+
+/** `write` makes the answer's body of the vectors of all inputs. */
+export function embeddingTrials(
   services: Services,
-  snapshot: Snapshot,
-  call: RunCall,
-  body: ConversationBody,
-  { alias, candidates }: EmbeddingWay,
-  reserved: Reservation,
+  job: Job,
+  body: EmbeddingBody,
+  { dimensions }: Pick<Alias, 'dimensions'>,
   precision: Precision,
   write: (vectors: EmbeddedInputs) => Promise<Bytes>,
-): Job {
-  const { facts } = body;
-  const { needs, embedding } = facts;
-  const gathered = new GatheredVectors(
-    embedding!.tokensEach.length,
-    needs.embedding!.dimensions ?? alias.dimensions,
-    precision,
-  );
-  const run: EmbeddingRun = {
+): Trials {
+  const { tokensEach, needs } = body.facts;
+  const gathered = new GatheredVectors(tokensEach.length, needs.embedding!.dimensions ?? dimensions, precision);
+  const run = {
     body,
     gathered,
     write() {
@@ -140,8 +124,5 @@ export function embeddingJob(
       return write({ rows: rows!, size, inputTokens });
     },
   };
-  const query = plainQuery({ alias, candidates }, facts, call.wishes, call.principal.tenant);
-  return jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    trial: (job, answer) => new EmbeddingTrial(services, job, run, answer),
-  });
+  return { trial: (answer) => new EmbeddingTrial(services, job, run, answer) };
 }

@@ -1,9 +1,8 @@
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
-import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { ConversationBody, EncodedBody } from './conversation-body.ts';
+import type { EmbeddingBody, EncodedEmbeddings } from './embedding-body.ts';
 import { engineFacts } from './engine-target.ts';
 
 /** How a target that embeds is asked. */
@@ -16,27 +15,20 @@ export function embeddingFactsOf(providers: ReadonlyMap<string, ConfiguredProvid
 
 /** One call of a target: what it is sent for the inputs at these places. */
 export async function encodeEmbeddingCall(
-  body: ConversationBody,
+  body: EmbeddingBody,
   target: Target,
   { path: _, pathOf: __, ...facts }: EmbeddingFacts,
   places: readonly number[],
-): Promise<EncodedBody> {
-  const encoded = await body.encode({
-    provider: target.provider,
-    dialect: openAiChat.id,
-    model: target.model,
-    maxOutputTokens: null,
-    stream: false,
-    body: target.body,
-    child: null,
-    embedding: { inputs: places, dimensions: dimensionsToAsk(body, target), facts },
-  });
-  if (!encoded.ok || 'mediaWanted' in encoded.value) throw new Error('a request for embeddings could not be encoded');
+): Promise<EncodedEmbeddings> {
+  const { model } = target;
+  const dimensions = dimensionsToAsk(body, target);
+  const encoded = await body.encode({ model, body: target.body, inputs: places, dimensions, facts });
+  if (!encoded.ok) throw new Error('a request for embeddings could not be encoded');
   return encoded.value;
 }
 
 /** What the caller asked for; else what the alias declares, where that is surely understood. */
-function dimensionsToAsk({ facts }: ConversationBody, target: Target): number | null {
+function dimensionsToAsk({ facts }: EmbeddingBody, target: Target): number | null {
   const { dimensions, resizes } = target.embedding!;
   const asked = facts.needs.embedding!.dimensions;
   if (resizes === 'never') return null;

@@ -3,9 +3,9 @@ import { costMilliOf } from '../../metering/cost.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
 import type { Target } from '../routing/target.ts';
-import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { embeddingWay } from './embed.ts';
 import { batchesOf } from './embedding-batches.ts';
+import { type EmbeddingBody, readEmbeddings } from './embedding-body.ts';
 import { embeddingFactsOf, encodeEmbeddingCall } from './embedding-call.ts';
 import type { ChatQuestion, ExplainedRequest, SentBody } from './explain-chat.ts';
 import { plainQuery } from './plain-request.ts';
@@ -16,7 +16,7 @@ export async function explainEmbeddings(
   question: Pick<ChatQuestion, 'snapshot' | 'principal' | 'raw' | 'wishes' | 'health' | 'nowMs'>,
 ): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, wishes, health, nowMs } = question;
-  const read = readConversation(raw, 'embeddings');
+  const read = readEmbeddings(raw, 'embeddings');
   if (!read.ok) return read.failure;
   const body = read.value;
   const { facts } = body;
@@ -46,9 +46,9 @@ export async function explainEmbeddings(
   };
 }
 
-async function wouldSend({ providers }: Snapshot, body: ConversationBody, target: Target): Promise<SentBody> {
+async function wouldSend({ providers }: Snapshot, body: EmbeddingBody, target: Target): Promise<SentBody> {
   const facts = embeddingFactsOf(providers, target);
-  const { tokensEach } = body.facts.embedding!;
+  const { tokensEach } = body.facts;
   const batches = batchesOf([...tokensEach.keys()], tokensEach, target.embedding!);
   let bytes = 0;
   let losses: readonly Loss[] = [];

@@ -4,63 +4,50 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { affinityOf } from '../routing/affinity.ts';
-import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from './answer.ts';
-import { costHeaders } from './answer-headers.ts';
 import { Attempt } from './attempt.ts';
 import { noneCapable, noneUsable } from './capability.ts';
-import type { ConversationBody, ConversationFacts, EncodedBody } from './conversation-body.ts';
+import type { EncodedBody } from './encode-forwarded.ts';
+import type { Endpoint, Plan } from './endpoint.ts';
+import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
 import type { Job, PreparedBody } from './job.ts';
-import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import type { ModelCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { PassedStream, PassedWhole, UnlikeAnswer } from './pass-through.ts';
-import { runAttempts } from './run-attempts.ts';
+import { plainQuery } from './plain-request.ts';
 import type { Services, Snapshot } from './services.ts';
-import { refuse } from './sink.ts';
 
-/** One request to an endpoint of one format. */
-export interface ForwardedCall extends ModelCall {
-  endpoint: ForwardedEndpointId;
+/** An endpoint of one format: its body goes on as it came, to whichever target of its model serves it. */
+export function forwardedEndpoint(services: Services, id: ForwardedEndpointId): Endpoint<Buffer, ForwardedBody> {
+  return {
+    id,
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
+    content: (raw) => raw,
+    plan: (snapshot, call, { facts }) => planOf(snapshot, call, id, facts),
+    trials: ({ request }, job) => ({ trial: (answer) => forwardTrial(services, job, request, id, answer) }),
+  };
 }
 
-/**
- * The way of a request whose body goes on as it came, to whichever target of its model serves the endpoint; routed and
- * metered like a conversation. Ends the caller's answer in every case.
- */
-export async function runForwarded(services: Services, call: ForwardedCall): Promise<void> {
-  const reading = services.conversations.read(call.principal.tenant, call.body, call.endpoint);
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  await runKeyed(services, call, read.value, (keyed, body) => runRead(services, keyed, body));
-}
-
-/** From the model on. */
-async function runRead(services: Services, call: ForwardedCall, body: ConversationBody): Promise<void> {
-  const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const { facts } = body;
-  const alias = snapshot.models.resolve(facts.model, call.principal);
-  if ('kind' in alias) return refused(alias);
-  const candidates = servedBy(snapshot, alias, call.endpoint, facts.stream ? 'stream' : 'whole');
-  if ('kind' in candidates) return refused(candidates);
+function planOf(
+  snapshot: Snapshot,
+  { principal, wishes }: ModelCall,
+  id: ForwardedEndpointId,
+  facts: ForwardedFacts,
+): Plan | Failure {
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  const candidates = servedBy(snapshot, alias, id, facts.stream ? 'stream' : 'whole');
+  if ('kind' in candidates) return candidates;
   const incapable = noneCapable(alias.id, candidates, facts.needs);
-  if (incapable !== null) return refused(incapable);
-
-  const claim = claimOf(call, snapshot, alias, alias, facts);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
-
-  const query = queryOf(call, facts, alias, candidates);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    trial: (job, answer) => forwardTrial(services, job, body, call.endpoint, answer),
-  });
-  try {
-    if (facts.stream) call.delivery.expect(costHeaders(job));
-    await runAttempts(services, job);
-  } finally {
-    settleCall(services, call, claim, reserved, job);
-  }
+  if (incapable !== null) return incapable;
+  const session = wishes.session ?? facts.conversationStart;
+  const query = {
+    ...plainQuery({ alias, candidates }, facts, wishes, principal.tenant),
+    affinity: session === '' ? null : affinityOf(principal.tenant, session),
+  };
+  return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };
 }
 
 /**
@@ -106,30 +93,10 @@ function asServing(target: Target, endpoint: ForwardedEndpointId): Target {
 
 const served = new WeakMap<Target, Map<ForwardedEndpointId, Target>>();
 
-function queryOf(
-  { wishes, principal }: ForwardedCall,
-  { needs, conversationStart }: ConversationFacts,
-  alias: Alias,
-  targets: readonly RouteCandidate[],
-): RouteQuery {
-  const session = wishes.session ?? conversationStart;
-  return {
-    alias: alias.id,
-    tenant: principal.tenant,
-    targets,
-    needs,
-    affinity: session === '' ? null : affinityOf(principal.tenant, session),
-    attemptsMax: alias.attempts,
-    fallback: wishes.fallback,
-    callerDialect: openAiChat.id,
-    hedge: alias.hedge,
-  };
-}
-
 function forwardTrial(
   services: Pick<Services, 'clock' | 'transport'>,
   job: Job,
-  { encode, facts }: ConversationBody,
+  { encode, facts }: ForwardedBody,
   endpoint: ForwardedEndpointId,
   answer: Answer,
 ): Attempt | Failure | Promise<Attempt | Failure> {
@@ -139,13 +106,12 @@ function forwardTrial(
     dialect: openAiChat.id,
     model: target.model,
     maxOutputTokens: target.maxOutputTokens,
-    stream: false,
     body: target.body,
     child: null,
   });
   const made = (result: Awaited<typeof encoded>) => {
     if (!result.ok) return result.failure;
-    const forwarded = result.value as EncodedBody;
+    const forwarded = result.value;
     const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
     return new Attempt(services, job, answer.attempt, bodyOf(forwarded, endpoint, facts), sink);
   };
@@ -155,7 +121,7 @@ function forwardTrial(
 function bodyOf(
   { bytes, streamed }: EncodedBody,
   endpoint: ForwardedEndpointId,
-  { stream, includeUsage, needs }: ConversationFacts,
+  { stream, includeUsage, needs }: ForwardedFacts,
 ): PreparedBody {
   const { inputTokensEstimate } = needs;
   const format = forwardedEndpoints[endpoint];

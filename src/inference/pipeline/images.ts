@@ -6,75 +6,84 @@ import { type FinishedImage, writeImages } from '../dialects/images/write-answer
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
-import { costHeaders } from './answer-headers.ts';
 import { noneCapable, noneUsable } from './capability.ts';
-import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
+import type { Asked, Endpoint, Plan, Trials } from './endpoint.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import { type GatheredImage, GatheredImages } from './gathered-images.ts';
 import { type ImageRun, ImageTrial } from './image-attempt.ts';
-import { imageBody } from './image-body.ts';
+import { type ImageBody, imageBody } from './image-body.ts';
 import { type ImageEdit, readEditFiles } from './image-edit.ts';
-import { claimOf, jobOf, type ModelCall, runKeyed, settleCall } from './model-call.ts';
+import type { Job } from './job.ts';
+import type { ModelCall } from './model-call.ts';
 import type { Alias } from './model-table.ts';
 import { writePictureEvents } from './picture-events.ts';
 import { plainQuery } from './plain-request.ts';
-import { runAttempts } from './run-attempts.ts';
+import type { RequestFacts } from './request-body.ts';
 import type { Services, Snapshot } from './services.ts';
-import { refuse } from './sink.ts';
 
-/** A request for pictures: where links that it is answered by begin, without a slash at the end. */
-export type ImageCall = ModelCall & { linkBase: string };
-
-/** The way of a request for new pictures. Ends the caller's answer in every case. */
-export async function runImages(services: Services, call: ImageCall): Promise<void> {
-  const reading = services.conversations.read(call.principal.tenant, call.body, 'images');
-  const read = reading instanceof Promise ? await reading : reading;
-  if (!read.ok) return refuse(call.sink, read.failure, call.admitted.headers);
-  await runKeyed(services, call, read.value, (keyed, body) => draw(services, keyed, body, null));
+/** What was received. `linkBase`: where links that it is answered by begin, without a slash at the end. */
+export interface ImageInput {
+  body: Buffer;
+  linkBase: string;
 }
 
-/** The same for pictures that are to be changed; the form's files are its receiver's to remove. */
-export async function runImageEdit(
-  services: Services,
-  call: Omit<ImageCall, 'body'>,
-  form: UploadedForm,
-): Promise<void> {
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const read = readEditForm(form.fields);
-  if (!read.ok) return refused(read.failure);
-  const edit = await readEditFiles(form);
-  if ('kind' in edit) return refused(edit);
-  const body = call.idempotencyKey === null ? noBody : await contentOfForm(form);
-  await runKeyed(services, { ...call, body }, imageBody(read.value, edit), (keyed, said) =>
-    draw(services, keyed, said, edit),
-  );
+/** The same of a request to change pictures; the form's files are its receiver's to remove. */
+export interface ImageEditInput {
+  form: UploadedForm;
+  linkBase: string;
 }
 
-const noBody = Buffer.alloc(0);
+type ImageRequestBody = ImageBody & { linkBase: string; edit: ImageEdit | null };
 
-/** From the model on. */
-async function draw(
-  services: Services,
-  call: ImageCall,
-  body: ConversationBody,
-  edit: ImageEdit | null,
-): Promise<void> {
-  const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const { facts } = body;
-  const way = imageWay(snapshot, facts, call.principal);
-  if ('kind' in way) return refused(way);
-  const { alias } = way;
-  // Before anything is drawn that could not be kept for its link.
-  const { account } = call.principal;
-  const full = facts.image!.answerForm === 'url' ? await services.storage.mayKeep(account) : null;
-  if (full !== null) return refused(full);
+/** New pictures. */
+export function imagesEndpoint(services: Services): Endpoint<ImageInput, ImageRequestBody> {
+  return {
+    id: 'image',
+    async read({ principal }, { body, linkBase }) {
+      const read = await services.bodies.read(principal.tenant, body, 'images');
+      return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
+    },
+    content: ({ body }) => body,
+    ...drawing(services),
+  };
+}
 
-  const claim = claimOf(call, snapshot, alias, alias, facts);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
+/** Pictures that are to be changed. */
+export function imageEditsEndpoint(services: Services): Endpoint<ImageEditInput, ImageRequestBody> {
+  return {
+    id: 'image-edit',
+    async read(_call, { form, linkBase }) {
+      const read = readEditForm(form.fields);
+      if (!read.ok) return read;
+      const edit = await readEditFiles(form);
+      if ('kind' in edit) return { ok: false, failure: edit };
+      return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
+    },
+    content: ({ form }) => contentOfForm(form),
+    ...drawing(services),
+  };
+}
 
-  const request = facts.image!;
+function drawing(services: Services): Pick<Endpoint<unknown, ImageRequestBody>, 'plan' | 'trials'> {
+  return {
+    async plan(snapshot, { principal, wishes }, { facts }) {
+      const way = imageWay(snapshot, facts, principal);
+      if ('kind' in way) return way;
+      const { request } = facts;
+      // Before anything is drawn that could not be kept for its link.
+      const full = request.answerForm === 'url' ? await services.storage.mayKeep(principal.account) : null;
+      if (full !== null) return full;
+      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const form = request.stream === null ? 'whole' : 'events';
+      return { alias: way.alias, charged: way.alias, calls: request.n, query, form };
+    },
+    trials: (asked, job) => trialsOf(services, asked, job),
+  };
+}
+
+function trialsOf(services: Services, { call, request: body }: Asked<ImageRequestBody, Plan>, job: Job): Trials {
+  const { edit, linkBase } = body;
+  const { request, needs } = body.facts;
   const gathered = new GatheredImages(request.n);
   const run: ImageRun = {
     request,
@@ -87,30 +96,22 @@ async function draw(
       if (request.stream !== null) {
         const pictures = gathered.images.map(inBase64);
         const task = edit === null ? 'image_generation' : 'image_edit';
-        const { inputTokensEstimate } = facts.needs;
+        const { inputTokensEstimate } = needs;
         return writePictureEvents({ task, request, pictures, createdS, usage, told, inputTokensEstimate });
       }
-      const images = await Promise.all(gathered.images.map((image) => finished(services, image, call)));
+      const images = await Promise.all(gathered.images.map((image) => finished(services, image, linkBase, call)));
       return writeImages({ createdS, images, usage, told });
     },
   };
-  const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    trial: (job, answer) => new ImageTrial(services, job, run, answer),
-  });
-  if (request.stream !== null) call.delivery.expect(costHeaders(job));
-  try {
-    await runAttempts(services, job);
-  } finally {
-    settleCall(services, call, claim, reserved, job);
-  }
+  return { trial: (answer) => new ImageTrial(services, job, run, answer) };
 }
 
 /** Links of the upstream's own go on; what we have ourselves is in the answer, or kept for the link to it. */
 async function finished(
   services: Services,
   image: GatheredImage,
-  { linkBase, principal }: ImageCall,
+  linkBase: string,
+  { principal }: ModelCall,
 ): Promise<FinishedImage> {
   const { revisedPrompt } = image;
   if ('url' in image) return { url: image.url, revisedPrompt };
@@ -129,7 +130,7 @@ function inBase64(image: GatheredImage): { base64: Uint8Array; type: PictureType
 /** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
 function imageWay(
   snapshot: Snapshot,
-  { model, needs }: ConversationFacts,
+  { model, needs }: RequestFacts,
   principal: Principal,
 ): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
   const alias = snapshot.models.resolve(model, principal);

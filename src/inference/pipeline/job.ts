@@ -64,6 +64,8 @@ export interface Job<C = Bytes> {
   headers: readonly string[];
   /** Milli-units that an answer costs; a failure before the first token costs nothing. */
   costMilli: number;
+  /** Of which each costs the same; as the plan's. */
+  calls: number;
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
@@ -88,7 +90,7 @@ export interface JobProgress {
   /** The attempt that reached the caller; null when none did. */
   answeredBy: RouteAttempt | null;
   delivered: 'nothing' | 'partial' | 'whole';
-  /** Of several choices that are a call each, how many reached the caller, or were sent where none did; 1 otherwise. */
+  /** How many calls are charged: of choices that are a call each, those that reached the client, or were sent where none did. */
   calls: number;
   /** Where the caller's stream stands, when its dialect needs to know that of a cut one. */
   mark: StreamMark | undefined;
@@ -101,7 +103,7 @@ export interface JobProgress {
   class: string;
 }
 
-export function newProgress(): JobProgress {
+export function newProgress(calls = 1): JobProgress {
   return {
     attempts: [],
     losses: [],
@@ -110,7 +112,7 @@ export function newProgress(): JobProgress {
     passThrough: false,
     answeredBy: null,
     delivered: 'nothing',
-    calls: 1,
+    calls,
     mark: undefined,
     firstTokenMs: null,
     usage: null,

@@ -4,7 +4,7 @@ import { newRequestId } from '../../kernel/ids.ts';
 import type { Admitted, Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/cost.ts';
 import { newProgress } from './job.ts';
-import { settleCall } from './model-call.ts';
+import { settleCall } from './serve.ts';
 import type { Services } from './services.ts';
 
 /** Must be settled, once. */
@@ -60,7 +60,14 @@ export function createCrawlMeter(
           if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
           const call = { clientRequestId: null, startedMs };
           const client = { gone: false, committed: got };
-          settleCall(services, call, claim, reserved, { alias: '', user: null, stream: false, progress, client });
+          settleCall(services, call, claim, reserved, {
+            alias: '',
+            user: null,
+            stream: false,
+            calls: 1,
+            progress,
+            client,
+          });
         },
       };
     },

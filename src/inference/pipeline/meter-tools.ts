@@ -3,7 +3,8 @@ import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/cost.ts';
 import { costHeaders } from './answer-headers.ts';
 import { newProgress } from './job.ts';
-import { type ModelCall, settleCall } from './model-call.ts';
+import type { ModelCall } from './model-call.ts';
+import { settleCall } from './serve.ts';
 import type { Services } from './services.ts';
 
 /** One call of a web tool, its caller known and admitted. */
@@ -94,6 +95,7 @@ function holdOf(
         alias: '',
         user: null,
         stream: false,
+        calls: 1,
         progress,
         client: { gone: aborted, committed: done },
         ...(pages === undefined ? {} : { doneMilli: milliWith(pages) }),

@@ -2,11 +2,11 @@ import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/cost.ts';
 import { costHeaders } from './answer-headers.ts';
-import type { ConversationBody } from './conversation-body.ts';
 import { type EmbeddingWay, embeddingWay } from './embed.ts';
 import { type EmbeddedTexts, embedTexts, type TextsCall, type TextsToEmbed, textsBody } from './embed-texts.ts';
+import type { EmbeddingBody } from './embedding-body.ts';
 import { type JobProgress, newProgress } from './job.ts';
-import { settleCall } from './model-call.ts';
+import { settleCall } from './serve.ts';
 import type { Services, Snapshot } from './services.ts';
 
 /** One call of the vector API, its caller known and admitted. */
@@ -45,7 +45,7 @@ export function createVectorMeter(services: Services): VectorCallMeter {
 interface Embedding {
   snapshot: Snapshot;
   way: EmbeddingWay;
-  body: ConversationBody;
+  body: EmbeddingBody;
   /** The vectors themselves are wanted, or their length alone. */
   wanted: 'vectors' | 'size';
   size: number | null;
@@ -160,6 +160,7 @@ class Hold implements VectorCallHold {
       alias: this.#claim.alias,
       user: null,
       stream: false,
+      calls: 1,
       progress,
       client: { gone: aborted, committed: done },
     });

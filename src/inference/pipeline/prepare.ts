@@ -3,8 +3,9 @@ import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts'
 import type { MediaUrl } from '../neutral/media-urls.ts';
 import { dialectFor, type Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { ConversationBody, EncodedBody, EncodeOrder, MediaWanted } from './conversation-body.ts';
+import type { ConversationBody, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { upstreamDialectOf } from './dialect-table.ts';
+import type { EncodedBody } from './encode-forwarded.ts';
 import type { RequestMedia } from './request-media.ts';
 
 /** What is sent to a target, and in whose format its answer comes. */

@@ -1,7 +1,7 @@
 import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { AnswerReader } from './answer-reader.ts';
-import type { EncodedBody } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import type { EncodedBody } from './encode-forwarded.ts';
 import { type OnGiven, PassedStream, PassedWhole } from './pass-through.ts';
 
 /** What decides who reads a conversation's answer. */

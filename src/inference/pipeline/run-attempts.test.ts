@@ -80,6 +80,7 @@ function jobWith(client: FakeClient, parts: { route: Route; trial: Job['trial'] 
     deadlineMs: systemClock.monotonicMs() + 1_000,
     headers: [],
     costMilli: 0,
+    calls: 1,
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
     trial: parts.trial,

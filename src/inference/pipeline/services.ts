@@ -15,8 +15,8 @@ import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/retry-budget.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import type { BodyReader } from './body-reader.ts';
 import type { ConfiguredProvider } from './connections.ts';
-import type { ConversationReader } from './conversation-reader.ts';
 import type { EmbeddingCodec } from './embedding-codec.ts';
 import type { MediaFetcher } from './fetch-media.ts';
 import type { PictureFetcher } from './fetch-picture.ts';
@@ -40,7 +40,7 @@ export interface ConversationServices {
   plans(): PlanBook;
   admission: Admission;
   settlement: Settlement;
-  conversations: ConversationReader;
+  bodies: BodyReader;
   media: MediaFetcher;
   idempotency: Idempotency;
   /** Loaded at the first request that names or gives what lives at a provider. */

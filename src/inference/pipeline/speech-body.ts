@@ -1,27 +1,23 @@
+import type { Result } from '../dialects/dialect.ts';
+import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
-import type { ConversationBody } from './conversation-body.ts';
-import { plainFacts } from './plain-request.ts';
+import { parseBody } from './parse-body.ts';
+import { plainFacts, type RequestBody, type RequestFacts } from './request-body.ts';
 
-/** A request for speech as the pipeline carries it: small and plain, so it is encoded where the attempts are. */
-export function speechBody(request: SpeechRequest): ConversationBody {
-  return {
-    facts: {
-      ...plainFacts(
-        {
-          model: request.model,
-          user: request.user,
-          // A repeat by Idempotency-Key gets the sound whole; events are made here, for who asked for them now.
-          stream: request.delivery === 'events',
-          inputTokensEstimate: estimatedTokens(Buffer.byteLength(request.input)),
-        },
-        { stream: false },
-      ),
-      speech: request,
-    },
-    encode() {
-      throw new Error('a request for speech is encoded by its attempts');
-    },
-    release() {},
-  };
+/** A checked request for speech: small and plain, so it is encoded where the attempts are. */
+export type SpeechBody = RequestBody<RequestFacts & { request: SpeechRequest }>;
+
+/** Parses and checks; the failure is a 400 in every case. */
+export function readSpeech(raw: Buffer): Result<SpeechBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const read = readSpeechRequest(parsed.value.body);
+  if (!read.ok) return read;
+  const request = read.value;
+  const { model, user, input, delivery } = request;
+  const inputTokensEstimate = estimatedTokens(Buffer.byteLength(input));
+  // A repeat by Idempotency-Key gets the sound whole; events are made here, for who asked for them now.
+  const plain = plainFacts({ model, user, stream: delivery === 'events', inputTokensEstimate }, { stream: false });
+  return { ok: true, value: { facts: { ...plain, request }, release() {} } };
 }

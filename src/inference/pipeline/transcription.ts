@@ -4,101 +4,69 @@ import type { SpooledFile } from '../../net/spool.ts';
 import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
 import { needsTimes } from '../dialects/transcription/format.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
-import type { TranscriptionRequest, TranscriptionTask } from '../neutral/transcript.ts';
-import { costHeaders } from './answer-headers.ts';
+import type { TranscriptionRequest } from '../neutral/transcript.ts';
+import type { Target } from '../routing/target.ts';
 import { TranscriptionEngineTrial } from './ask-transcription-engine.ts';
-import type { ConversationFacts } from './conversation-body.ts';
+import type { Endpoint, Plan } from './endpoint.ts';
 import { contentOfForm, type UploadedForm } from './form-content.ts';
 import type { Job } from './job.ts';
-import { claimOf, jobOf, type ModelCall, settleCall } from './model-call.ts';
-import { plainFacts, plainQuery } from './plain-request.ts';
+import { plainQuery } from './plain-request.ts';
+import { plainFacts, type RequestBody, type RequestFacts } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Services } from './services.ts';
-import { refuse } from './sink.ts';
 import { type TranscriptionRun, TranscriptionTrial } from './transcription-attempt.ts';
-import { transcriptionWay } from './transcription-way.ts';
+import { type TranscriptionPlan, transcriptionWay } from './transcription-way.ts';
 import { createUploadedSound, type UploadedSound } from './uploaded-sound.ts';
 
-/**
- * The way of a request for a transcript; routed and metered like a conversation. Ends the caller's answer in every case;
- * the form's own file is its receiver's to remove.
- */
-export async function runTranscription(
-  services: Services,
-  call: Omit<ModelCall, 'body'>,
-  form: UploadedForm,
-): Promise<void> {
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const task: TranscriptionTask = call.endpoint === 'translation' ? 'translate' : 'transcribe';
-  const read = readTranscriptionRequest(form.fields, task);
-  if (!read.ok) return refused(read.failure);
-  const file = fileOf(form);
-  if ('kind' in file) return refused(file);
-  const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
-  if (sniffed === null) return refused(notAudio(file.bytes));
+type TranscriptionBody = RequestBody & { request: TranscriptionRequest; sound: UploadedSound };
 
-  const sound = createUploadedSound({ transcoder: services.transcoder.of(call.principal.tenant) }, file, sniffed);
-  try {
-    await runOnce(services, call, read.value, form, sound);
-  } finally {
-    await sound.release();
-  }
+interface TranscribedPlan extends Plan {
+  plans: ReadonlyMap<Target, TranscriptionPlan>;
 }
 
-/** Under its Idempotency-Key if it has one; a stream is run whatever that says. */
-async function runOnce(
+/** Transcripts of uploaded files, or their translations; the form's own file is its receiver's to remove. */
+export function transcriptionEndpoint(
   services: Services,
-  call: Omit<ModelCall, 'body'>,
-  request: TranscriptionRequest,
-  form: UploadedForm,
-  sound: UploadedSound,
-): Promise<void> {
-  const { idempotencyKey: key, sink, endpoint, requestId } = call;
-  if (key === null || request.stream) return runRead(services, { ...call, body: noBody }, request, sound);
-  const { tenant } = call.principal;
-  const body = await contentOfForm(form);
-  const keyed = { key, tenant, endpoint, requestId, body, sink, headers: call.admitted.headers };
-  await services.idempotency.once(keyed, (kept) =>
-    runRead(services, { ...call, body, client: kept, sink: kept }, request, sound),
-  );
-}
-
-/** From the model on. */
-async function runRead(
-  services: Services,
-  call: ModelCall,
-  request: TranscriptionRequest,
-  sound: UploadedSound,
-): Promise<void> {
-  const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
-  const facts = factsOf(request, sound);
-  const way = transcriptionWay(services, snapshot, request, facts.needs, sound, call.principal);
-  if ('kind' in way) return refused(way);
-  const { alias, plans } = way;
-
-  const claim = claimOf(call, snapshot, alias, alias, facts);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
-
-  const query = plainQuery(way, facts, call.wishes, call.principal.tenant);
-  const run: TranscriptionRun = { request, sound, plans };
-  const job = jobOf(services, snapshot, call, facts, alias, query, reserved, {
-    trial(job, answer) {
-      const plan = plans.get(answer.attempt.target)!;
-      return plan.kind === 'engine'
-        ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
-        : new TranscriptionTrial(services, job, run, plan, answer);
+  id: 'transcription' | 'translation',
+): Endpoint<UploadedForm, TranscriptionBody, TranscribedPlan> {
+  return {
+    id,
+    async read({ principal }, form) {
+      const read = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
+      if (!read.ok) return read;
+      const file = fileOf(form);
+      if ('kind' in file) return { ok: false, failure: file };
+      const sniffed = sniffAudio(await file.head(sniffBytesNeeded));
+      if (sniffed === null) return { ok: false, failure: notAudio(file.bytes) };
+      const request = read.value;
+      const sound = createUploadedSound({ transcoder: services.transcoder.of(principal.tenant) }, file, sniffed);
+      return { ok: true, value: { facts: factsOf(request, sound), request, sound, release: () => sound.release() } };
     },
-  });
-  try {
-    if (request.stream) call.delivery.expect(costHeaders(job));
-    await foresee(request, sound);
-    await runAttempts(services, job);
-    await measure(job, sound);
-  } finally {
-    settleCall(services, call, claim, reserved, job);
-  }
+    content: (form) => contentOfForm(form),
+    plan(snapshot, { principal, wishes }, { facts, request, sound }) {
+      const way = transcriptionWay(services, snapshot, request, facts.needs, sound, principal);
+      if ('kind' in way) return way;
+      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const form = request.stream ? 'events' : 'whole';
+      return { alias: way.alias, charged: way.alias, calls: 1, query, form, plans: way.plans };
+    },
+    trials({ request: { request, sound }, plan: { plans } }, job) {
+      const run: TranscriptionRun = { request, sound, plans };
+      return {
+        trial(answer) {
+          const plan = plans.get(answer.attempt.target)!;
+          return plan.kind === 'engine'
+            ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
+            : new TranscriptionTrial(services, job, run, plan, answer);
+        },
+        async run() {
+          await foresee(request, sound);
+          await runAttempts(services, job);
+          await measure(job, sound);
+        },
+      };
+    },
+  };
 }
 
 /**
@@ -139,12 +107,8 @@ function notAudio(bytes: number): Failure {
   return invalid('file', message);
 }
 
-function factsOf(request: TranscriptionRequest, sound: UploadedSound): ConversationFacts {
+function factsOf(request: TranscriptionRequest, sound: UploadedSound): RequestFacts {
   const { model, user, timestamps, task, stream } = request;
-  return plainFacts(
-    { model, user, stream, inputTokensEstimate: 0 },
-    { transcription: { timestamps, task, fileBytes: sound.bytes } },
-  );
+  const transcription = { timestamps, task, fileBytes: sound.bytes };
+  return plainFacts({ model, user, stream, inputTokensEstimate: 0 }, { transcription });
 }
-
-const noBody = Buffer.alloc(0);

@@ -2,16 +2,10 @@ import { type Failure, FailureError } from '../../kernel/failure.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { Result } from '../dialects/dialect.ts';
-import type {
-  BodyKind,
-  ConversationBody,
-  ConversationFacts,
-  EncodedBody,
-  EncodeOrder,
-  MediaWanted,
-} from './conversation-body.ts';
-import type { ConversationReader } from './conversation-reader.ts';
-import type { WorkerOrder } from './conversation-worker.ts';
+import type { BodyReader } from './body-reader.ts';
+import type { BodyKind, BodyOf } from './body-readers.ts';
+import type { AnyOrder, WorkerOrder } from './body-worker.ts';
+import type { RequestFacts } from './request-body.ts';
 
 /** An unused worker costs some 40 MB: it is let go after this. */
 const idleMs = 60_000;
@@ -26,8 +20,8 @@ const ordersMax = 16_384;
  * Parses, checks and converts large bodies in one worker thread, started at the first of them, so that a 32 MB request
  * never holds up the streams of others (faults.md F23, F24), in turn for those that send them. A crash of the thread fails its own bodies alone.
  */
-export function createConversationWorkers(): ConversationReader {
-  const thread = createWorkThread(new URL('./conversation-worker.mjs', import.meta.url), 'body worker');
+export function createBodyWorkers(): BodyReader {
+  const thread = createWorkThread(new URL('./body-worker.mjs', import.meta.url), 'body worker');
   let idle: NodeJS.Timeout | null = null;
   const held = createTurns({
     name: 'Large requests',
@@ -46,19 +40,20 @@ export function createConversationWorkers(): ConversationReader {
   }
 
   return {
-    async read(tenant, raw, kind): Promise<Result<ConversationBody>> {
+    async read<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<BodyOf<K>>> {
       const turn = await held.take(tenant, null).catch(failureOf);
       if ('kind' in turn) return { ok: false, failure: turn };
       if (idle !== null) clearTimeout(idle);
       let bodyId = 0;
       try {
         const facts = await turns.run(tenant, null, () =>
-          thread.ask<Result<ConversationFacts>>((id) => {
+          thread.ask<Result<RequestFacts>>((id) => {
             bodyId = id;
             return readOrder(id, raw, kind);
           }),
         );
-        if (facts.ok) return { ok: true, value: remoteBody(tenant, bodyId, facts.value, turn) };
+        // Facts and orders are those of this kind of body, there as here.
+        if (facts.ok) return { ok: true, value: remoteBody(tenant, bodyId, facts.value, turn) as unknown as BodyOf<K> };
         release(turn);
         return facts;
       } catch (error) {
@@ -72,19 +67,19 @@ export function createConversationWorkers(): ConversationReader {
     },
   };
 
-  function remoteBody(tenant: string, body: number, facts: ConversationFacts, turn: Turn): ConversationBody {
+  function remoteBody(tenant: string, body: number, facts: RequestFacts, turn: Turn) {
     let isHeld = true;
     return {
       facts,
-      async encode(order: EncodeOrder): Promise<Result<EncodedBody | MediaWanted>> {
+      async encode(order: AnyOrder): Promise<Result<RemoteEncoded>> {
         const result = await turns.run(tenant, null, () =>
-          thread.ask<Result<EncodedBody | MediaWanted>>((id) => ({
+          thread.ask<Result<RemoteEncoded>>((id) => ({
             message: { id, kind: 'encode', body, order },
             transfer: [],
           })),
         );
         if (!result.ok || 'mediaWanted' in result.value) return result;
-        const bytes = result.value.bytes as unknown as Uint8Array<ArrayBuffer>;
+        const { bytes } = result.value;
         return {
           ok: true,
           value: { ...result.value, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) },
@@ -99,6 +94,9 @@ export function createConversationWorkers(): ConversationReader {
     };
   }
 }
+
+/** What came over from the thread. */
+type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { mediaWanted: unknown };
 
 function failureOf(error: unknown): Failure {
   if (error instanceof FailureError) return error.failure;

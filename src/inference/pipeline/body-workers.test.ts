@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createConversationWorkers } from './conversation-workers.ts';
+import { createBodyWorkers } from './body-workers.ts';
 
 const body = () => Buffer.from(JSON.stringify({ model: 'chat', messages: [{ role: 'user', content: 'Hello' }] }));
 
 test('F23 a large body that comes just as the idle worker is let go is read by a new one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const workers = createConversationWorkers();
+  const workers = createBodyWorkers();
   const first = await workers.read('a', body(), 'openai-chat');
   assert.ok(first.ok);
   first.value.release();

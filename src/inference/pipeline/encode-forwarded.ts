@@ -1,0 +1,94 @@
+import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
+import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { providerOf } from '../providers/catalog.ts';
+import { quirksIn } from '../providers/model-facts.ts';
+import type { ProviderQuirks } from '../providers/provider.ts';
+
+/** The target that a body is written for, as plain data. */
+export interface ForwardOrder {
+  /** Provider type of the catalog. */
+  provider: string;
+  dialect: DialectId;
+  model: string;
+  maxOutputTokens: number | null;
+  /** The model cannot stream: it is asked whole in the caller's own format too. */
+  neverStreams?: boolean;
+  /** A whole answer is asked as a stream in the caller's own format too, so that silence shows soon. */
+  wholeByStream?: boolean;
+  body: Readonly<Record<string, unknown>>;
+  /** One child of a fan-out asks for one choice; null = as the caller wrote. */
+  child: { seed: number | null } | null;
+}
+
+/** A body as it is sent. */
+export interface EncodedBody {
+  bytes: Buffer | string;
+  losses: readonly Loss[];
+  answer: 'pass-through' | 'converted';
+  unwrapTool: string | undefined;
+  /** Set when tools go by other names than the caller's: calls must be given back by those. */
+  callersToolNames?: CallersToolNames;
+  streamed: boolean;
+}
+
+/** A request in the target's own format: its own bytes, but for what the target makes necessary. */
+export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
+  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
+  if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks);
+  if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks);
+  const { bytes, losses } = request.forward({
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    body: order.child === null ? order.body : { ...order.body, ...childFields(order.child) },
+    streamUsage: request.stream && quirks.streamUsage ? 'ask' : 'leave',
+    omit: quirks.omit,
+    rename: quirks.rename,
+  });
+  return {
+    ok: true,
+    value: { bytes, losses, answer: 'pass-through', unwrapTool: undefined, streamed: request.stream },
+  };
+}
+
+/** The caller's own body, but for its wish to stream or not: what the caller gets is made of the other, here. */
+function forwardedAs(
+  form: 'stream' | 'whole',
+  request: ForwardedRequest,
+  order: ForwardOrder,
+  quirks: ProviderQuirks,
+): Result<EncodedBody> {
+  const stream = form === 'stream';
+  const { bytes, losses } = request.forward({
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    body: {
+      ...order.body,
+      ...(order.child !== null && childFields(order.child)),
+      // Google's wish stands in the path.
+      ...(order.dialect !== 'gemini' && { stream }),
+      ...(stream && order.dialect === 'openai-chat' && quirks.streamUsage && askedUsage),
+    },
+    streamUsage: 'leave',
+    omit: stream ? quirks.omit : [...quirks.omit, 'stream_options'],
+    rename: quirks.rename,
+  });
+  return {
+    ok: true,
+    value: {
+      bytes,
+      // What it asked of the stream, the stream that is made here gives.
+      losses: losses.filter((loss) => loss.field !== 'stream_options'),
+      answer: 'converted',
+      unwrapTool: undefined,
+      streamed: stream,
+    },
+  };
+}
+
+const askedUsage = { stream_options: { include_usage: true } };
+
+function childFields(child: { seed: number | null }): Record<string, unknown> {
+  return child.seed === null ? { n: 1 } : { n: 1, seed: child.seed };
+}
