@@ -4,11 +4,12 @@ import type { Exchange, Route } from './exchange.ts';
 
 /** What is told of a request that gets this failure before anything was held for it. */
 export function refusalOf(exchange: Exchange, failure: Failure, facts: FailureFacts, nowMs: number): Refusal {
-  const { requestId, clientRequestId, atMs, route, principal, admitted } = exchange;
+  const { requestId, clientRequestId, atMs, route, principal, admitted, params } = exchange;
   return {
     ...whatFailed(failure, facts),
     requestId,
-    clientRequestId,
+    // A look-up of a request that is still running carries its id at times, and must not be found in its place.
+    clientRequestId: clientRequestId === params.id ? null : clientRequestId,
     atMs,
     ms: Math.max(0, nowMs - atMs),
     account: principal?.account ?? '',

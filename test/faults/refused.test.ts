@@ -116,6 +116,20 @@ test('F70 every refusal is found by the id that its error printed, and has its l
   assert.equal(shown.class, 'quota-exceeded');
 });
 
+test('F70 a look-up that finds nothing is not what the next one finds', async (t) => {
+  const { gateway } = await setup(t);
+  const headers = { 'x-request-id': 'mine-7' };
+  const look = () => gateway.fetch('/v1/requests/mine-7', { headers });
+  const first = await look();
+  const { id } = await refusedWith(first);
+  assert.deepEqual([first.status, first.headers.get('x-request-id')], [404, 'mine-7']);
+  assert.equal((await look()).status, 404);
+  await isFound(gateway, { status: 404, id }, 'not-found', 'dev');
+  await (await gateway.fetch(chatPath, { json: hello, headers })).text();
+  const found = await look();
+  assert.deepEqual([found.status, ((await found.json()) as { class: string }).class], [200, 'ok']);
+});
+
 /** With the admin key, by the id alone: what was refused, why and to whom, without a cost. */
 async function isFound(gateway: TestGateway, refused: { status: number; id: string }, reason: string, account: string) {
   const shown = await adminGet(gateway, `/requests/${refused.id}`);
