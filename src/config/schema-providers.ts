@@ -49,7 +49,7 @@ export const timeoutsSchema = z
       .boolean()
       .optional()
       .describe(
-        "true: a whole answer is asked as a stream and put together here, so that a provider's silence shows within seconds; fields that Culvert does not know are lost. Built-in: false, the provider's own bytes pass.",
+        "true: a whole answer is asked as a stream and put together here, so that a provider's silence shows within seconds; fields that Culvert does not know are lost, but for responses, which streams hold whole. Built-in: false, the provider's own bytes pass.",
       ),
   })
   .describe("Timeouts. A target's win over its alias's, those over its provider's.");

@@ -130,6 +130,8 @@ export interface UpstreamDialect {
   decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[];
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
   readInPassing(): PassingReader;
+  /** Puts the provider's own whole answer together out of its stream, where that tells all of it; absent: it does not. */
+  gatherWhole?(): WholeGatherer;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
   readError(body: unknown): UpstreamError | null;
   /** The largest event of its streams, where that is more than `upstreamEventBytesMax`. */
@@ -185,6 +187,13 @@ export interface UpstreamError {
   param: string | null;
   /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
+}
+
+/** The whole answer that a stream tells. */
+export interface WholeGatherer {
+  step(event: SseEvent): void;
+  /** Null until its last event has come. */
+  whole(): JsonObject | null;
 }
 
 /** Watches one answer that is forwarded as bytes. */

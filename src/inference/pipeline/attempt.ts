@@ -270,6 +270,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#timers?.stop();
     if (outcome !== null) this.#call?.abort();
     try {
+      if (outcome !== null) this.#reader?.abandon?.();
       resolve(this.#sink.end(outcome, outcome === null ? undefined : this.#reader?.mark));
     } catch (error) {
       this.#reject?.(error);

@@ -80,7 +80,8 @@ function forwardedAs(
       bytes,
       // What it asked of the stream, the stream that is made here gives.
       losses: losses.filter((loss) => loss.field !== 'stream_options'),
-      answer: 'converted',
+      // The whole response stands in its stream.
+      answer: stream && order.dialect === 'openai-responses' ? 'pass-through' : 'converted',
       unwrapTool: undefined,
       streamed: stream,
     },

@@ -89,10 +89,19 @@ export class PassedStream implements AnswerReader {
     return out === null ? closing : Buffer.concat([Buffer.from(out as Buffer), Buffer.from(closing)]);
   }
 
-  /** The answer's own id at once, so that a stream that breaks off is its tenant's too; the rest together at its end. */
+  /** The caller has seen them, and may go on with what they name. */
+  abandon(): void {
+    if (this.#onGiven !== undefined) this.#tellRest();
+  }
+
+  /** The answer's own id at once, so that it is its tenant's even if we are killed; the rest together at its end. */
   #tellGiven(): void {
-    const { given, terminal } = this.#reader.seen;
-    if (given === undefined || given.length === this.#given || (this.#given > 0 && !terminal)) return;
+    if (this.#given === 0 || this.#reader.seen.terminal) this.#tellRest();
+  }
+
+  #tellRest(): void {
+    const { given } = this.#reader.seen;
+    if (given === undefined || given.length === this.#given) return;
     this.#onGiven!(given.slice(this.#given));
     this.#given = given.length;
   }

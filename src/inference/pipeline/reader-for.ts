@@ -2,6 +2,7 @@ import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { EncodedBody } from './encode-forwarded.ts';
+import { GatheredStream } from './gathered-stream.ts';
 import { type OnGiven, PassedStream, PassedWhole } from './pass-through.ts';
 
 /** What decides who reads a conversation's answer. */
@@ -22,11 +23,15 @@ export function readerFor(
 ): AnswerReader {
   // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
   const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
-  if (body.answer === 'pass-through' && comesStreamed === stream) {
+  const passes = body.answer === 'pass-through';
+  if (passes && comesStreamed === stream) {
     const options = { onGiven, inputTokensEstimate };
     return stream
       ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', options)
       : new PassedWhole(dialect, options);
+  }
+  if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
+    return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
   }
   const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);

@@ -6,6 +6,7 @@ import { encodeRequest } from './encode-request.ts';
 import { encodeStream } from './encode-stream.ts';
 import { errorBody, errorFrame } from './errors.ts';
 import { fold } from './fold.ts';
+import { gatherWhole } from './gather-whole.ts';
 import { objectsIn } from './named-objects.ts';
 import { readError } from './read-error.ts';
 import { readInPassing } from './read-in-passing.ts';
@@ -26,6 +27,7 @@ export const openAiResponses: CallerDialect & UpstreamDialect = {
   decodeStream,
   decodeWhole,
   readInPassing,
+  gatherWhole,
   readError,
   eventBytesMax: responsesEventBytesMax,
 };
