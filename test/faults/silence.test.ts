@@ -5,7 +5,7 @@ import { startUpstream } from '../start-upstream.ts';
 import { disagreements, recordsOf } from './books-agree.ts';
 import { answeredShare, type CallSeen, openLoop } from './many-calls.ts';
 
-const aliases = ['whole', 'stream', 'cold'] as const;
+const aliases = ['whole', 'stream', 'cold', 'thinking'] as const;
 type Alias = (typeof aliases)[number];
 
 /** Of those that make the usual time of a target known. */
@@ -72,6 +72,16 @@ describe('F63 a target that accepts and says nothing', { concurrency: true }, ()
       await isAskedAgain(form);
     });
   }
+
+  test('streams, its usual known: one that shows signs of life and no content yet is left alone', async () => {
+    const warm = await load('thinking', 'stream', before);
+    // Three seconds of comments, before the first content too.
+    tell('thinking', ['always tokens=1;keepalive-comments=15;interval=200ms']);
+    const seen = await load('thinking', 'stream', 20);
+    assert.equal(answeredShare(seen), 1);
+    assert.equal(callsTo('thinking', 2).length, 0, 'nobody else is asked');
+    await agree('thinking', [...warm, ...seen]);
+  });
 
   test('streams, nothing known of it: suspect long before its timeout', async () => {
     tell('cold', ['always hang']);
