@@ -197,7 +197,7 @@ async function openServices({
     transcriptionEngines: engines.transcription,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
-    spool: await openSpool(join(folder.path, 'spool'), undefined, storage.room.refusal),
+    spool: await openSpool(join(folder.path, 'spool')),
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve }),
     files,

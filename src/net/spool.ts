@@ -3,13 +3,13 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { type Failure, FailureError } from '../kernel/failure.ts';
+import { FailureError } from '../kernel/failure.ts';
 import { createRoom, type RoomHold } from '../kernel/sharing/room.ts';
 import { bytesPassed } from './passing-bytes.ts';
 
 /** Where uploads wait on disk while their requests run: nothing of them is ever whole in memory. */
 export interface Spool {
-  /** A place for one file of `account`, which nothing is written to yet. Throws a FailureError (503) where the disk is short. */
+  /** A place for one file of `account`, which nothing is written to yet. */
   place(account: string): Promise<SpooledFile>;
   /** Of the files of one account. */
   bytesOf(account: string): number;
@@ -44,13 +44,9 @@ const pieceBytes = 64 * 1024;
 
 /**
  * The spool in `folder`, which is this process's alone: what is in it was left by one that crashed, and is removed. The
- * folder is made with the first file. `noRoom`: why nothing large may be written to the disk now.
+ * folder is made with the first file.
  */
-export async function openSpool(
-  folder: string,
-  bytesMax = spoolBytesMax,
-  noRoom: () => Failure | null = () => null,
-): Promise<Spool> {
+export async function openSpool(folder: string, bytesMax = spoolBytesMax): Promise<Spool> {
   await rm(folder, { recursive: true, force: true });
   const room = createRoom('uploads on its disk', () => ({ bytesMax, accountBytesMax: bytesMax / 2 }));
 
@@ -63,8 +59,6 @@ export async function openSpool(
   };
 
   async function place(account: string): Promise<SpooledFile> {
-    const refusal = noRoom();
-    if (refusal !== null) throw new FailureError(refusal);
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return fileAt(join(folder, randomBytes(16).toString('hex')), room.hold(account), () => place(account));
   }
