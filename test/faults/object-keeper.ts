@@ -111,7 +111,8 @@ export async function startObjectKeeper(t: Pick<TestContext, 'after'>): Promise<
   }
 
   function message(credential: string, body: Json, response: ServerResponse): void {
-    const container = { id: make(credential, 'container_', 'x'), expires_at: '2027-01-01T00:00:00Z' };
+    const id = typeof body.container === 'string' ? body.container : make(credential, 'container_', 'x');
+    const container = { id, expires_at: '2027-01-01T00:00:00Z' };
     const file = {
       type: 'bash_code_execution_tool_result',
       tool_use_id: 'srvtoolu_1',

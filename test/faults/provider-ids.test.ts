@@ -637,6 +637,24 @@ test('S25 the operator shares objects by id or pattern, and by nothing else', as
   assert.equal(keeper.requests.length, told.filter(([, , status]) => status === 200).length);
 });
 
+test('S25 what the operator shares no more serves nobody, though answers told it back', async (t) => {
+  const sharing = (...shared: string[]) => ({
+    providers: { an: { type: 'anthropic', base_url: `${keeper.url}/v1`, api_key: 'org-1', shared_objects: shared } },
+    models: { claude: { targets: [{ provider: 'an', model: 'claude-5' }] } },
+  });
+  const keeper = await startObjectKeeper(t);
+  const gateway = await startGateway(t, sharing('container_all'));
+  const body = {
+    model: 'claude',
+    max_tokens: 9,
+    container: 'container_all',
+    messages: [{ role: 'user', content: 'Hi' }],
+  };
+  assert.match(await (await post(gateway, testKey, messages, body)).text(), /container_all/);
+  await gateway.reload(sharing());
+  assert.equal((await post(gateway, testKey, messages, body)).status, 404);
+});
+
 /** Two organizations behind one model, and a model of a third. */
 const twoOrgs = (keeper: ObjectKeeper) => ({
   providers: {

@@ -101,6 +101,8 @@ test('S30 a pattern that cannot be held against a text in linear time is refused
     ['includePaths', '(a)\\1'],
     ['excludePaths', '(?<!b)c'],
     ['excludePaths', '(a{1,50}){1,50}'],
+    // RE2 takes it, in more steps a character than a URL is worth.
+    ['excludePaths', '(a?b?c?d?){900}'],
   ] as const) {
     const answer = await gateway.fetch('/v1/tools/crawl', { json: { url, [field]: ['ok', pattern] } });
     const { error } = (await answer.json()) as Body;
@@ -152,6 +154,12 @@ test('S30 a page that kept a thread busy until it was killed is paid; one that n
   let ended = await told();
   while (ended.status === 'scraping') ended = await told();
   assert.deepEqual([ended.status, ended.failed, ended.creditsUsed], ['completed', 1, 1]);
+  const { data } = (await (await gateway.fetch('/v1/usage?group_by=endpoint')).json()) as Body;
+  const paid = data.map(({ group, units }: Body) => [group, units]);
+  assert.deepEqual(paid.toSorted(), [
+    ['crawl-page', 1],
+    ['scrape', 2],
+  ]);
 });
 
 const asRoot = process.getuid?.() === 0 ? false : 'Chromium has its sandbox here';
