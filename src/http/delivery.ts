@@ -23,7 +23,7 @@ const eventHeaders = ['content-type', 'text/event-stream; charset=utf-8', ...str
 export class ResponseDelivery implements Delivery {
   gone = false;
   committed = false;
-  readonly #exchange: Exchange;
+  readonly #exchange: Omit<Exchange, 'client'>;
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   readonly #stallTimeoutMs: number;
@@ -41,7 +41,7 @@ export class ResponseDelivery implements Delivery {
   #whole: Bytes | null = null;
   #brokenOff = false;
 
-  constructor(exchange: Exchange, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
+  constructor(exchange: Omit<Exchange, 'client'>, clock: Clock, stallTimeoutMs = readerStallTimeoutMs) {
     this.#stallTimeoutMs = stallTimeoutMs;
     this.#exchange = exchange;
     this.#response = exchange.response;

@@ -3,6 +3,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
+import type { Delivery } from '../inference/pipeline/sink.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
@@ -13,6 +14,10 @@ import type { VectorVerb } from '../vectors/verbs.ts';
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** Who waits, and where the answer goes. */
+  readonly client: Delivery;
+  /** Its body, where it did not come over the wire; null: it is still to be read from `request`. */
+  readonly givenBody: Buffer | null;
   /** Ours: `req_…`. */
   readonly requestId: string;
   /** The caller's x-request-id when it is a sane one. */

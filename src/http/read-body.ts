@@ -17,6 +17,7 @@ export function readJsonBody(
   limitBytes: number,
   place?: BodyPlace,
 ): Promise<Buffer | Failure | null> {
+  if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
   const { headers } = exchange.request;
   const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
   return refused === null ? readBody(exchange, limitBytes, place) : Promise.resolve(refused);

@@ -4,7 +4,6 @@ import { readWishes } from '../inference/pipeline/routing-wishes.ts';
 import type { ConversationServices, Services } from '../inference/pipeline/services.ts';
 import { refuse } from '../inference/pipeline/sink.ts';
 import type { Failure } from '../kernel/failure.ts';
-import { ResponseDelivery } from './delivery.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
@@ -18,7 +17,7 @@ export async function receiveModelCall(
   exchange: Exchange,
   readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure,
 ): Promise<{ call: ModelCall; body: Buffer } | null> {
-  const head = receiveHead(services, exchange);
+  const head = receiveHead(exchange);
   if (head === null) return null;
   const { server, telemetry } = services.snapshot().config;
   const received = await readJsonBody(exchange, server.body_limit);
@@ -42,7 +41,7 @@ export async function receiveUpload(
   filesMax: number,
   handle: (head: ModelCall, form: Multipart) => Promise<void>,
 ): Promise<void> {
-  const head = receiveHead(services, exchange);
+  const head = receiveHead(exchange);
   if (head === null) return;
   const { server, telemetry } = services.snapshot().config;
   const full = await services.storage.mayKeep(head.principal.account);
@@ -77,8 +76,8 @@ async function logged(
   return { ...head, sink };
 }
 
-function receiveHead(services: ConversationServices, exchange: Exchange): ModelCall | null {
-  const delivery = new ResponseDelivery(exchange, services.clock);
+function receiveHead(exchange: Exchange): ModelCall | null {
+  const delivery = exchange.client;
   const admitted = exchange.admitted!;
   const refused = (failure: Failure) => {
     refuse(delivery, failure, admitted.headers);

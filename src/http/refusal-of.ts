@@ -3,7 +3,12 @@ import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
 import type { Exchange, Route } from './exchange.ts';
 
 /** What is told of a request that gets this failure before anything was held for it. */
-export function refusalOf(exchange: Exchange, failure: Failure, facts: FailureFacts, nowMs: number): Refusal {
+export function refusalOf(
+  exchange: Omit<Exchange, 'client'>,
+  failure: Failure,
+  facts: FailureFacts,
+  nowMs: number,
+): Refusal {
   const { requestId, clientRequestId, atMs, route, principal, admitted, params } = exchange;
   return {
     ...whatFailed(failure, facts),

@@ -15,6 +15,7 @@ import type { Refusal } from '../metering/refusal.ts';
 import { createClientAddress, createTrust } from './client-address.ts';
 import { capConnections } from './connection-caps.ts';
 import { applyCors } from './cors.ts';
+import { ResponseDelivery } from './delivery.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { oneAtATime, responseOf } from './one-at-a-time.ts';
 import { preflight, saneRequestId } from './preflight.ts';
@@ -117,7 +118,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const found = first.get(`${method} ${path}`) ?? table?.find(method, path) ?? null;
     if (found === null && table === null) return onTable(request, response);
     const route = found?.route ?? null;
-    const exchange: Exchange = {
+    const seen = {
       request,
       response,
       requestId,
@@ -133,7 +134,9 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       held: null,
       dropsBody: false,
       onRefused: parts.onRefused,
+      givenBody: null,
     };
+    const exchange: Exchange = Object.assign(seen, { client: new ResponseDelivery(seen, clock) });
     const dialect = route?.dialect ?? table?.above(path)?.dialect ?? defaultDialect;
     const refuse = (failure: Failure) =>
       writeFailure(exchange, failure, dialect, clock.wallMs(), exchange.admitted?.headers);

@@ -13,7 +13,7 @@ const drainBytesMax = 1024 * 1024;
 
 /** Answers with a failure in the route's dialect; a no-op when headers are out already. */
 export function writeFailure(
-  exchange: Exchange,
+  exchange: Omit<Exchange, 'client'>,
   failure: Failure,
   dialect: Route['dialect'],
   nowMs: number,
@@ -43,7 +43,7 @@ export function writeFailure(
 }
 
 /** The ids every answer carries (design §6). */
-export function identityHeaders(exchange: Exchange): string[] {
+export function identityHeaders(exchange: Pick<Exchange, 'requestId' | 'clientRequestId'>): string[] {
   const shown = exchange.clientRequestId ?? exchange.requestId;
   return ['x-culvert-request-id', exchange.requestId, 'x-request-id', shown, 'request-id', shown];
 }
@@ -73,7 +73,7 @@ function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: Fai
   return status < 500 ? ['x-should-retry', 'false'] : [];
 }
 
-function hasLargeUnreadBody({ request, dropsBody }: Exchange): boolean {
+function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
   // A caller who is still sending would see the reset and not the answer.
   if (dropsBody) return false;
   if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;

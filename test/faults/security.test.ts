@@ -183,6 +183,11 @@ test('S4 1000 SQL payloads as keys: 401 with one constant body on every route, a
   assert.deepEqual(asked(), []);
 });
 
+const sumsBySource = [
+  'usdNano',
+  ...['counted', 'estimated'].flatMap((one) => [`ofSource(tokens, '${one}')`, `ofSource(usdNano, '${one}')`]),
+];
+
 /**
  * Each looked at: names of tables and columns of our schema, picked by a table of ours and never by a caller's word
  * (a backup that names others is refused), and fixed conditions with placeholders.
@@ -201,7 +206,12 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'names.map((_, at) => `$${at + 2',
   ],
   'src/stores/postgres/reply-store.ts': ["bootIsOver('old.boot_id')"],
-  'src/stores/postgres/usage-rows.ts': ["dimensions.map(([name]) => name).join(', ')", 'groupColumn[groupBy]'],
+  'src/stores/postgres/usage-rows.ts': [
+    "dimensions.map(([name]) => name).join(', ')",
+    'groupColumn[groupBy]',
+    'sums.map((name) => `sum(${name',
+    ...sumsBySource,
+  ],
   'src/stores/sqlite/backup.ts': ['list', 'marks', 'name', 'order', 'taken'],
   'src/stores/sqlite/crawl-statements.ts': ['open'],
   'src/stores/sqlite/kept-tables.ts': ['any', 'name'],
@@ -211,6 +221,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     "account === null ? '' : 'AND account = ?'",
     'column',
     'ofAccount',
+    ...sumsBySource,
     'sliceRows',
     'sumsOf',
     'table',

@@ -2,13 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { AdminApi, AdminMethod, AdminReply } from '../../admin/admin-api.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
-import { identityHeaders, writeFailure } from '../write-failure.ts';
+import { identityHeaders } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 const prefix = '/admin/v1';
@@ -42,19 +43,19 @@ async function answer(
   method: AdminMethod,
   exchange: Exchange,
 ): Promise<void> {
-  const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
+  const refused = (failure: Failure) => refuse(exchange.client, failure, []);
   // The router decodes before it matches; a path that is written otherwise is no other way in.
   if (!exchange.path.startsWith(`${prefix}/`)) {
-    return refuse({ kind: 'not-found', message: `There is no ${exchange.path.slice(0, 200)} here.` });
+    return refused({ kind: 'not-found', message: `There is no ${exchange.path.slice(0, 200)} here.` });
   }
   const path = exchange.path.slice(prefix.length);
   const body = await bodyOf(exchange, path);
   if (body === null) return;
-  if (typeof body !== 'string') return refuse(body);
+  if (typeof body !== 'string') return refused(body);
   const query = new URLSearchParams(exchange.search);
   const reply = await api.handle({ method, path, query, body, actor: 'admin' });
   if (reply.failure === undefined) return write(exchange, reply);
-  if (Object.keys(reply.members ?? {}).length === 0) return refuse(reply.failure);
+  if (Object.keys(reply.members ?? {}).length === 0) return refused(reply.failure);
   const error = openAiChat.errorBody(reply.failure, exchange.requestId, clock.wallMs());
   writeJson(exchange, reply.status, { ...reply.members, ...error } as JsonObject);
 }

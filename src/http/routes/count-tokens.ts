@@ -2,11 +2,11 @@ import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
 import { countTokens } from '../../inference/pipeline/count-tokens.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 /** Where a request's input is counted and not answered, and in whose format. */
@@ -44,7 +44,7 @@ async function count(services: Services, exchange: Exchange, { dialect, answer }
         callerHeaders: exchange.request.headers,
       })
     : body;
-  if (counted.kind !== 'counted') return writeFailure(exchange, counted, dialect, services.clock.wallMs());
+  if (counted.kind !== 'counted') return refuse(exchange.client, counted, []);
   const { by, inputTokens } = counted;
   const headers =
     by === null

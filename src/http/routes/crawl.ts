@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
@@ -11,7 +12,6 @@ import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 import { cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
 import { firecrawlErrors, toolErrors } from './tool-errors.ts';
@@ -53,7 +53,7 @@ function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Rou
         if (error instanceof FailureError) return error.failure;
         throw error;
       });
-      if (failure !== null) writeFailure(exchange, failure, dialect, parts.clock.wallMs(), exchange.admitted?.headers);
+      if (failure !== null) refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
     },
   });
   return [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
+import { sendWhole } from '../../inference/pipeline/sink.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Route } from '../exchange.ts';
 import { mcpRoute } from './mcp.ts';
@@ -58,8 +59,8 @@ test('a fault of ours behind a tool is told to the log, and to the assistant wit
 
 test('a screenshot is an image for the assistant, beside the markdown, and stands nowhere else', async (t) => {
   const data = { markdown: '# Words', screenshot: 'data:image/png;base64,iVBORw==', metadata: { statusCode: 200 } };
-  const { scraped } = await startMcp(t, ({ response }) => {
-    response.writeHead(200).end(JSON.stringify({ success: true, data }));
+  const { scraped } = await startMcp(t, ({ client }) => {
+    sendWhole(client, [], JSON.stringify({ success: true, data }));
   });
   const { result } = (await (await scraped()).json()) as { result: unknown };
   assert.deepEqual(result, {

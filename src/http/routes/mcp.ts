@@ -1,15 +1,14 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { KeptAnswer, type Outcome } from '../../inference/pipeline/kept-answer.ts';
+import { refuse, sendWhole } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
-import { callRoute, type InnerAnswer } from '../inner-call.ts';
 import { readJsonBody } from '../read-body.ts';
 import { refusalOf } from '../refusal-of.ts';
-import { writeAnswer } from '../write-answer.ts';
-import { identityHeaders, writeFailure } from '../write-failure.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */
@@ -43,14 +42,12 @@ export function mcpRoute(parts: McpParts): Route {
 
 async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void> {
   const leaving = new AbortController();
-  const { response } = exchange;
-  response.on('close', () => {
-    if (!response.writableFinished) leaving.abort();
-  });
+  const { client } = exchange;
+  client.onGone(() => leaving.abort());
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return;
   const message = Buffer.isBuffer(raw) ? messageIn(raw) : raw;
-  if (isFailure(message)) return writeFailure(exchange, message, mcpErrors, parts.clock.wallMs());
+  if (isFailure(message)) return refuse(exchange.client, message, []);
   // With all that it needs, loaded by the first who speaks it.
   const { answerMcp } = await import('../../tools/mcp/answer-mcp.ts');
   const answer = await answerMcp({
@@ -61,12 +58,8 @@ async function answerMessage(parts: McpParts, exchange: Exchange): Promise<void>
     signal: leaving.signal,
   });
   if (answer === null) return;
-  writeAnswer(
-    response,
-    answer.status,
-    [...identityHeaders(exchange), ...(answer.body === '' ? [] : ['content-type', 'application/json'])],
-    answer.body,
-  );
+  const headers = answer.body === '' ? [] : ['content-type', 'application/json'];
+  sendWhole(client, headers, answer.body, answer.status);
 }
 
 function isFailure(message: Failure | { rpc: JsonObject }): message is Failure {
@@ -85,7 +78,10 @@ function messageIn(raw: Buffer): Failure | { rpc: JsonObject } {
   return invalid(null, 'The request body must be one JSON-RPC message: an object. Batches are not supported.');
 }
 
-/** Admitted, done and charged as the call of that route. */
+/**
+ * Runs the route's handler as if the outer call's caller had sent this request: admitted, checked, done and charged as
+ * such. Null when the caller left before there was an answer.
+ */
 async function callApi(
   { routes, admission, clock, onUnexpected }: McpParts,
   outer: Exchange,
@@ -93,29 +89,51 @@ async function callApi(
   signal: AbortSignal,
 ): Promise<{ status: number; body: JsonValue } | null> {
   const route = routes().find((one) => one.method === method && one.path === path)!;
+  const { requestId, principal } = outer;
+  const told = (failure: Failure) => {
+    const body = route.dialect.errorBody(failure, requestId, clock.wallMs());
+    return { status: statusOf(failure), body: body as JsonValue };
+  };
   const refusal = (failure: Failure) => {
     const nowMs = clock.wallMs();
     outer.onRefused(refusalOf({ ...outer, route }, failure, factsOf(failure, nowMs), nowMs));
-    return { status: statusOf(failure), body: openAiChat.errorBody(failure, outer.requestId, nowMs) };
+    return told(failure);
   };
-  const bytes = body === null ? null : bytesOf(body);
-  if (bytes === 'too deep') return refusal(invalid(null, 'The arguments are nested too deep.'));
-  const { requestId, principal } = outer;
+  const givenBody = body === null ? null : bytesOf(body);
+  if (givenBody === 'too deep') return refusal(invalid(null, 'The arguments are nested too deep.'));
   const admitted =
     route.quota === 'none' ? null : await admission.admit(principal!, route.quota, { requestId, form: 'openai' });
   if (admitted !== null && admitted.kind !== 'admitted') return refusal(admitted);
-  let answer: InnerAnswer | null;
+  let outcome: Outcome | null;
   try {
-    answer = await callRoute(route, { params, search, body: bytes }, { ...outer, admitted }, signal);
+    outcome = await keptAnswerOf(route, { ...outer, route, params, search, path, givenBody, admitted }, signal);
   } catch (error) {
     onUnexpected(error, requestId);
     return refusal({ kind: 'internal' });
   } finally {
     admitted?.release();
   }
-  return answer === null
-    ? null
-    : { status: answer.status, body: JSON.parse(answer.body.toString('utf8')) as JsonValue };
+  if (outcome === null) return null;
+  if (outcome.kind === 'answered')
+    return { status: outcome.status, body: JSON.parse(outcome.body.toString()) as JsonValue };
+  return admitted?.booked === true ? told(outcome.failure) : refusal(outcome.failure);
+}
+
+async function keptAnswerOf(
+  route: Route,
+  exchange: Omit<Exchange, 'client'>,
+  signal: AbortSignal,
+): Promise<Outcome | null> {
+  const client = new KeptAnswer();
+  const leave = () => client.leave();
+  signal.addEventListener('abort', leave, { once: true });
+  if (signal.aborted) client.leave();
+  try {
+    await route.handle({ ...exchange, client });
+  } finally {
+    signal.removeEventListener('abort', leave);
+  }
+  return client.outcome;
 }
 
 function bytesOf(body: JsonObject): Buffer | 'too deep' {

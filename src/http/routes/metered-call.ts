@@ -17,9 +17,9 @@ export interface MeteredCall {
 }
 
 /** Of a route with `auth: 'key'` that was admitted. */
-export function meteredCallOf(exchange: Exchange, client: Delivery): MeteredCall {
+export function meteredCallOf(exchange: Exchange): MeteredCall {
   const { requestId, clientRequestId, atMs, startedMs } = exchange;
-  const { principal, admitted } = exchange;
+  const { principal, admitted, client } = exchange;
   return { requestId, clientRequestId, principal: principal!, admitted: admitted!, client, atMs, startedMs };
 }
 

@@ -1,10 +1,10 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Alias } from '../../inference/pipeline/model-table.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 /** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, asked for it, Anthropic's. */
@@ -23,8 +23,7 @@ function listModels(services: Services, exchange: Exchange): void {
     return writeJson(exchange, 200, { object: 'list', data: aliases.map((alias) => openAiEntry(services, alias)) });
   }
   const page = anthropicPage(aliases, new URLSearchParams(exchange.search));
-  if ('message' in page)
-    return writeFailure(exchange, invalid(page.param, page.message), openAiChat, services.clock.wallMs());
+  if ('message' in page) return refuse(exchange.client, invalid(page.param, page.message), []);
   const data = page.aliases.map((alias) => anthropicEntry(services, alias));
   writeJson(exchange, 200, {
     data,
@@ -37,7 +36,7 @@ function listModels(services: Services, exchange: Exchange): void {
 
 function describeModel(services: Services, exchange: Exchange): void {
   const alias = services.snapshot().models.resolve(exchange.params['*'] ?? '', exchange.principal!);
-  if ('kind' in alias) return writeFailure(exchange, alias, openAiChat, services.clock.wallMs());
+  if ('kind' in alias) return refuse(exchange.client, alias, []);
   writeJson(
     exchange,
     200,

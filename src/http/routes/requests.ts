@@ -1,13 +1,12 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { Ledger } from '../../metering/ledger.ts';
 import { requestRecord } from '../../metering/request-record.ts';
 import type { Route } from '../exchange.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 /** `GET /v1/requests/{id}`: one of the caller's own requests with its route explanation, by our id or the caller's. */
-export function requestRoute(ledger: Pick<Ledger, 'find'>, clock: Clock): Route {
+export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
   return {
     method: 'GET',
     path: '/v1/requests/:id',
@@ -21,7 +20,7 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>, clock: Clock): Route 
       const event = await ledger.find(id, exchange.principal!.account);
       if (event !== null) return writeJson(exchange, 200, requestRecord(event));
       const message = `There is no request '${id.slice(0, 128)}' in this account. It may still be running, or older than the ledger keeps.`;
-      writeFailure(exchange, { kind: 'not-found', message }, openAiChat, clock.wallMs());
+      refuse(exchange.client, { kind: 'not-found', message }, []);
     },
   };
 }

@@ -1,14 +1,13 @@
 import { pipeline } from 'node:stream/promises';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { type HostedFiles, hostedPath } from '../../inference/pipeline/hosted-files.ts';
-import type { Clock } from '../../kernel/clock.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { identityHeaders, writeFailure } from '../write-failure.ts';
+import { identityHeaders } from '../write-failure.ts';
 
 /** `GET /v1/files-signed/:name`: generated pictures, for whoever has the link. */
-export function signedFilesRoute(parts: { files: HostedFiles; clock: Clock }): Route {
-  const { files, clock } = parts;
+export function signedFilesRoute(files: HostedFiles): Route {
   return {
     method: 'GET',
     path: `${hostedPath}/:name`,
@@ -22,7 +21,7 @@ export function signedFilesRoute(parts: { files: HostedFiles; clock: Clock }): R
       const { params, search, request, response } = exchange;
       const query = new URLSearchParams(search);
       const opened = await files.open(params.name ?? '', query.get('exp') ?? '', query.get('sig') ?? '');
-      if (opened === null) return refuse(exchange, clock);
+      if (opened === null) return refused(exchange);
       const { bytes, type, leftS, content } = opened;
       response.writeHead(200, [
         ...identityHeaders(exchange),
@@ -50,7 +49,7 @@ export function signedFilesRoute(parts: { files: HostedFiles; clock: Clock }): R
   };
 }
 
-function refuse(exchange: Exchange, clock: Clock): void {
+function refused({ client }: Exchange): void {
   const message = 'There is no such file, or its link is over: links to generated files open them for one hour.';
-  writeFailure(exchange, { kind: 'not-found', message }, openAiChat, clock.wallMs());
+  refuse(client, { kind: 'not-found', message }, []);
 }

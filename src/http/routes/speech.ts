@@ -1,9 +1,9 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { serve } from '../../inference/pipeline/serve.ts';
 import type { Services } from '../../inference/pipeline/services.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 type SpeechEndpoint = ReturnType<typeof import('../../inference/pipeline/speech.ts').speechEndpoint>;
@@ -48,7 +48,7 @@ async function answerVoices(services: Services, exchange: Exchange): Promise<voi
   const model = new URLSearchParams(exchange.search).get('model');
   const { listVoices } = await import('../../inference/pipeline/list-voices.ts');
   const voices = await listVoices(services, model, exchange.principal!);
-  if ('kind' in voices) return writeFailure(exchange, voices, openAiChat, services.clock.wallMs());
+  if ('kind' in voices) return refuse(exchange.client, voices, []);
   const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));
   // Open WebUI and clients of Kokoro-FastAPI read `voices`.
   writeJson(exchange, 200, { object: 'list', data, voices: data });

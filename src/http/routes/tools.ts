@@ -5,7 +5,6 @@ import { isObject, type JsonValue } from '../../kernel/json.ts';
 import { isPaid } from '../../tools/page-reader.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
-import { ResponseDelivery } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
@@ -46,9 +45,9 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
 }
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */
-async function answerToolCall({ meter, clock }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
-  const client = new ResponseDelivery(exchange, clock);
-  const call = meteredCallOf(exchange, client);
+async function answerToolCall({ meter }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
+  const { client } = exchange;
+  const call = meteredCallOf(exchange);
   const { admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;

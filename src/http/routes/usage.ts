@@ -1,6 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { refuse } from '../../inference/pipeline/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -12,7 +13,6 @@ import { keyLimitsOf } from '../../metering/plan-rules.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import { usageRecord } from '../../metering/usage-record.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 export interface UsageParts {
@@ -37,10 +37,10 @@ export function usageRoute(parts: UsageParts): Route {
 }
 
 async function answerUsage({ counters, ledger, plans, storage, clock }: UsageParts, exchange: Exchange): Promise<void> {
-  const refuse = (failure: Failure) => writeFailure(exchange, failure, openAiChat, clock.wallMs());
+  const refused = (failure: Failure) => refuse(exchange.client, failure, []);
   const principal = exchange.principal!;
   const query = usageQueryOf(new URLSearchParams(exchange.search), principal, clock.wallMs());
-  if ('kind' in query) return refuse(query);
+  if ('kind' in query) return refused(query);
   const plan = plans().plan(principal.plan);
   const own = principal.limits === null ? null : keyLimitsOf(principal.limits);
   const { account, tenant } = principal;
@@ -59,7 +59,7 @@ async function answerUsage({ counters, ledger, plans, storage, clock }: UsagePar
     } as unknown as JsonObject);
   } catch (error) {
     if (!(error instanceof FailureError)) throw error;
-    refuse(error.failure);
+    refused(error.failure);
   }
 }
 

@@ -5,7 +5,6 @@ import type { Room, RoomHold } from '../../kernel/sharing/room.ts';
 import type { Prepared, VectorAnswer, VectorEngine } from '../../vectors/engine.ts';
 import type { VectorHold, VectorMeter } from '../../vectors/meter.ts';
 import { type VectorVerb, vectorVerbs } from '../../vectors/verbs.ts';
-import { ResponseDelivery } from '../delivery.ts';
 import type { Exchange } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
@@ -37,8 +36,8 @@ export async function answerVectorCall(parts: VectorParts, verb: VectorVerb, exc
 }
 
 async function runCall(parts: VectorParts, verb: VectorVerb, exchange: Exchange, bytes: RoomHold): Promise<void> {
-  const client = new ResponseDelivery(exchange, parts.clock);
-  const call = meteredCallOf(exchange, client);
+  const { client } = exchange;
+  const call = meteredCallOf(exchange);
   const prepared = await readCall(parts.engine, verb, exchange, bytes);
   if (prepared === null) return;
   if (prepared.kind !== 'prepared') return refuse(client, prepared, call.admitted.headers);

@@ -1,6 +1,6 @@
+import { refuse } from '../../inference/pipeline/sink.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { writeFailure } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 import { ownRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 import { answerVectorCall, type VectorParts } from './vector-call.ts';
@@ -19,7 +19,7 @@ export function vectorRoutes(parts: VectorParts): Route[] {
   return [
     ...[prefix, `${prefix}/`].map(titleRoute),
     ...prefixes.flatMap((at) => vectorVerbNames.map((verb) => verbRoute(parts, at, verb))),
-    ...prefixes.flatMap((at) => unsupportedRoutes(parts, at)),
+    ...prefixes.flatMap((at) => unsupportedRoutes(at)),
   ];
 }
 
@@ -50,13 +50,12 @@ function verbRoute(parts: VectorParts, at: string, verb: VectorVerb): Route {
   };
 }
 
-function unsupportedRoutes({ clock }: VectorParts, at: string): Route[] {
+function unsupportedRoutes(at: string): Route[] {
   return unsupportedQdrantCalls
     .filter(({ path }) => at !== '' || !ownRootPaths.has(path))
     .flatMap((call) => {
       const failure = unsupportedQdrant(call);
-      const handle = (exchange: Exchange) =>
-        writeFailure(exchange, failure, vectorErrors, clock.wallMs(), exchange.admitted!.headers);
+      const handle = (exchange: Exchange) => refuse(exchange.client, failure, exchange.admitted!.headers);
       return call.methods.map(
         (method): Route => ({
           method,

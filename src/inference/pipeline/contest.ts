@@ -120,7 +120,13 @@ export class Contest<C> implements Overdue, Claims<C> {
 
   #crashed(one: Contestant<C>, error: unknown): void {
     this.#leaves(one);
-    this.#crash(one.answer, error);
+    const { answer, trial } = one;
+    const ours = fault('gateway_fault', 'the gateway could not give the answer out');
+    // What it made serves nobody, and may still have to be paid for.
+    const { kept: _, ...seen } = trial.seen(false, ours);
+    const wasted = seen.usage === null ? seen : { ...seen, usageSource: 'abandoned' as const };
+    recordAttempt(this.#job, answer, wasted, ours, this.#parts.clock.monotonicMs());
+    this.#crash(answer, error);
   }
 
   /** A fault of ours: nothing is said against the target. */

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from './sink.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from './sink.ts';
 
 /** How a request ended. */
 export type Outcome =
@@ -7,7 +7,7 @@ export type Outcome =
   | { kind: 'refused'; failure: Failure; headers: HeaderList };
 
 /** A client within this process, which keeps its answer. It leaves when it is told to, and not before. */
-export class KeptAnswer implements Sink, Client {
+export class KeptAnswer implements Delivery {
   gone = false;
   /** Null until the answer has ended. */
   outcome: Outcome | null = null;
@@ -26,6 +26,9 @@ export class KeptAnswer implements Sink, Client {
 
   /** It takes all at once. */
   onDrain(): void {}
+
+  /** It waits in silence. */
+  expect(): void {}
 
   leave(): void {
     if (this.gone || this.committed) return;

@@ -64,7 +64,6 @@ export function createCrawlMeter(
             alias: '',
             user: null,
             stream: false,
-            calls: 1,
             progress,
             client,
           });

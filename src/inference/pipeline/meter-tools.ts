@@ -91,15 +91,8 @@ function holdOf(
       progress.status = status;
       progress.class = failure?.kind ?? 'ok';
       if (done || worked) progress.usage = { inputTokens: 0, outputTokens: 0 };
-      settleCall(services, call, claim, reserved, {
-        alias: '',
-        user: null,
-        stream: false,
-        calls: 1,
-        progress,
-        client: { gone: aborted, committed: done },
-        ...(pages === undefined ? {} : { doneMilli: milliWith(pages) }),
-      });
+      const ended = { alias: '', user: null, stream: false, progress, client: { gone: aborted, committed: done } };
+      settleCall(services, call, claim, reserved, ended, pages === undefined ? undefined : milliWith(pages));
     },
   };
 }

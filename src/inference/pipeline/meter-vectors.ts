@@ -160,7 +160,6 @@ class Hold implements VectorCallHold {
       alias: this.#claim.alias,
       user: null,
       stream: false,
-      calls: 1,
       progress,
       client: { gone: aborted, committed: done },
     });

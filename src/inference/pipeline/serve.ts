@@ -68,7 +68,9 @@ async function run<I, R extends RequestBody, P extends Plan>(
     if (trials.run === undefined) await runAttempts(services, job);
     else await trials.run();
   } finally {
-    settleCall(services, call, claim, reserved, job);
+    const { progress, calls } = job;
+    const doneMilli = progress.calls === calls ? undefined : (reserved.costMilli / calls) * progress.calls;
+    settleCall(services, call, claim, reserved, job, doneMilli);
   }
 }
 
@@ -139,17 +141,18 @@ export function jobOf(
 }
 
 /** What settlement reads of a job. */
-export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'calls' | 'progress'> & {
+export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
   client: Pick<Client, 'gone' | 'committed'>;
 };
 
-/** Exactly once for every reservation, whatever way the request ended. */
+/** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
 export function settleCall(
   services: Pick<ConversationServices, 'settlement' | 'clock' | 'finished'>,
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, calls, alias, user, stream }: EndedJob,
+  { progress, client, alias, user, stream }: EndedJob,
+  doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
   const target = progress.answeredBy?.target ?? null;
@@ -157,7 +160,7 @@ export function settleCall(
     claim,
     clientRequestId: call.clientRequestId,
     delivery: deliveryOf(progress, aborted),
-    ...(progress.calls === calls ? {} : { doneMilli: (reserved.costMilli / calls) * progress.calls }),
+    ...(doneMilli === undefined ? {} : { doneMilli }),
     status: aborted && !client.committed ? 499 : progress.status,
     class: aborted ? 'aborted' : progress.class,
     stream,

@@ -4,6 +4,9 @@ import { restAfterAnswerMs } from './connection-pool.ts';
 import { fakeTime } from './fake-time.ts';
 import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
 
+/** Each ms of these upstreams and of a connection's rest is so many here: a timer of this process may be late. */
+const slower = 20;
+
 const withBody = (text: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${text.length}\r\n\r\n${text}`;
 
 for (const [name, afterMs] of [
@@ -18,10 +21,10 @@ for (const [name, afterMs] of [
         socket.write(answer);
         setTimeout(() => {
           if (socket.writable) socket.write(answer);
-        }, afterMs);
+        }, afterMs * slower);
       }),
     );
-    const transport = testTransport(t, { restMs: restAfterAnswerMs });
+    const transport = testTransport(t, { restMs: restAfterAnswerMs * slower });
     let sent = 0;
     const asking = async (): Promise<void> => {
       while (sent < 1_000) {
