@@ -11,6 +11,8 @@ export interface Section {
   command: string;
   /** What was on and how it was measured; whole sentences. */
   how: string;
+  /** Default: this checkout's. */
+  commit?: string;
   rows: readonly Row[];
 }
 
@@ -27,8 +29,7 @@ export function writeSection(section: Section): void {
   writeFileSync(file, `${others.join('').trimEnd()}\n\n${textOf(section)}`);
 }
 
-function textOf({ subject, command, how, rows }: Section): string {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
+function textOf({ subject, command, how, rows, commit = commitOf('.') }: Section): string {
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.versions.node}`;
   return [
     `## ${subject}`,
@@ -39,4 +40,9 @@ function textOf({ subject, command, how, rows }: Section): string {
     markdownTable(rows),
     '',
   ].join('\n');
+}
+
+/** Of the checkout in a folder. */
+export function commitOf(folder: string): string {
+  return execFileSync('git', ['-C', folder, 'rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
 }

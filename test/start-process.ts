@@ -8,6 +8,11 @@ import { fileURLToPath } from 'node:url';
 
 export const culvertBin = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'culvert.mjs');
 
+/** A test, or a measurement: it ends what was started for it. */
+export interface Lifetime {
+  after(end: () => unknown): void;
+}
+
 export interface ProcessOptions {
   /** After `start`. */
   args?: readonly string[];
@@ -35,7 +40,7 @@ export interface StartedProcess {
 }
 
 /** An empty folder, gone after the test. */
-export function temporaryFolder(t: TestContext): string {
+export function temporaryFolder(t: Lifetime): string {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-cli-'));
   // A process that is still ending may write into it meanwhile.
   t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }));

@@ -57,7 +57,8 @@ export interface GatewayServer {
   table(): Promise<readonly Route[]>;
   /**
    * `draining` at once; callers who have not noticed are still served, until none comes for a moment or 2 s are over;
-   * then nothing more is accepted. Resolves when the last answer is out, or after `graceMs` with the rest cut.
+   * then nothing more is accepted, and each connection that stands closes behind its next answer, or when it is idle.
+   * Resolves when the last answer is out, or after `graceMs` with the rest cut.
    */
   drain(graceMs: number): Promise<void>;
   readonly draining: boolean;
@@ -82,6 +83,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
   let making: Promise<RouteTable> | null = null;
   const clientAddress = createClientAddress(parts.trustedProxies);
   let draining = false;
+  /** Nothing is accepted any more. */
+  let closed = false;
   let running = 0;
   /** Of the last request that needs a key: health checks go on whatever they are told. */
   let lastCallMs = Number.NEGATIVE_INFINITY;
@@ -148,7 +151,8 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     }
     if (parts.corsOrigins().length > 0 && applyCors(request, response, parts.corsOrigins())) return;
     if (route === null) return refuse(unrouted(method, path));
-    if (draining) response.shouldKeepAlive = false;
+    // Who asks how we are shall connect anew, to another if there is one.
+    if (closed || (draining && route.auth === 'none')) response.shouldKeepAlive = false;
 
     serve(exchange, route).catch((error: unknown) => {
       parts.onUnexpected(error, requestId);
@@ -264,6 +268,12 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     });
   }
 
+  /** Resolves when no request that needs a key has come for a moment, `maxMs` at the latest. */
+  async function quiet(maxMs: number): Promise<void> {
+    const byMs = clock.monotonicMs() + maxMs;
+    while (clock.monotonicMs() < Math.min(byMs, lastCallMs + quietMs)) await rest(noticeStepMs);
+  }
+
   return {
     get draining() {
       return draining;
@@ -282,12 +292,15 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     async drain(graceMs) {
       draining = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);
-      const noticedByMs = clock.monotonicMs() + Math.min(unreadyNoticeMs, graceMs / 2);
-      // Idle connections stay open meanwhile: one that is closed just as it is used again costs a request.
-      while (clock.monotonicMs() < Math.min(noticedByMs, lastCallMs + quietMs)) await rest(noticeStepMs);
-      const { closed } = await stopListening(server, clock);
+      await quiet(Math.min(unreadyNoticeMs, graceMs / 2));
+      // Until here connections are kept: a proxy that keeps some makes no new ones, which the system would reset if the
+      // port closed before they are accepted.
+      const { closed: ended } = await stopListening(server, clock);
+      closed = true;
+      // One that is closed just as it is used again costs a request: first each that is in use closes behind an answer.
+      await Promise.race([ended, quiet(unreadyNoticeMs)]);
       const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
-      await closed;
+      await ended;
       // For what http has beside: it looks for slow headers until then.
       server.close();
       clearInterval(sweep);

@@ -6,28 +6,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { answerTo } from '../send-bytes.ts';
-import { adminKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { chatOnce, startGatewayProcess } from './gateway-process.ts';
+import { lanesOf, type StreamSeen, streamAtOnce } from './many-streams.ts';
 
 const skip = spawnSync('prlimit', ['--version']).status === 0 ? false : 'prlimit is not there';
-
-/** One stream; what its caller sees. */
-async function stream(url: string): Promise<'answered' | number | 'closed'> {
-  try {
-    const response = await fetch(`${url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${testKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'chat', stream: true, messages: [{ role: 'user', content: 'Hello' }] }),
-    });
-    const text = await response.text();
-    if (response.status !== 200) return response.status;
-    return text.includes('[DONE]') ? 'answered' : 'closed';
-  } catch {
-    return 'closed';
-  }
-}
 
 test('F64 400 streams on 256 descriptors: those that are let in have their upstream, the rest get 503, no provider is blamed', {
   skip,
@@ -40,8 +25,8 @@ test('F64 400 streams on 256 descriptors: those that are let in have their upstr
     under: ['prlimit', '--nofile=256:256'],
     log,
   });
-  const seen = await Promise.all(Array.from({ length: 400 }, () => stream(url)));
-  const count = (what: (typeof seen)[number]) => seen.filter((one) => one === what).length;
+  const seen = await streamAtOnce(url, 400);
+  const count = (what: StreamSeen) => seen.filter((one) => one === what).length;
   assert.ok(count('answered') >= 50, `${count('answered')} answered`);
   assert.ok(count(503) >= 1, 'who is refused is told so');
   assert.equal(count('answered') + count(503) + count('closed'), 400, `${[...new Set(seen)]}`);
@@ -83,11 +68,7 @@ test('F64 no descriptor is left to ask a provider with: 503 that says so, nobody
 });
 
 async function unblamed(url: string): Promise<void> {
-  const response = await fetch(`${url}/admin/v1/providers`, { headers: { authorization: `Bearer ${adminKey}` } });
-  const { data } = (await response.json()) as {
-    data: { credentials: { lanes: { state: string; failed: number }[] }[] }[];
-  };
-  const lanes = data.flatMap(({ credentials }) => credentials.flatMap((credential) => credential.lanes));
+  const lanes = await lanesOf(url);
   assert.ok(lanes.length > 0);
   for (const { state, failed } of lanes) assert.deepEqual([state, failed], ['ready', 0], 'no health is lost');
 }

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as after } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { adminKey, noLimits, testKey } from '../start-gateway.ts';
-import { culvertBin, temporaryFolder } from '../start-process.ts';
+import { culvertBin, type Lifetime, temporaryFolder } from '../start-process.ts';
 import { closedPort } from './dead-places.ts';
 
 export interface GatewayProcess {
@@ -18,23 +17,23 @@ export interface GatewayProcess {
   file: string;
 }
 
-/** `culvert start` as a process of its own, run by `under` (such as prlimit), its log written to the file `log`. */
+export interface GatewayProcessOptions {
+  /** Runs it, such as prlimit. */
+  under?: readonly string[];
+  /** The file of its log; in its own folder by default. */
+  log?: string | null;
+  graceMs?: number;
+  /** Where one listened before. */
+  at?: string | null;
+  /** The program; of this checkout by default. */
+  bin?: string;
+}
+
+/** `culvert start` as a process of its own. */
 export async function startGatewayProcess(
-  t: TestContext,
+  t: Lifetime,
   config: Record<string, unknown>,
-  {
-    under = [],
-    log = null,
-    graceMs = 1_000,
-    at = null,
-  }: {
-    under?: readonly string[];
-    /** In its own folder otherwise. */
-    log?: string | null;
-    graceMs?: number;
-    /** Where one listened before. */
-    at?: string | null;
-  } = {},
+  { under = [], log = null, graceMs = 1_000, at = null, bin = culvertBin }: GatewayProcessOptions = {},
 ): Promise<GatewayProcess> {
   const folder = temporaryFolder(t);
   const url = at ?? (await closedPort());
@@ -51,7 +50,7 @@ export async function startGatewayProcess(
       ...config,
     }),
   );
-  const [command = '', ...args] = [...under, process.execPath, culvertBin, 'start', '--config', file];
+  const [command = '', ...args] = [...under, process.execPath, bin, 'start', '--config', file];
   const sinkFile = log ?? join(folder, 'log');
   const sink = openSync(sinkFile, 'w');
   const child = spawn(command, args, { stdio: ['ignore', sink, sink], cwd: folder });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { otherKey, overUpstreams, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { chatPath, loopTurns, type StalledBody, stallBody } from './stalled-body.ts';
 
-const chatPath = '/v1/chat/completions';
 const hello = { model: 'chat', messages: [{ role: 'user', content: 'Hello' }] };
 const kb = 1024;
 const mb = 1024 * kb;
@@ -14,9 +13,9 @@ test('S27 a declared length takes no room and no memory: 40 idle bodies of one k
   // Room for eight of them.
   const gateway = await start(t, { body_memory: '256mb', body_limit: '32mb' });
   const before = heldBytes();
-  const bodies: Body[] = [];
+  const bodies: StalledBody[] = [];
   for (const path of [chatPath, '/v1/vectors/collections/c/points']) {
-    for (let i = 0; i < 40; i++) bodies.push(await begin(t, gateway, { path, declaredBytes: 32 * mb, bytes: 1 }));
+    for (let i = 0; i < 40; i++) bodies.push(await stallBody(t, gateway, { path, declaredBytes: 32 * mb, bytes: 1 }));
   }
   assert.ok(heldBytes() - before < 64 * mb, `${Math.round((heldBytes() - before) / mb)} MB`);
   assert.ok(bodies.every(({ received }) => received() === ''));
@@ -28,8 +27,8 @@ test('S27 a declared length takes no room and no memory: 40 idle bodies of one k
 
 test('S27 bytes that came hold room: an account at its share gets 503 that says so, others are served, and leaving gives it back', async (t) => {
   const gateway = await start(t, { body_memory: '4mb', body_limit: '2mb' });
-  const stalled: Body[] = [];
-  for (let i = 0; i < 5; i++) stalled.push(await begin(t, gateway, { declaredBytes: 600 * kb, bytes: 500 * kb }));
+  const stalled: StalledBody[] = [];
+  for (let i = 0; i < 5; i++) stalled.push(await stallBody(t, gateway, { declaredBytes: 600 * kb, bytes: 500 * kb }));
   // 4 × 500 KB are within the 2 MB of one account.
   const refused = await answered(stalled);
   assert.equal(refused.length, 1);
@@ -44,7 +43,7 @@ test('S27 bytes that came hold room: an account at its share gets 503 that says 
 
 test('S27 when all accounts together have filled the room, the refusal says that it is the server', async (t) => {
   const gateway = await start(t, { body_memory: '1mb', body_limit: '512kb' });
-  for (const key of [testKey, otherKey]) await begin(t, gateway, { key, declaredBytes: 505 * kb, bytes: 500 * kb });
+  for (const key of [testKey, otherKey]) await stallBody(t, gateway, { key, declaredBytes: 505 * kb, bytes: 500 * kb });
   const third = 'sk-cv-test-key-0003';
   await until(async () => {
     const response = await send(gateway, chatPath, third, { ...hello, padding: 'x'.repeat(60 * kb) });
@@ -59,8 +58,8 @@ test('S27 when all accounts together have filled the room, the refusal says that
 
 test('S27 a body that there is no room for is read to its end: its caller gets the 503, and the connection serves on', async (t) => {
   const gateway = await start(t, { body_memory: '8mb', body_limit: '4mb' });
-  await begin(t, gateway, { declaredBytes: 4 * mb, bytes: 3 * mb });
-  const { socket, received } = await begin(t, gateway, { declaredBytes: 4 * mb, bytes: 2 * mb });
+  await stallBody(t, gateway, { declaredBytes: 4 * mb, bytes: 3 * mb });
+  const { socket, received } = await stallBody(t, gateway, { declaredBytes: 4 * mb, bytes: 2 * mb });
   await until(async () => received().startsWith('HTTP/1.1 503 '));
   socket.write(' '.repeat(2 * mb));
   socket.write(`GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${testKey}\r\n\r\n`);
@@ -70,15 +69,15 @@ test('S27 a body that there is no room for is read to its end: its caller gets t
 test('S27 a fast beginning buys no time: less than 64 KB in a minute is 408 and a close, and gives the room back', async (t) => {
   const gateway = await start(t, { body_memory: '4mb', body_limit: '2mb' });
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const body = await begin(t, gateway, { declaredBytes: 2 * mb, bytes: 1.9 * mb });
+  const body = await stallBody(t, gateway, { declaredBytes: 2 * mb, bytes: 1.9 * mb });
   for (let second = 0; second < 59; second++) {
     t.mock.timers.tick(1_000);
     body.socket.write('x');
-    await turns();
+    await loopTurns();
   }
   assert.equal(body.received(), '');
   t.mock.timers.tick(1_000);
-  await turns();
+  await loopTurns();
   t.mock.timers.reset();
   if (!body.socket.closed) await once(body.socket, 'close');
   assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*connection: close[\s\S]*less than 64 KB in 60 s/i);
@@ -88,16 +87,16 @@ test('S27 a fast beginning buys no time: less than 64 KB in a minute is 408 and 
 test('S27 a body that keeps the pace for ever is 408 after ten minutes', async (t) => {
   const gateway = await start(t, {});
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const body = await begin(t, gateway, { declaredBytes: 31 * mb, bytes: 64 * kb });
+  const body = await stallBody(t, gateway, { declaredBytes: 31 * mb, bytes: 64 * kb });
   const piece = 'x'.repeat(64 * kb);
   for (let minute = 0; minute < 10; minute++) {
     assert.equal(body.received(), '', `minute ${minute}`);
     t.mock.timers.tick(59_999);
     body.socket.write(piece);
-    await turns();
+    await loopTurns();
   }
   t.mock.timers.tick(10_000);
-  await turns();
+  await loopTurns();
   t.mock.timers.reset();
   if (!body.socket.closed) await once(body.socket, 'close');
   assert.match(body.received(), /^HTTP\/1\.1 408 [\s\S]*longer than 10 min/i);
@@ -109,18 +108,18 @@ test('S27 an upload is held to the same pace', async (t) => {
   const path = '/v1/audio/transcriptions';
   await (await gateway.fetch(path, { method: 'POST', body: new FormData() })).arrayBuffer();
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const body = await begin(t, gateway, {
+  const body = await stallBody(t, gateway, {
     path,
     type: 'multipart/form-data; boundary=b',
     declaredBytes: 10 * mb,
-    bytes: '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF',
+    bytes: Buffer.from('--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF'),
   });
   for (let second = 0; second < 60; second++) {
     body.socket.write('x');
-    await turns();
+    await loopTurns();
     t.mock.timers.tick(1_000);
   }
-  await turns();
+  await loopTurns();
   t.mock.timers.reset();
   if (!body.socket.closed) await once(body.socket, 'close');
   assert.match(body.received(), /^HTTP\/1\.1 408 /);
@@ -137,43 +136,11 @@ async function start(t: TestContext, server: Record<string, unknown>): Promise<T
   return gateway;
 }
 
-interface Body {
-  socket: Socket;
-  received(): string;
-}
-
-/** A request whose body stops after `bytes`; resolves when the gateway has had time to read them. */
-async function begin(
-  t: TestContext,
-  gateway: TestGateway,
-  wanted: { declaredBytes: number; bytes: number | string; key?: string; path?: string; type?: string },
-): Promise<Body> {
-  const { declaredBytes, bytes, key = testKey, path = chatPath, type = 'application/json' } = wanted;
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
-  t.after(() => socket.destroy());
-  socket.on('error', () => undefined);
-  let text = '';
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString('latin1');
-  });
-  const method = path.startsWith('/v1/vectors') ? 'PUT' : 'POST';
-  const sent = `${method} ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\ncontent-type: ${type}\r\ncontent-length: ${declaredBytes}\r\n\r\n${
-    typeof bytes === 'string' ? bytes : '{'.padEnd(bytes, ' ')
-  }`;
-  let flushed = false;
-  socket.write(sent, 'latin1', () => {
-    flushed = true;
-  });
-  while (!flushed) await turns();
-  await turns();
-  return { socket, received: () => text };
-}
-
 /** What those got that were answered, once one was. */
-async function answered(bodies: readonly Body[]): Promise<string[]> {
+async function answered(bodies: readonly StalledBody[]): Promise<string[]> {
   const texts = () => bodies.map(({ received }) => received()).filter((text) => text !== '');
   await until(async () => texts().length > 0);
-  await turns();
+  await loopTurns();
   return texts();
 }
 
@@ -194,9 +161,4 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 function heldBytes(): number {
   const { external, arrayBuffers } = process.memoryUsage();
   return Math.max(external, arrayBuffers);
-}
-
-/** Some turns of the loop, for sockets to be read. */
-async function turns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { serve } from '../tools/bad-web/serve.ts';
+import { mountSmallDisk } from './small-disk.ts';
 
 const other = 'sk-cv-test-storage-other';
 const size = 256;
@@ -149,15 +148,8 @@ test('S31 below the reserve of the disk whatever is large is refused; the ledger
 });
 
 test('F30 disk full: vectors are read though nothing can be booked, and writes are 503', async (t) => {
-  const disk = mkdtempSync(join(tmpdir(), 'culvert-full-'));
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', disk]).status !== 0) {
-    rmSync(disk, { recursive: true });
-    return t.skip('no file system can be mounted here (needs root)');
-  }
-  t.after(() => {
-    spawnSync('umount', ['-l', disk]);
-    rmSync(disk, { recursive: true, force: true });
-  });
+  const disk = mountSmallDisk(t, 24);
+  if (disk === null) return t.skip('no file system can be mounted here (needs root)');
   const gateway = await start(t, { storage: { data_dir: join(disk, 'data'), reserve: '1b' } });
   const ask = asker(gateway, 'sk-cv-test-storage');
   await create(ask);

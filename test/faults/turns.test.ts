@@ -1,37 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findEspeak } from '../../src/inference/engines/espeak.ts';
 import { chromiumMissing } from '../chromium.ts';
 import { otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
-import { serve } from '../tools/bad-web/serve.ts';
+import { flood, hardCalls, hardPattern, hardText, serveHardSite } from './hard-work.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: what is looked at is the wire
 type Body = any;
-
-/** So many calls of one key, before another key's. */
-const many = 16;
-
-/** Sends what holds a thread for seconds, so many times, and tells how many of these calls have been answered. */
-function flood(ask: (nth: number, signal: AbortSignal) => Promise<Response>) {
-  const leaving = new AbortController();
-  let answered = 0;
-  const all = Array.from({ length: many }, (_, nth) =>
-    ask(nth, leaving.signal).then(
-      async (response) => {
-        await response.arrayBuffer();
-        answered += 1;
-      },
-      () => undefined,
-    ),
-  );
-  return {
-    answered: () => answered,
-    async end() {
-      leaving.abort();
-      await Promise.all(all);
-    },
-  };
-}
 
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
@@ -39,16 +15,8 @@ async function settled(): Promise<void> {
 
 const asOther = { authorization: `Bearer ${otherKey}` };
 
-const hardPage = `<article>${'<p>a, b, c</p>'.repeat(70_000)}</article>`;
-
 async function siteGateway(t: Parameters<typeof startGateway>[0]): Promise<{ gateway: TestGateway; url: string }> {
-  const site = await serve(t as never, (response, request) => {
-    response.setHeader('content-type', 'text/html');
-    if (request.url?.startsWith('/hard')) return response.end(hardPage);
-    if (request.url?.startsWith('/script')) return response.end('<script>document.write("written")</script>');
-    const links = Array.from({ length: 300 }, (_, at) => `<a href="/${'ab'.repeat(700)}${at}">x</a>`);
-    response.end(`<h1>Easy</h1><p>It has words.</p>${request.url === '/links' ? links.join('') : ''}`);
-  });
+  const site = await serveHardSite(t);
   const tools = { crawl: { delay: '0s' } };
   const gateway = await startGateway(t, { fetch: { allow_private: [site.place] }, tools });
   return { gateway, url: site.url };
@@ -65,7 +33,7 @@ test('S30 a page of one key is read while hard pages of another wait', async (t)
     assert.equal(easy.status, 200);
     assert.match(((await easy.json()) as Body).data.markdown, /It has words/);
   }
-  assert.ok(hard.answered() <= many / 2, `${hard.answered()} hard pages came first`);
+  assert.ok(hard.answered() <= hardCalls / 2, `${hard.answered()} hard pages came first`);
   await hard.end();
 });
 
@@ -78,9 +46,9 @@ test('S30 patterns of one key that take long hold up no crawl of another', async
   };
   const told = async (id: string, init: RequestInit = {}) =>
     (await (await gateway.fetch(`/v1/tools/crawl/${id}`, init)).json()) as Body;
-  const excludePaths = ['(a?b?){400}[c-z]$'];
+  const excludePaths = [hardPattern];
   const hard = await Promise.all(
-    Array.from({ length: many }, () => begin({ url: `${url}/links`, sitemap: 'skip', excludePaths })),
+    Array.from({ length: hardCalls }, () => begin({ url: `${url}/links`, sitemap: 'skip', excludePaths })),
   );
   const asked = { limit: 1, sitemap: 'skip', includePaths: ['^/easy'] };
   const id = await begin(asked, { headers: asOther });
@@ -88,7 +56,7 @@ test('S30 patterns of one key that take long hold up no crawl of another', async
   while (easy.status === 'scraping') easy = await told(id, { headers: asOther });
   assert.equal(easy.status, 'completed', JSON.stringify(easy));
   const still = (await Promise.all(hard.map((one) => told(one)))).filter(({ status }) => status === 'scraping');
-  assert.ok(still.length >= many / 2, `only ${still.length} of the hard crawls were still under way`);
+  assert.ok(still.length >= hardCalls / 2, `only ${still.length} of the hard crawls were still under way`);
   const message = /takes? too long/;
   const [first] = (await Promise.all(hard.map((one) => told(one)))).filter(({ status }) => status === 'failed');
   if (first !== undefined) assert.match(first.error, message);
@@ -123,7 +91,7 @@ test('S30 tokens of one key are counted while large texts of another wait', asyn
     });
   // The tables are there.
   assert.equal((await count('Hello', { headers: asOther })).status, 200);
-  const large = Array.from({ length: 500_000 }, (_, at) => `w${at.toString(36)}é`).join(' ');
+  const large = hardText();
   const hard = flood((_, signal) => count(large, { signal }));
   await settled();
   for (let nth = 0; nth < 3; nth += 1) {
@@ -131,7 +99,28 @@ test('S30 tokens of one key are counted while large texts of another wait', asyn
     const { input_tokens } = (await counted.json()) as Body;
     assert.ok(input_tokens > 9 && input_tokens < 40, `${input_tokens}`);
   }
-  assert.ok(hard.answered() <= many / 2, `${hard.answered()} large texts came first`);
+  assert.ok(hard.answered() <= hardCalls / 2, `${hard.answered()} large texts came first`);
+  await hard.end();
+});
+
+test('S30 sentences of one key that wait for a voice of this machine refuse nobody else', {
+  skip: findEspeak() === null && 'espeak-ng is not installed (npm run setup:test-tools)',
+}, async (t) => {
+  const voice = { type: 'speech', targets: ['culvert/espeak-ng'] };
+  const gateway = await startGateway(t, { providers: {}, models: { voice } }, { env: { PATH: process.env.PATH } });
+  await gateway.modelsKnown;
+  const speak = (input: string, init: RequestInit = {}) =>
+    gateway.fetch('/v1/audio/speech', {
+      json: { model: 'voice', voice: 'alloy', input, response_format: 'wav' },
+      ...init,
+    });
+  const hard = flood((_, signal) => speak('It goes on and on. '.repeat(200), { signal }), 80);
+  for (let nth = 0; nth < 2; nth += 1) {
+    await settled();
+    const spoken = await speak('It is short.', { headers: asOther });
+    assert.equal(spoken.status, 200, spoken.status === 200 ? '' : await spoken.text());
+    await spoken.arrayBuffer();
+  }
   await hard.end();
 });
 

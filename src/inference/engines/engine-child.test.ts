@@ -49,7 +49,7 @@ function childFor(t: TestContext, options: Partial<EngineChildOptions> = {}) {
 const failing = (words: RegExp, retryAfterMs?: number) => (error: unknown) => {
   assert.ok(error instanceof EngineError);
   assert.match(error.message, words);
-  assert.equal(error.fault.class, /too much/.test(error.message) ? 'rate_limited' : 'transient');
+  assert.equal(error.fault.class, /as many as/.test(error.message) ? 'gateway_fault' : 'transient');
   if (retryAfterMs !== undefined) assert.equal(error.fault.retryAfterMs, retryAfterMs);
   return true;
 };
@@ -125,7 +125,7 @@ test('57: the queue is bounded: what comes above it is refused at once, and told
   await child.ask('a', { say: 1 });
   const waiting = Array.from({ length: queuedOrdersMax + 1 }, () => child.ask('a', { hangs: true }));
   for (const one of waiting) one.catch(() => {});
-  await assert.rejects(child.ask('a', { say: 'too much' }), failing(/too much to do/, 1_000));
+  await assert.rejects(child.ask('a', { say: 'too much' }), failing(/as many as one key may have/, 1_000));
 });
 
 test('an engine that cannot load its model says why', async (t) => {

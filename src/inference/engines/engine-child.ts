@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../kernel/clock.ts';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import type { FromHost, ToHost } from './child/host-messages.ts';
-import { engineBusy, engineFailed } from './engine-error.ts';
+import { engineCrowded, engineFailed } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
 /** Orders of one tenant that wait for their turn; one more is refused at once, so that its request goes to the next target. */
@@ -71,7 +71,7 @@ export function createEngineChild(options: EngineChildOptions): EngineChild {
     places: 1,
     waitingMax: allQueuedOrdersMax,
     tenantWaitingMax: queuedOrdersMax,
-    refusal: () => engineBusy(`${name} has too much to do`, backOffMs),
+    refusal: engineCrowded,
   });
   /** Has its turn, and waits for the child to be there. */
   let first: Order | null = null;

@@ -15,7 +15,15 @@ export function engineFailed(message: string, retryAfterMs: number | null = null
   return new EngineError({ ...fault('transient', message, 503), retryAfterMs });
 }
 
-/** It will do it later: it has too much to do, or is being downloaded. */
+/**
+ * Too many orders wait, of this tenant or of all. Nothing is said against the engine: another tenant's order may find
+ * room.
+ */
+export function engineCrowded(message: string): EngineError {
+  return new EngineError({ ...fault('gateway_fault', message, 503), retryAfterMs: 1_000 });
+}
+
+/** It will do it later, for nobody before: it is being downloaded. */
 export function engineBusy(message: string, retryAfterMs: number): EngineError {
   return new EngineError({ ...fault('rate_limited', message, 503), retryAfterMs });
 }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createTurns } from '../../kernel/sharing/turns.ts';
 import { findTool } from '../audio/find-tool.ts';
-import { engineBusy, engineFailed, engineMissing } from './engine-error.ts';
+import { engineCrowded, engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
 /** Processes at one time, of one tenant one less: a sentence takes one some 16 ms. */
@@ -27,8 +27,7 @@ export function findEspeak(searchPath: string = process.env.PATH ?? ''): string 
 export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
 
 export function createEspeak(command: string, timer: EngineTimer = systemTimer): Espeak {
-  const refusal = () => engineBusy('espeak-ng has too much to do', 1_000);
-  const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal });
+  const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal: engineCrowded });
   return {
     run: (tenant, args, text, signal) => turns.run(tenant, signal, () => runOnce(command, args, text, signal, timer)),
   };

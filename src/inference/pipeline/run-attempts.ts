@@ -1,7 +1,7 @@
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import type { Route, RouteStep } from '../routing/route.ts';
+import type { AttemptRecord, Route, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
 import { incapable } from './capability.ts';
 import { Contest } from './contest.ts';
@@ -102,6 +102,8 @@ function exhausted<C>(
   const { attempts } = job.progress;
   if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
   if (step.reason === 'no-capable-target') return incapable(job.alias, step.unmet);
+  const last = attempts.at(-1);
+  if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job);
   return {
@@ -110,6 +112,11 @@ function exhausted<C>(
     retryAfterMs: step.soonestMs,
     message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
+}
+
+/** No room on this machine for what the attempt needs: its queue is full. */
+function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
+  return outcome === 'gateway_fault' && status === 503;
 }
 
 /** Why nobody else was asked. */

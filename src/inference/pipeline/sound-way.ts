@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import { FailureError } from '../../kernel/failure.ts';
+import { FailureError, statusOf } from '../../kernel/failure.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import type { Conversion } from '../audio/ffmpeg-arguments.ts';
 import type { Transcoder } from '../audio/transcode.ts';
@@ -104,6 +104,7 @@ function faultOfConversion(error: unknown): Fault {
     const ours = error.reason === 'crashed' || error.reason === 'stalled';
     return fault(ours ? 'gateway_fault' : 'malformed', `sent sound that ${error.message}`);
   }
-  if (error instanceof FailureError && 'message' in error.failure) return fault('gateway_fault', error.failure.message);
+  if (error instanceof FailureError && 'message' in error.failure)
+    return fault('gateway_fault', error.failure.message, statusOf(error.failure));
   return fault('gateway_fault', 'sent sound that could not be converted');
 }

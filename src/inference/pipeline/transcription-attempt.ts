@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { FailureError } from '../../kernel/failure.ts';
+import { FailureError, statusOf } from '../../kernel/failure.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
@@ -101,7 +101,8 @@ function faultOfConversion(error: unknown): Fault {
       return fault('gateway_fault', `the audio ${error.message}`);
     return { ...fault('caller_fault', `the audio ${error.message}`, 400), param: 'file' };
   }
-  if (error instanceof FailureError && 'message' in error.failure) return fault('gateway_fault', error.failure.message);
+  if (error instanceof FailureError && 'message' in error.failure)
+    return fault('gateway_fault', error.failure.message, statusOf(error.failure));
   throw error;
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Lifetime } from '../../start-process.ts';
 import type { Behaviours } from './behaviour.ts';
 
 export interface BadSite {
@@ -13,7 +14,7 @@ export interface BadSite {
 
 /** On a free port until the end of the test. */
 export async function serve(
-  t: { after(end: () => void): void },
+  t: Lifetime,
   answer: (response: ServerResponse, request: IncomingMessage, site: BadSite) => void,
 ): Promise<BadSite> {
   const site: BadSite = { url: '', place: '', asked: [] };
@@ -46,7 +47,7 @@ export function pathOf(name: string): string {
 }
 
 /** A page for each, at its path; `/` links to all of them. */
-export function serveAll(t: { after(end: () => void): void }, behaviours: Behaviours): Promise<BadSite> {
+export function serveAll(t: Lifetime, behaviours: Behaviours): Promise<BadSite> {
   const byPath = new Map(Object.entries(behaviours).map(([name, behaviour]) => [pathOf(name), behaviour]));
   const links = [...byPath.keys()].map((path) => `<li><a href="${path}">${path}</a></li>`).join('');
   return serve(t, (response, request) => {
