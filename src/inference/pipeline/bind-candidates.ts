@@ -21,16 +21,21 @@ export interface Bound {
   field: string | null;
 }
 
+/** A 404 for what the tenant was never given, whether it exists or not; null: all of these may be named. */
+export function strangerAmong(objects: readonly KnownObject[]): Failure | null {
+  for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
+  return null;
+}
+
 /**
- * Leaves of the candidates those targets and credentials under which everything lives that a request names. A 404 for
- * what the tenant was never given, whether it exists or not; a 400 when nothing that serves the model can reach it all.
+ * Leaves of the candidates those targets and credentials under which everything lives that a request names, which has
+ * no stranger. A 400 when nothing that serves the model can reach it all.
  */
 export function bindCandidates(
   model: string,
   objects: readonly KnownObject[],
   candidates: readonly RouteCandidate[],
 ): Bound | Failure {
-  for (const object of objects) if (!mayBeNamed(object)) return objectNotFound(object.named.field);
   let left = candidates;
   let field: string | null = null;
   for (const object of objects) {

@@ -88,7 +88,7 @@ test('what another process is about to write is looked for again, unless it is o
   assert.equal(waited, 2);
 });
 
-test('what waits is bounded: the oldest ids are lost', async () => {
+test('S25 what waits is bounded, and a flood of one tenant’s takes nobody else’s', async () => {
   const memory = memoryStore(null);
   memory.away = true;
   const objects = createProviderObjects({
@@ -97,8 +97,45 @@ test('what waits is bounded: the oldest ids are lost', async () => {
     onTrouble: () => {},
     pause: () => new Promise(() => {}),
   });
-  for (let i = 0; i < 20_100; i++) objects.give('a/x', attempt, [`resp_${i}`]);
+  objects.give('a/x', attempt, ['resp_a']);
+  for (let i = 0; i < 20_100; i++) objects.give('b/x', attempt, [`resp_${i}`]);
   await nextTurn();
-  assert.equal((await objects.bind(asked('a/x', 'resp_99'))).kind, 'not-found');
-  assert.equal((await objects.bind(asked('a/x', 'resp_100'))).kind, 'bound');
+  assert.equal((await objects.bind(asked('a/x', 'resp_a'))).kind, 'bound');
+  assert.equal((await objects.bind(asked('b/x', 'resp_99'))).kind, 'not-found');
+  assert.equal((await objects.bind(asked('b/x', 'resp_20099'))).kind, 'bound');
+});
+
+test('S25 thousands of made-up ids cost the database no more than some, and others have turns between', async () => {
+  const memory = memoryStore(150);
+  const looks: number[] = [];
+  const { find } = memory.store;
+  memory.store.find = (hashes, nowMs) => {
+    looks.push(hashes.length);
+    return find(hashes, nowMs);
+  };
+  const objects = createProviderObjects({
+    open: async () => memory.store,
+    clock,
+    onTrouble: assert.fail,
+    pause: async () => {},
+  });
+  const many = (use: 'reference' | 'label') => ({
+    ...asked('b/x', ''),
+    named: Array.from({ length: 4_000 }, (_, i) => ({ id: `msg_${i}`, field: `input[${i}].id`, use })),
+  });
+  assert.equal((await objects.bind(many('reference'))).kind, 'not-found');
+  assert.deepEqual(looks, [128, 128], 'the first ones, and again for a replica that may be writing');
+  looks.length = 0;
+  let turns = 0;
+  const bound = objects.bind(many('label'));
+  const others = async () => {
+    for (;;) {
+      if ((await Promise.race([bound, nextTurn('others')])) !== 'others') return;
+      turns++;
+    }
+  };
+  await others();
+  assert.equal((await bound).kind, 'bound');
+  assert.equal(looks.length, 32);
+  assert.ok(turns >= 30, `others had ${turns} turns`);
 });

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { GivenObject, ProviderObjectStore } from '../../auth/provider-object-store.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError } from '../../kernel/failure.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { RouteAttempt, RouteCandidate } from '../routing/route.ts';
-import { type Bound, bindCandidates, type KnownObject } from './bind-candidates.ts';
+import { type Bound, bindCandidates, type KnownObject, strangerAmong } from './bind-candidates.ts';
 import type { ConfiguredProvider } from './connections.ts';
 
 /** Whose are the objects that live at providers: what an answer gives out serves the tenant that it was given to. */
@@ -47,9 +48,11 @@ export const objectKeptForMs = 30 * 24 * 3_600_000;
 export const objectsPerTenantMax = 1_000_000;
 /** Between two looks at how many a tenant has. */
 const trimEvery = 10_000;
-/** Ids that wait for a database that is away; beyond it the oldest are lost, and named by nobody. */
+/** Ids that wait for a database that is away; beyond it those of whom most wait are lost, and named by nobody. */
 const waitingMax = 20_000;
 const writtenAtOnce = 500;
+/** Ids of one request between which others have their turn. */
+const lookedForAtOnce = 128;
 const retryAfterMs = 1_000;
 
 export function createProviderObjects(parts: ProviderObjectsParts): ProviderObjects {
@@ -138,8 +141,8 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
     return [...found, ...(await from.find(missing, clock.wallMs()))];
   }
 
-  async function known({ tenant, named, providers }: BindQuery): Promise<KnownObject[]> {
-    const objects = distinct(named).map((one) => ({ named: one, idHash: hashOf(one.id) }));
+  async function known({ tenant, providers }: BindQuery, named: readonly NamedObject[]): Promise<KnownObject[]> {
+    const objects = named.map((one) => ({ named: one, idHash: hashOf(one.id) }));
     const found = Map.groupBy(
       await find(
         tenant,
@@ -159,6 +162,34 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
     });
   }
 
+  async function bind(asked: BindQuery): Promise<Bound | Failure> {
+    const named = distinct(asked.named);
+    const objects: KnownObject[] = [];
+    for (let at = 0; at < named.length; at += lookedForAtOnce) {
+      if (at > 0) await nextTurn();
+      const some = await known(asked, named.slice(at, at + lookedForAtOnce));
+      const stranger = strangerAmong(some);
+      // Refused without a look at the rest: a stranger's thousands cost no more than one.
+      if (stranger !== null) return stranger;
+      objects.push(...some);
+    }
+    return bindCandidates(asked.model, objects, asked.candidates);
+  }
+
+  /** Of the oldest, from whom most wait: a flood of one tenant's takes nobody else's. */
+  function makeRoom(): void {
+    const counts = new Map<string, number>();
+    for (const { tenant } of waiting.values()) counts.set(tenant, (counts.get(tenant) ?? 0) + 1);
+    const [most] = [...counts].reduce((one, other) => (other[1] > one[1] ? other : one));
+    let surplus = writtenAtOnce;
+    for (const [key, { tenant }] of waiting) {
+      if (tenant !== most) continue;
+      waiting.delete(key);
+      surplus -= 1;
+      if (surplus === 0) return;
+    }
+  }
+
   return {
     ready: () => (opened === null ? store().catch(() => undefined) : Promise.resolve()),
     give(tenant, { target, credential }, ids) {
@@ -167,12 +198,12 @@ export function createProviderObjects(parts: ProviderObjectsParts): ProviderObje
         const row = { idHash: hashOf(id), tenant, target: target.id, credential: credential.id, expiresMs };
         waiting.set(keyOf(row), row);
       }
-      while (waiting.size > waitingMax) waiting.delete(waiting.keys().next().value!);
+      while (waiting.size > waitingMax) makeRoom();
       if (!resting) void write();
     },
     async bind(asked) {
       try {
-        return bindCandidates(asked.model, await known(asked), asked.candidates);
+        return await bind(asked);
       } catch (error) {
         if (error instanceof FailureError) return error.failure;
         throw error;
