@@ -83,6 +83,8 @@ describe('culvert add, run as a program', { concurrency: true }, () => {
     const added = await same.add('transcription', '--yes', '--pin', pin);
     assert.equal(added.code, 0, added.stderr);
     assert.doesNotMatch(added.stderr, /checksums of .* host's own/);
+    assert.ok(same.host.requests.length > 0);
+    for (const request of same.host.requests) assert.ok(request.includes(`/resolve/${fixtureCommit}/`), request);
 
     const told = JSON.parse(readFileSync(pin, 'utf8')) as { files: { sha256: string }[] };
     told.files[0]!.sha256 = '0'.repeat(64);
