@@ -9,6 +9,8 @@ export interface Scenario {
   /** Names its alias, its account, and with a number behind it its providers. */
   id: string;
   targets: readonly TargetOrder[];
+  /** Of its alias; chat by default. */
+  type?: 'embedding';
   /** Requests of its account at one time; unlimited by default. */
   concurrency?: number;
   /** It keeps the machine busy: measured before the others. */
@@ -47,7 +49,7 @@ export function configOf(scenarios: readonly Scenario[], closedPort: number) {
   const models: Record<string, unknown> = {};
   const plans: Record<string, unknown> = {};
   const keys: Record<string, unknown>[] = [];
-  for (const { id, targets, concurrency } of scenarios) {
+  for (const { id, targets, concurrency, type } of scenarios) {
     for (const [index, { at }] of targets.entries()) {
       const port = at === 'closed' ? closedPort : at.port;
       const name = providerOf(id, index);
@@ -55,6 +57,7 @@ export function configOf(scenarios: readonly Scenario[], closedPort: number) {
     }
     models[id] = {
       tier: 'premium',
+      ...(type !== undefined && { type, space: 'mock' }),
       targets: targets.map(({ spec, priority = 1 }, index) => ({
         provider: providerOf(id, index),
         model: `mock/${spec}`,

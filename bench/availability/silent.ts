@@ -25,14 +25,15 @@ const knownMs = 2_000;
 
 /** F63: the target that is asked first accepts and says nothing any more (SIGSTOP), the second is idle and healthy. */
 export async function silentScenarios(): Promise<Scenario[]> {
-  const forms = ['whole', 'stream'] as const;
+  const forms = ['whole', 'stream', 'embedding'] as const;
   return Promise.all(forms.flatMap((form) => [silent(form, 'cold'), silent(form, 'known')]));
 }
 
-async function silent(form: 'whole' | 'stream', usual: 'cold' | 'known'): Promise<Scenario> {
+async function silent(form: 'whole' | 'stream' | 'embedding', usual: 'cold' | 'known'): Promise<Scenario> {
   const [first, second] = await Promise.all([startMock(), startMock()]);
   return {
     id: `silent-${usual}-${form}`,
+    ...(form === 'embedding' && { type: 'embedding' }),
     targets: [
       { spec: 'ok', at: first, priority: 1 },
       { spec: 'ok', at: second, priority: 2 },

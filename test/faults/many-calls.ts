@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** Chats that are sent to a gateway one after another, whatever becomes of them. */
+/** Chats, or requests for embeddings, that are sent to a gateway one after another, whatever becomes of them. */
 export interface Calls {
   /** Of the gateway. */
   url: string;
   model: string;
   /** Used in turns. */
   keys: readonly string[];
-  /** `both`: in turns. */
-  form: 'whole' | 'stream' | 'both';
+  /** `both`: whole and streamed chats in turns. */
+  form: 'whole' | 'stream' | 'both' | 'embedding';
   count: number;
   content?: string;
   /** A caller hangs up after so long. */
@@ -22,7 +22,7 @@ export interface CallSeen {
   ms: number;
   /** 0: no answer at all. */
   status: number;
-  /** `answered`: a whole answer with text in it, or a stream with a clean end. */
+  /** `answered`: a whole answer with text or a vector in it, or a stream with a clean end. */
   outcome: 'answered' | 'failed';
   requestId: string | null;
 }
@@ -58,10 +58,12 @@ async function callOnce(calls: Calls, index: number, startMs: number): Promise<C
   const begunMs = performance.now();
   const seen: CallSeen = { sinceMs: begunMs - startMs, ms: 0, status: 0, outcome: 'failed', requestId: null };
   try {
-    const response = await fetch(`${url}/v1/chat/completions`, {
+    const response = await fetch(`${url}/v1/${form === 'embedding' ? 'embeddings' : 'chat/completions'}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content }] }),
+      body: JSON.stringify(
+        form === 'embedding' ? { model, input: content } : { model, stream, messages: [{ role: 'user', content }] },
+      ),
       signal: AbortSignal.timeout(patienceMs),
     });
     seen.status = response.status;
@@ -80,8 +82,11 @@ function endsCleanly(body: string): boolean {
 }
 
 function saysSomething(body: string): boolean {
-  const answer = JSON.parse(body) as { choices?: { message?: { content?: string } }[] };
-  return (answer.choices?.[0]?.message?.content ?? '') !== '';
+  const answer = JSON.parse(body) as {
+    choices?: { message?: { content?: string } }[];
+    data?: { embedding: number[] }[];
+  };
+  return (answer.choices?.[0]?.message?.content ?? '') !== '' || (answer.data?.[0]?.embedding.length ?? 0) > 0;
 }
 
 /** Of all of them, or of those that `among` picks; 1 = every one. */

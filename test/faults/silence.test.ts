@@ -5,7 +5,9 @@ import { startUpstream } from '../start-upstream.ts';
 import { disagreements, recordsOf } from './books-agree.ts';
 import { answeredShare, type CallSeen, openLoop } from './many-calls.ts';
 
-const aliases = ['whole', 'stream', 'cold', 'thinking'] as const;
+const forms = ['whole', 'stream', 'embedding'] as const;
+const aliases = [...forms, 'cold', 'thinking'] as const;
+type Form = (typeof forms)[number];
 type Alias = (typeof aliases)[number];
 
 /** Of those that make the usual time of a target known. */
@@ -37,7 +39,10 @@ const gateway = await startGateway(
     models: Object.fromEntries(
       aliases.map((alias) => [
         alias,
-        { targets: [1, 2].map((index) => ({ provider: `${alias}-${index}`, model: 'mock/ok', priority: index })) },
+        {
+          ...(alias === 'embedding' && { type: 'embedding', space: 'mock' }),
+          targets: [1, 2].map((index) => ({ provider: `${alias}-${index}`, model: 'mock/ok', priority: index })),
+        },
       ]),
     ),
     plans: { default: { windows: 'off', rpm: 'off', concurrency } },
@@ -46,7 +51,7 @@ const gateway = await startGateway(
 );
 
 describe('F63 a target that accepts and says nothing', { concurrency: true }, () => {
-  for (const form of ['whole', 'stream'] as const) {
+  for (const form of forms) {
     test(`${form} answers, its usual known: all come from elsewhere, long before any timeout, each charged once`, async () => {
       const warm = await load(form, form, before);
       assert.equal(callsTo(form, 1).length, before, 'it was the one that is asked');
@@ -97,16 +102,17 @@ describe('F63 a target that accepts and says nothing', { concurrency: true }, ()
 
 /** What becomes of the calls to the first target from now on. */
 function tell(alias: Alias, specs: readonly string[]): void {
-  upstream.script(`/v1/chat/completions ${credentialOf(alias, 1)}`, specs);
+  const path = alias === 'embedding' ? '/v1/embeddings' : '/v1/chat/completions';
+  upstream.script(`${path} ${credentialOf(alias, 1)}`, specs);
 }
 
-function load(alias: Alias, form: 'whole' | 'stream', count: number): Promise<CallSeen[]> {
+function load(alias: Alias, form: Form, count: number): Promise<CallSeen[]> {
   const calls = { url: gateway.url, model: alias, keys: [keyOf(alias)], form, count, patienceMs: 25_000 };
   return openLoop(calls, perSecond);
 }
 
 /** Once it speaks: by itself, a little at a time. */
-async function isAskedAgain(alias: 'whole' | 'stream'): Promise<void> {
+async function isAskedAgain(alias: Form): Promise<void> {
   const endMs = performance.now() + 15_000;
   while (callsTo(alias, 1).filter(({ bytes_sent }) => bytes_sent > 0).length < before + 10) {
     assert.ok(performance.now() < endMs, 'it is not asked again');
