@@ -25,6 +25,8 @@ export interface Claims<C> {
 export class Answer<C = Bytes> {
   /** Ms from dispatch to the first content; null: none has come. */
   firstTokenMs: number | null = null;
+  /** It is the client's: no other attempt can answer. */
+  begun = false;
   readonly attempt: RouteAttempt;
   readonly #clock: Clock;
   readonly #job: Job<C>;
@@ -50,6 +52,7 @@ export class Answer<C = Bytes> {
   /** From now on no other attempt can answer. False: another one was first. */
   begin(form: AnswerForm, facts: AnswerFacts): boolean {
     if (!this.#claims.claim(this)) return false;
+    this.begun = true;
     this.noteFirst();
     const { progress, sink } = this.#job;
     progress.answeredBy = this.attempt;

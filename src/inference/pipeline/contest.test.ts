@@ -217,6 +217,7 @@ test('when both fail, the request goes on to the next target', async () => {
   callTo('a').break('reset');
   await turn();
   callTo('c').break('reset');
+  await turn();
   callTo('b').say('from b');
   callTo('b').finish();
   await running;

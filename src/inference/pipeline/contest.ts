@@ -47,7 +47,7 @@ export class Contest<C> implements Overdue, Claims<C> {
   claim(answer: Answer<C>): boolean {
     if (this.#winner !== null) return this.#winner === answer;
     this.#winner = answer;
-    this.#endOthers(answer, answeredElsewhere());
+    this.#dropOthers();
     return true;
   }
 
@@ -91,7 +91,7 @@ export class Contest<C> implements Overdue, Claims<C> {
         told: this,
       });
     }
-    this.#job.client.onGone(() => this.#endOthers(null, fault('cancelled', 'the caller closed the connection')));
+    this.#job.client.onGone(() => trial.stop(fault('cancelled', 'the caller closed the connection')));
     trial.run().then(
       (outcome) => this.#ended(one, outcome),
       (error) => this.#crashed(one, error),
@@ -99,19 +99,14 @@ export class Contest<C> implements Overdue, Claims<C> {
   }
 
   #ended(one: Contestant<C>, outcome: Fault | null): void {
-    this.#leaves(one);
-    const { answer, trial } = one;
-    const nowMs = this.#parts.clock.monotonicMs();
+    if (one.over) return;
+    const { answer } = one;
     try {
-      const served = this.#job.progress.answeredBy === answer.attempt;
-      recordAttempt(this.#job, answer, trial.seen(served, outcome), outcome, nowMs);
+      this.#close(one, outcome);
     } catch (error) {
       return this.#crash(answer, error);
     }
-    const lost = this.#winner !== null && this.#winner !== answer;
-    const end = attemptEndOf(outcome);
-    this.#route.ended(answer.attempt, lost ? { ...end, lost } : end, nowMs);
-    if (lost || this.#decided) return;
+    if (this.#decided) return;
     if (this.#winner === answer || outcome === null || this.#running.length === 0 || endsRequest(outcome))
       this.#decide(outcome);
     // The one that stays silent is still alone with the request.
@@ -119,6 +114,7 @@ export class Contest<C> implements Overdue, Claims<C> {
   }
 
   #crashed(one: Contestant<C>, error: unknown): void {
+    if (one.over) return;
     this.#leaves(one);
     const { answer, trial } = one;
     const ours = fault('gateway_fault', 'the gateway could not give the answer out');
@@ -134,22 +130,40 @@ export class Contest<C> implements Overdue, Claims<C> {
     this.#tell(attempt, { class: 'cancelled' });
     if (this.#decided) return;
     this.#decided = true;
-    this.#endOthers(null, answeredElsewhere());
+    this.#dropOthers();
     this.#reject(error);
   }
 
   #decide(outcome: Fault | null): void {
     this.#decided = true;
-    this.#endOthers(null, answeredElsewhere());
+    this.#dropOthers();
     this.#resolve(outcome);
   }
 
-  #endOthers(winner: Answer<C> | null, why: Fault): void {
-    if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0]!.answer === winner)) return;
-    for (const { answer, trial } of [...this.#running]) if (answer !== winner) trial.stop(why);
+  /** Those that run beside the winner, or for nobody any more. They are told of at once: the request may end now. */
+  #dropOthers(): void {
+    if (this.#running.length === 0 || (this.#running.length === 1 && this.#running[0]!.answer === this.#winner)) return;
+    const why = answeredElsewhere();
+    for (const one of [...this.#running]) {
+      if (one.answer === this.#winner) continue;
+      one.trial.stop(why);
+      this.#close(one, why);
+    }
+  }
+
+  #close(one: Contestant<C>, outcome: Fault | null): void {
+    this.#leaves(one);
+    const { answer, trial } = one;
+    const nowMs = this.#parts.clock.monotonicMs();
+    const served = this.#job.progress.answeredBy === answer.attempt;
+    const lost = this.#winner !== null && this.#winner !== answer;
+    const end = attemptEndOf(outcome);
+    this.#route.ended(answer.attempt, lost ? { ...end, lost } : end, nowMs);
+    recordAttempt(this.#job, answer, trial.seen(served, outcome), outcome, nowMs);
   }
 
   #leaves(one: Contestant<C>): void {
+    one.over = true;
     if (one.seen !== null) this.#parts.silence.ended(one.seen);
     if (this.#running.length === 1) this.#running.pop();
     else this.#running.splice(this.#running.indexOf(one), 1);
@@ -163,6 +177,7 @@ export class Contest<C> implements Overdue, Claims<C> {
 /** One of those that run, as silence is watched for. */
 class Contestant<C> implements Watched {
   seen: Seen | null = null;
+  over = false;
   readonly answer: Answer<C>;
   readonly trial: Trial;
 
@@ -176,7 +191,7 @@ class Contestant<C> implements Watched {
   }
 
   get awaiting(): boolean {
-    return this.answer.firstTokenMs === null;
+    return !this.answer.begun;
   }
 }
 

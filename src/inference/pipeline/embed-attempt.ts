@@ -71,19 +71,22 @@ export class EmbeddingTrial extends SplitTrial {
       this.fail(answered);
       return true;
     }
-    const inputTokens = answered.inputTokens ?? this.#estimate(places);
-    // Another attempt beside this one may have been faster.
-    if (this.#run.gathered.has(places)) {
-      this.leave({ inputTokens, outputTokens: 0 });
+    // An attempt beside this one may have been faster, and have had some of them in other calls.
+    const { gathered } = this.#run;
+    const fresh = gathered.missing(places);
+    const told = fresh.length === places.length ? answered.inputTokens : null;
+    const inputTokens = told ?? this.#estimate(fresh);
+    if (fresh.length === 0) {
+      this.leave(answered.inputTokens ?? this.#estimate(places));
       return true;
     }
-    const wrong = this.#run.gathered.add(places, answered);
+    const wrong = gathered.add(places, answered);
     if (wrong !== null) {
       this.fail(wrong);
       return true;
     }
-    this.#run.gathered.inputTokens += inputTokens;
-    this.took({ inputTokens, outputTokens: 0 }, answered.inputTokens !== null);
+    gathered.inputTokens += inputTokens;
+    this.took({ inputTokens, outputTokens: 0 }, told !== null);
     return true;
   }
 

@@ -55,14 +55,9 @@ export class GatheredVectors {
     return this.#size ?? 0;
   }
 
-  /** Places of inputs without a vector yet. */
-  missing(): number[] {
-    return this.#answered.flatMap((answered, place) => (answered ? [] : [place]));
-  }
-
-  /** All of these inputs have their vectors. */
-  has(places: readonly number[]): boolean {
-    return places.every((place) => this.#answered[place]);
+  /** Places of inputs without a vector yet: of all, or of these. */
+  missing(places: readonly number[] = [...this.#answered.keys()]): number[] {
+    return places.filter((place) => !this.#answered[place]);
   }
 
   /** The vectors of these inputs; a Fault when they are not as long as all others. */

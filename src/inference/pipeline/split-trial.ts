@@ -111,7 +111,7 @@ export abstract class SplitTrial implements Trial {
       this.#bytes += bytes;
       this.#status = ended?.status ?? status ?? this.#status;
       if (ended === null) return gathered.bytes();
-      if (usage !== null) this.leave({ inputTokens: usage.inputTokens, outputTokens: 0 });
+      this.leave(usage?.inputTokens);
       this.fail(ended);
       return null;
     } finally {
@@ -127,9 +127,9 @@ export abstract class SplitTrial implements Trial {
     if (!told) this.#counted = true;
   }
 
-  /** A call may have cost this, for nothing. */
-  protected leave(usage: Usage): void {
-    this.#abandoned = sumOf(this.#abandoned, usage);
+  /** A call may have cost so many tokens, for nothing. */
+  protected leave(inputTokens: number | undefined): void {
+    if (inputTokens !== undefined) this.#abandoned = sumOf(this.#abandoned, { inputTokens, outputTokens: 0 });
   }
 
   /** The first one counts; the calls beside it are stopped. */
@@ -146,6 +146,9 @@ export abstract class SplitTrial implements Trial {
     if (this.#usage !== null) {
       return { ...seen, usage: this.#usage, usageSource: this.#counted ? 'counted' : 'upstream', kept: true };
     }
+    // Stopped ones that have not told yet.
+    for (const call of this.#calls) this.leave(call.seen(false, this.#failed).usage?.inputTokens);
+    this.#calls.clear();
     return { ...seen, usage: this.#abandoned, usageSource: this.#abandoned === null ? 'none' : 'abandoned' };
   }
 }

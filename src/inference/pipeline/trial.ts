@@ -14,7 +14,7 @@ export interface Trial {
   run(): Promise<Fault | null>;
   /** It is wanted no more. A no-op after its end. */
   stop(why: Fault): void;
-  /** After its end. `served`: its answer is the client's. */
+  /** After its end, or after `stop`. `served`: its answer is the client's. */
   seen(served: boolean, outcome: Fault | null): AttemptSeen;
 }
 

@@ -20,7 +20,7 @@ const lateLookMs = 1_500;
 export interface Watched {
   /** Grows with every sign of life: head, bytes. */
   readonly signs: number;
-  /** No content has come yet. */
+  /** Its answer is not the client's yet. */
   readonly awaiting: boolean;
 }
 

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { unitVector } from '../../src/simulator/embed-vectors.ts';
+import { assertNear, type Embedded, embeddingsPath, embedWorld, inputsOf, vectorOf } from '../contract/embed-world.ts';
+
+/** Of those that make the usual time of a target known. */
+const before = 25;
+
+test('F63 embeddings in several calls, some of them silent: others make what is missing, and nothing counts twice', async (t) => {
+  const { ask, first, second, record } = await embedWorld(t);
+  for (let i = 0; i < before; i++) assert.equal((await ask({ model: 'e', input: 'a' })).status, 200);
+  const input = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
+  const tokensOf = async (response: Response) => {
+    const { data, usage } = (await response.json()) as Embedded;
+    for (const [i, text] of input.entries()) assertNear(vectorOf(data[i]!.embedding), unitVector(text, 1_024), text);
+    return usage.prompt_tokens;
+  };
+  const tokens = await tokensOf(await ask({ model: 'e', input }));
+  first.clear();
+  // One call is answered before the other target is asked, and one while that one works on it too.
+  first.script(embeddingsPath, ['ok', 'delay=3s', 'always hang']);
+  second.script(embeddingsPath, ['delay=4s']);
+
+  const response = await ask({ model: 'e', input });
+  assert.equal(response.status, 200);
+  // What both answered in part is counted by us.
+  const counted = await tokensOf(response);
+  assert.ok(counted > tokens / 2 && counted <= tokens, `${counted} of ${tokens}`);
+  assert.deepEqual(inputsOf(second), [
+    ['three', 'four', 'five'],
+    ['six', 'seven', 'eight'],
+  ]);
+  const { units, usage, route } = await record(response);
+  assert.equal(units, 1);
+  assert.equal(usage.input_tokens, counted);
+  assert.deepEqual(
+    route.attempts.map(({ class: end }) => end),
+    ['cancelled', 'ok'],
+  );
+});
