@@ -14,7 +14,8 @@ export const rooms: readonly Room[] = [
   { path: 'src/config', mayImport: ['src/kernel'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/auth', mayImport: ['src/config'] },
-  { path: 'src/metering', mayImport: ['src/auth'] },
+  { path: 'src/ledger', mayImport: [], typesOnly: ['src/metering'] },
+  { path: 'src/metering', mayImport: ['src/auth', 'src/ledger'] },
   { path: 'src/inference/neutral', mayImport: ['src/kernel'] },
   { path: 'src/inference/dialects', mayImport: ['src/inference/neutral'] },
   { path: 'src/inference/providers', mayImport: ['src/inference/dialects'] },
@@ -38,7 +39,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   {
     path: 'src/stores',
-    mayImport: ['src/kernel'],
+    mayImport: ['src/kernel', 'src/ledger'],
     typesOnly: ['src/auth', 'src/metering', 'src/vectors', 'src/tools'],
   },
   { path: 'src/admin', mayImport: ['src/inference/pipeline'], typesOnly: ['src/vectors', 'src/tools'] },

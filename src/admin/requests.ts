@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invalid } from '../kernel/failure.ts';
 import type { RequestQuery, UsageEvent } from '../metering/ledger.ts';
-import { requestRecord } from '../metering/request-record.ts';
+import { csvCells, csvNames, requestRecord } from '../metering/request-record.ts';
 import { csvLine } from './csv.ts';
 import { filter, listLimitMax, listOf, noQuery, pageFields, pastInstant } from './fields.ts';
 import { jsonOperation, type Operation, refuse, textOperation } from './operation.ts';
@@ -98,7 +98,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
           limit: asked.limit,
           cursor: asked.cursor ?? null,
         });
-        return { data: events.map(shown), next_cursor: next };
+        return { data: events.map(recordOf), next_cursor: next };
       },
     }),
     textOperation({
@@ -107,7 +107,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       summary: 'The same as CSV, all of a time, newest first, without routes.',
       query: z.strictObject(exportFields),
       contentType: 'text/csv; charset=utf-8; header=present',
-      run: async ({ query: asked }) => begun(exported(asked, csvOf, csvLine(columns.map(([name]) => name)))),
+      run: async ({ query: asked }) => begun(exported(asked, (event) => csvLine(csvCells(event)), csvLine(csvNames()))),
     }),
     textOperation({
       method: 'GET',
@@ -115,7 +115,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       summary: 'The same as JSON lines, all of a time, newest first, with routes.',
       query: z.strictObject(exportFields),
       contentType: 'application/x-ndjson',
-      run: async ({ query: asked }) => begun(exported(asked, (event) => `${JSON.stringify(shown(event))}\n`, '')),
+      run: async ({ query: asked }) => begun(exported(asked, (event) => `${JSON.stringify(recordOf(event))}\n`, '')),
     }),
     jsonOperation({
       method: 'GET',
@@ -128,7 +128,7 @@ export function requestOperations(parts: AdminParts): Operation[] {
       async run({ params }) {
         const event = await ledger.find(params.id, null);
         const message = `There is no request '${params.id.slice(0, 128)}'. It may still be running, or older than the ledger keeps.`;
-        return event === null ? refuse({ kind: 'not-found', message }) : shown(event);
+        return event === null ? refuse({ kind: 'not-found', message }) : recordOf(event);
       },
     }),
   ];
@@ -145,8 +145,8 @@ export function periodOf(
   return { fromMs, toMs };
 }
 
-function shown(event: UsageEvent): z.input<typeof requestSchema> {
-  return { ...requestRecord(event), account: event.account, key: event.keyId, tenant: event.tenant };
+function recordOf(event: UsageEvent): z.input<typeof requestSchema> {
+  return requestRecord(event, 'operator') as z.input<typeof requestSchema>;
 }
 
 /** Waits for the first piece, so that what is wrong with the question is a refusal and not a broken export. */
@@ -160,39 +160,4 @@ async function begun(pieces: AsyncGenerator<string>): Promise<AsyncIterable<stri
       await pieces.return(undefined);
     }
   })();
-}
-
-const columns: readonly (readonly [string, (event: UsageEvent) => string | number | boolean | null])[] = [
-  ['id', (event) => event.requestId],
-  ['client_request_id', (event) => event.clientRequestId],
-  ['created_at', (event) => new Date(event.atMs).toISOString()],
-  ['account', (event) => event.account],
-  ['key', (event) => event.keyId],
-  ['tenant', (event) => event.tenant],
-  ['endpoint', (event) => event.endpoint],
-  ['model', (event) => event.alias],
-  ['tier', (event) => event.tier],
-  ['target', (event) => event.target],
-  ['status', (event) => event.status],
-  ['class', (event) => event.class],
-  ['stream', (event) => event.stream],
-  ['aborted', (event) => event.aborted],
-  ['attempts', (event) => event.route.attempts.length],
-  ['ms', (event) => event.ms],
-  ['first_token_ms', (event) => event.firstTokenMs],
-  ['input_tokens', (event) => event.inputTokens],
-  ['output_tokens', (event) => event.outputTokens],
-  ['cached_input_tokens', (event) => event.cachedInputTokens],
-  ['reasoning_tokens', (event) => event.reasoningTokens],
-  ['characters', (event) => event.characters],
-  ['audio_ms', (event) => event.audioMs],
-  ['images', (event) => event.images],
-  ['usage_source', (event) => event.usageSource],
-  ['units', (event) => event.costMilli / 1_000],
-  ['cost_usd', (event) => event.costUsd],
-  ['user', (event) => event.user],
-];
-
-function csvOf(event: UsageEvent): string {
-  return csvLine(columns.map(([, of]) => of(event)));
 }

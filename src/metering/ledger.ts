@@ -1,5 +1,8 @@
+import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
 import type { MeteredUsage } from './charge.ts';
 import type { QuotaBooks } from './counters.ts';
+
+export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';
 
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
@@ -49,58 +52,6 @@ export interface Ledger extends QuotaBooks {
   /** Everything queued is committed and durable. */
   flush(): Promise<void>;
   shutdown(): Promise<void>;
-}
-
-/** What the books say of a request from its beginning to its end. */
-export interface BookedRequest {
-  requestId: string;
-  /** Wall-clock ms at which the request came in. */
-  atMs: number;
-  account: string;
-  keyId: string;
-  tenant: string;
-  endpoint: string;
-  alias: string;
-  tier: string | null;
-  /** The instant whose quota bucket holds the units (Held.quotaMs). */
-  quotaMs: number;
-  /** Milli-units: held while it runs, then charged. */
-  costMilli: number;
-}
-
-/** A running request in the books. */
-export interface ReservationRow extends BookedRequest {
-  bootId: string;
-  inputTokensEstimate: number;
-}
-
-/** One immutable row a request. Times in ms, `costUsd` in USD. */
-export interface UsageEvent extends BookedRequest {
-  clientRequestId: string | null;
-  /** Wall-clock ms of the settlement. */
-  settledMs: number;
-  /** Target of the attempt that answered; null when none did. */
-  target: string | null;
-  /** HTTP status the caller got; 499 when the caller left before one was sent. */
-  status: number;
-  /** `ok` or the failure's class. */
-  class: string;
-  stream: boolean;
-  aborted: boolean;
-  ms: number;
-  firstTokenMs: number | null;
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens: number;
-  reasoningTokens: number;
-  characters: number;
-  audioMs: number;
-  images: number;
-  costUsd: number | null;
-  usageSource: string;
-  user: string | null;
-  /** What routing did and why (routing/route.ts RouteRecord), opaque here. */
-  route: UsageRoute;
 }
 
 /** A route record (inference/routing): its attempts as the ledger knows them; the rest is opaque here. */

@@ -1,3 +1,4 @@
+import { blankEvent } from '../ledger/columns.ts';
 import type { RefusedSource } from './charge.ts';
 import type { UsageEvent } from './ledger.ts';
 
@@ -32,6 +33,7 @@ export function refusalEvent(refusal: Refusal): UsageEvent {
   const { requestId, clientRequestId, atMs, ms, account, keyId, tenant, endpoint, model, status, reason } = refusal;
   const { limit, message } = refusal;
   return {
+    ...blankEvent,
     requestId,
     clientRequestId,
     atMs,
@@ -40,27 +42,12 @@ export function refusalEvent(refusal: Refusal): UsageEvent {
     tenant,
     endpoint,
     alias: model,
-    tier: null,
     quotaMs: atMs,
     settledMs: atMs + ms,
-    target: null,
     status,
     class: reason,
-    stream: false,
-    aborted: false,
     ms,
-    firstTokenMs: null,
-    inputTokens: 0,
-    outputTokens: 0,
-    cachedInputTokens: 0,
-    reasoningTokens: 0,
-    characters: 0,
-    audioMs: 0,
-    images: 0,
-    costMilli: 0,
-    costUsd: null,
     usageSource: 'refused' satisfies RefusedSource,
-    user: null,
     route: { attempts: [], refused: { message, ...(limit === '' ? {} : { limit }) } },
   };
 }

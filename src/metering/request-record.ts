@@ -1,37 +1,58 @@
-import type { JsonObject } from '../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../kernel/json.ts';
+import { eventColumns, fieldOf, type Shown } from '../ledger/columns.ts';
 import type { UsageEvent } from './ledger.ts';
 
+/** Who reads: an operator sees whose request it was. */
+export type Reader = 'caller' | 'operator';
+
 /** A settled request as people read it, over HTTP and in exports: with the explanation of its route. */
-export function requestRecord(event: UsageEvent) {
-  return {
-    object: 'request' as const,
-    id: event.requestId,
-    client_request_id: event.clientRequestId,
-    created_at: new Date(event.atMs).toISOString(),
-    endpoint: event.endpoint,
-    model: event.alias,
-    tier: event.tier,
-    target: event.target,
-    status: event.status,
-    class: event.class,
-    stream: event.stream,
-    aborted: event.aborted,
-    ms: event.ms,
-    first_token_ms: event.firstTokenMs,
-    usage: {
-      input_tokens: event.inputTokens,
-      output_tokens: event.outputTokens,
-      cached_input_tokens: event.cachedInputTokens,
-      reasoning_tokens: event.reasoningTokens,
-      // Of speech, transcription and images alone.
-      ...(event.characters > 0 && { characters: event.characters }),
-      ...(event.audioMs > 0 && { audio_ms: event.audioMs }),
-      ...(event.images > 0 && { images: event.images }),
-      source: event.usageSource,
-    },
-    units: event.costMilli / 1_000,
-    cost_usd: event.costUsd,
-    user: event.user,
-    route: event.route as unknown as JsonObject,
-  };
+export function requestRecord(event: UsageEvent, reader: Reader): JsonObject {
+  const record: Record<string, JsonValue> = { object: 'request' };
+  const usage: Record<string, JsonValue> = {};
+  for (const { name, field, shown } of shownColumns) {
+    if (shown.to === 'operator' && reader !== 'operator') continue;
+    const value = shownOf(event, field, shown);
+    if (shown.unless === 'zero' && value === 0) continue;
+    if (shown.in === 'usage') record.usage = usage;
+    (shown.in === 'usage' ? usage : record)[shown.as ?? name] = value;
+  }
+  // Last, since it is long.
+  const { route, ...rest } = record;
+  return { ...rest, route: route ?? null };
+}
+
+/** Names of the cells of a CSV, for its first line. */
+export function csvNames(): string[] {
+  return shownColumns.map(({ name, type, shown }) => {
+    if (type === 'route') return 'attempts';
+    return shown.in === 'usage' ? name : (shown.as ?? name);
+  });
+}
+
+/** The same request as a line of it, for operators: of its route, how many attempts there were. */
+export function csvCells(event: UsageEvent): (string | number | boolean | null)[] {
+  return shownColumns.map(({ type, field, shown }) =>
+    type === 'route' ? event.route.attempts.length : (shownOf(event, field, shown) as string | number | boolean | null),
+  );
+}
+
+interface ShownColumn {
+  name: string;
+  type: string;
+  field: keyof UsageEvent;
+  shown: Shown;
+}
+
+const shownColumns: readonly ShownColumn[] = eventColumns
+  .map(([name, type, , shown = {}]) => ({
+    name,
+    type,
+    field: fieldOf(name) as keyof UsageEvent,
+    shown: shown as Shown,
+  }))
+  .filter(({ shown }) => shown.to !== 'nobody');
+
+function shownOf(event: UsageEvent, field: keyof UsageEvent, { by }: Shown): JsonValue {
+  const value = event[field];
+  return by === undefined ? (value as JsonValue) : by(value);
 }

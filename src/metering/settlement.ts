@@ -1,17 +1,24 @@
+import { blankEvent, eventOf } from '../ledger/columns.ts';
 import type { Claim, Reservation } from './admission.ts';
-import { type Charge, chargeOf, type Delivered, type MeteredUsage, type UsageOrigin } from './charge.ts';
+import { chargeOf, type Delivered, type MeteredUsage, type UsageOrigin } from './charge.ts';
 import type { Spent } from './counters.ts';
-import type { Ledger, UsageEvent } from './ledger.ts';
+import type { Ledger, ReservationRow, UsageEvent, UsageRoute } from './ledger.ts';
 import type { PlanBook } from './plan-book.ts';
 import { type TokenPrice, usdOf } from './price.ts';
 import { nanoUsd } from './scope.ts';
 
 /** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
-export interface RequestFacts
-  extends Pick<
-    UsageEvent,
-    'clientRequestId' | 'status' | 'class' | 'stream' | 'aborted' | 'ms' | 'firstTokenMs' | 'target' | 'user' | 'route'
-  > {
+export interface RequestFacts {
+  clientRequestId: string | null;
+  status: number;
+  class: string;
+  stream: boolean;
+  aborted: boolean;
+  ms: number;
+  firstTokenMs: number | null;
+  target: string | null;
+  user: string | null;
+  route: UsageRoute;
   claim: Claim;
   delivery: Delivered;
   /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
@@ -55,7 +62,8 @@ export function createSettlement(
         },
         plans().plan(facts.claim.principal.plan),
       );
-      const event = usageEventOf(facts, charge, reservation.held.quotaMs);
+      const costUsd = usdOf(charge.usage, facts.price);
+      const event = eventOf({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       settled(reservation, spentOf(event), facts.claim);
       ledger.close(event);
       return event;
@@ -68,40 +76,21 @@ function spentOf({ costMilli, inputTokens, outputTokens, costUsd }: UsageEvent):
   return { costMilli, tokens: inputTokens + outputTokens, usdNano: nanoUsd(costUsd) };
 }
 
-/** The ledger's row for a request with a given charge. */
-function usageEventOf(facts: RequestFacts, charge: Charge, quotaMs: number): UsageEvent {
-  const { claim } = facts;
-  const { usage } = charge;
+/**
+ * The event of a request whose process died before it was settled: charged what it held, tokens as estimated. Nobody
+ * knows what the caller saw; never 0, never twice (faults.md F38).
+ */
+export function crashedEvent({ bootId: _, inputTokensEstimate, ...booked }: ReservationRow): UsageEvent {
   return {
-    requestId: claim.requestId,
-    clientRequestId: facts.clientRequestId,
-    atMs: claim.atMs,
-    account: claim.principal.account,
-    keyId: claim.principal.keyId,
-    tenant: claim.principal.tenant,
-    endpoint: claim.endpoint,
-    alias: claim.alias,
-    tier: claim.tier,
-    quotaMs,
-    settledMs: claim.atMs + Math.round(facts.ms),
-    target: facts.target,
-    status: facts.status,
-    class: facts.class,
-    stream: facts.stream,
-    aborted: facts.aborted,
-    ms: Math.round(facts.ms),
-    firstTokenMs: facts.firstTokenMs === null ? null : Math.round(facts.firstTokenMs),
-    inputTokens: usage.inputTokens,
-    outputTokens: usage.outputTokens,
-    cachedInputTokens: usage.cachedInputTokens ?? 0,
-    reasoningTokens: usage.reasoningTokens ?? 0,
-    characters: usage.characters ?? 0,
-    audioMs: usage.audioMs ?? 0,
-    images: usage.images ?? 0,
-    costMilli: charge.costMilli,
-    costUsd: usdOf(usage, facts.price),
-    usageSource: charge.usageSource,
-    user: facts.user,
-    route: facts.route,
+    ...blankEvent,
+    ...booked,
+    // Nobody knows when; its own instant keeps it out of windows it had left.
+    settledMs: booked.quotaMs,
+    status: 500,
+    class: 'crashed',
+    aborted: true,
+    inputTokens: inputTokensEstimate,
+    usageSource: 'estimated',
+    route: { alias: booked.alias, verdicts: [], attempts: [], losses: [], passThrough: false },
   };
 }

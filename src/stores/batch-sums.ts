@@ -2,6 +2,7 @@ import type { RefusedSource } from '../metering/charge.ts';
 import type { BucketRow } from '../metering/counters.ts';
 import type { UsageEvent } from '../metering/ledger.ts';
 import type { bucketsOf } from '../metering/scope.ts';
+import type { Column } from './ledger-rows.ts';
 
 /** metering's rule. What it makes of a sum must be the sum of what it makes of single events. */
 export type BucketsOf = typeof bucketsOf;
@@ -14,23 +15,66 @@ export interface RollupRow {
   endpoint: string;
   alias: string;
   provider: string;
-  requests: number;
-  errors: number;
-  costMilli: number;
-  inputTokens: number;
-  outputTokens: number;
-  cachedInputTokens: number;
-  reasoningTokens: number;
-  characters: number;
-  audioMs: number;
-  images: number;
-  usdNano: number;
-  /** Parts of tokens (input and output) and USD of which no upstream told: we counted, or estimated. */
-  countedTokens: number;
-  estimatedTokens: number;
-  countedUsdNano: number;
-  estimatedUsdNano: number;
+  /** In the order of `rollupSums`: by name, each would be looked up for each event. */
+  sums: number[];
 }
+
+/**
+ * The columns of `rollup` that are summed, with what an event adds to each. The parts of tokens (input and output) and
+ * USD that no upstream told are summed apart: those that we counted, and those that we estimated. USD are rounded event
+ * by event, as the counters in memory have them.
+ */
+export const rollupSums = [
+  ['requests', () => 1],
+  ['errors', (event) => (event.class === 'ok' ? 0 : 1)],
+  ['cost_milli', (event) => event.costMilli],
+  ['input_tokens', (event) => event.inputTokens],
+  ['output_tokens', (event) => event.outputTokens],
+  ['cached_input_tokens', (event) => event.cachedInputTokens],
+  ['reasoning_tokens', (event) => event.reasoningTokens],
+  ['characters', (event) => event.characters],
+  ['audio_ms', (event) => Math.round(event.audioMs)],
+  ['images', (event) => event.images],
+  ['usd_nano', usdNanoOf],
+  ['counted_tokens', (event) => (event.usageSource === 'counted' ? tokensOf(event) : 0)],
+  ['estimated_tokens', (event) => (event.usageSource === 'estimated' ? tokensOf(event) : 0)],
+  ['counted_usd_nano', (event) => (event.usageSource === 'counted' ? usdNanoOf(event) : 0)],
+  ['estimated_usd_nano', (event) => (event.usageSource === 'estimated' ? usdNanoOf(event) : 0)],
+] as const satisfies readonly (readonly [name: string, of: (event: UsageEvent) => number])[];
+
+const addendsOf: readonly ((event: UsageEvent) => number)[] = rollupSums.map(([, of]) => of);
+
+function placeOf(sum: (typeof rollupSums)[number][0]): number {
+  return rollupSums.findIndex(([name]) => name === sum);
+}
+
+const costMilliAt = placeOf('cost_milli');
+const inputTokensAt = placeOf('input_tokens');
+const outputTokensAt = placeOf('output_tokens');
+const usdNanoAt = placeOf('usd_nano');
+
+function tokensOf(event: UsageEvent): number {
+  return event.inputTokens + event.outputTokens;
+}
+
+function usdNanoOf({ costUsd }: UsageEvent): number {
+  return costUsd === null ? 0 : Math.round(costUsd * nanoPerUsd);
+}
+
+/** The columns of `rollup`: what tells its rows apart, its primary key, then its sums. */
+export const rollupKeyCells: readonly Column<RollupRow>[] = [
+  ['hour', 'whole', (row) => row.hour],
+  ['account', 'text', (row) => row.account],
+  ['key_id', 'text', (row) => row.keyId],
+  ['endpoint', 'text', (row) => row.endpoint],
+  ['alias', 'text', (row) => row.alias],
+  ['provider', 'text', (row) => row.provider],
+];
+export const rollupSumCells: readonly Column<RollupRow>[] = rollupSums.map(([name], at) => [
+  name,
+  'whole',
+  (row) => row.sums[at]!,
+]);
 
 /** What a batch of events adds to quota buckets and roll-ups, so that each row is written once a batch. */
 export interface BatchSums {
@@ -94,7 +138,7 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
     if (last === null) {
       const provider = target === null ? '' : target.slice(0, target.indexOf('/'));
       last = {
-        ...noSums,
+        sums: new Array<number>(addendsOf.length).fill(0),
         hour,
         account,
         keyId,
@@ -116,36 +160,21 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
     add(event) {
       // Nothing was run: the record is for whoever looks for it.
       if (isRefusal(event)) return;
-      const group = groupOf(event);
-      group.requests += 1;
-      if (event.class !== 'ok') group.errors += 1;
-      group.costMilli += event.costMilli;
-      group.inputTokens += event.inputTokens;
-      group.outputTokens += event.outputTokens;
-      group.cachedInputTokens += event.cachedInputTokens;
-      group.reasoningTokens += event.reasoningTokens;
-      group.characters += event.characters;
-      group.audioMs += event.audioMs;
-      group.images += event.images;
-      // Rounded one by one, as the counters in memory have them.
-      const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * nanoPerUsd);
-      group.usdNano += usdNano;
-      if (event.usageSource === 'counted') {
-        group.countedTokens += event.inputTokens + event.outputTokens;
-        group.countedUsdNano += usdNano;
-      } else if (event.usageSource === 'estimated') {
-        group.estimatedTokens += event.inputTokens + event.outputTokens;
-        group.estimatedUsdNano += usdNano;
-      }
+      const { sums } = groupOf(event);
+      for (let at = 0; at < addendsOf.length; at += 1) sums[at]! += addendsOf[at]!(event);
     },
     buckets() {
       const rows = new Map<string, BucketRow>();
       for (const group of groups.values()) {
+        const { sums } = group;
         const moved = bucketsOf({
           ...group,
           quotaMs: group.quotaMinute * minuteMs,
           settledMs: group.settledMinute * minuteMs,
-          costUsd: group.usdNano / nanoPerUsd,
+          costMilli: sums[costMilliAt]!,
+          inputTokens: sums[inputTokensAt]!,
+          outputTokens: sums[outputTokensAt]!,
+          costUsd: sums[usdNanoAt]! / nanoPerUsd,
         });
         for (const row of moved) {
           const name = `${row.grainMs} ${row.bucket} ${row.scope}`;
@@ -168,8 +197,8 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
         const { hour, account, keyId, endpoint, alias, provider } = group;
         const name = JSON.stringify([hour, account, keyId, endpoint, alias, provider]);
         const sum = rows.get(name);
-        if (sum === undefined) rows.set(name, { ...group });
-        else for (const count of counts) sum[count] += group[count];
+        if (sum === undefined) rows.set(name, { ...group, sums: [...group.sums] });
+        else for (let at = 0; at < sum.sums.length; at += 1) sum.sums[at]! += group.sums[at]!;
       }
       return [...rows.values()].sort(
         (a, b) =>
@@ -192,26 +221,6 @@ export function createBatchSums(bucketsOf: BucketsOf): BatchSums {
 export function isRefusal({ usageSource }: Pick<UsageEvent, 'usageSource'>): boolean {
   return usageSource === ('refused' satisfies RefusedSource);
 }
-
-const noSums = {
-  requests: 0,
-  errors: 0,
-  costMilli: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  reasoningTokens: 0,
-  characters: 0,
-  audioMs: 0,
-  images: 0,
-  usdNano: 0,
-  countedTokens: 0,
-  estimatedTokens: 0,
-  countedUsdNano: 0,
-  estimatedUsdNano: 0,
-};
-
-const counts = Object.keys(noSums) as (keyof typeof noSums)[];
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

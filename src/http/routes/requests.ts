@@ -18,7 +18,7 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
       const id = exchange.params.id ?? '';
       // Another account's request is indistinguishable from one that never was.
       const event = await ledger.find(id, exchange.principal!.account);
-      if (event !== null) return writeJson(exchange, 200, requestRecord(event));
+      if (event !== null) return writeJson(exchange, 200, requestRecord(event, 'caller'));
       const message = `There is no request '${id.slice(0, 128)}' in this account. It may still be running, or older than the ledger keeps.`;
       refuse(exchange.client, { kind: 'not-found', message }, []);
     },

@@ -1,7 +1,7 @@
+import type { Column } from '../ledger-rows.ts';
 import type { Run, Statement } from './database.ts';
 
-/** A column of a table: its name, its PostgreSQL type, and what of a row goes into it. */
-export type Column<T> = readonly [name: string, type: 'text' | 'bigint' | 'double precision', of: (row: T) => unknown];
+const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;
 
 /** Any number of rows in one statement, which stays the same whatever the number: one array a column. */
 export interface BulkInsert<T> {
@@ -11,7 +11,7 @@ export interface BulkInsert<T> {
 /** `onConflict` is the SQL that follows; the old row goes by the table's name, the new one is `excluded`. */
 export function bulkInsert<T>(table: string, columns: readonly Column<T>[], onConflict: string): BulkInsert<T> {
   const names = columns.map(([name]) => `"${name}"`).join(', ');
-  const arrays = columns.map(([, type], at) => `$${at + 1}::${type}[]`).join(', ');
+  const arrays = columns.map(([, type], at) => `$${at + 1}::${arrayTypes[type]}[]`).join(', ');
   const statement: Statement = {
     name: `bulk-${table}`,
     text: `INSERT INTO culvert.${table} (${names}) SELECT * FROM unnest(${arrays}) ${onConflict}`,

@@ -1,10 +1,9 @@
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { type BucketsOf, createBatchSums, isRefusal } from '../batch-sums.ts';
+import { type BucketsOf, createBatchSums, isRefusal, rollupKeyCells, rollupSumCells } from '../batch-sums.ts';
+import { eventCells, reservationCells } from '../ledger-rows.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
-import { eventColumns, reservationColumns } from './ledger-columns.ts';
-import { addRollups } from './usage-rows.ts';
 
 /**
  * Writes reservations in one statement, which is its own commit. Again after a lost answer changes nothing: a row that
@@ -46,20 +45,27 @@ export async function writeEvents(run: Run, events: readonly UsageEvent[], bucke
   await addRollups.into(run, sums.rollups());
 }
 
-const insertReservations = bulkInsert('reservation', reservationColumns, 'ON CONFLICT DO NOTHING');
-const insertEvents = bulkInsert('usage_event', eventColumns, 'ON CONFLICT DO NOTHING');
+const insertReservations = bulkInsert('reservation', reservationCells, 'ON CONFLICT DO NOTHING');
+const insertEvents = bulkInsert('usage_event', eventCells, 'ON CONFLICT DO NOTHING');
 const addBuckets = bulkInsert<BucketRow>(
   'quota_bucket',
   [
     ['scope', 'text', (row) => row.scope],
-    ['grain_ms', 'bigint', (row) => row.grainMs],
-    ['bucket', 'bigint', (row) => row.bucket],
-    ['units', 'bigint', (row) => row.units],
-    ['tokens', 'bigint', (row) => row.tokens],
-    ['usd_nano', 'bigint', (row) => row.usdNano],
+    ['grain_ms', 'whole', (row) => row.grainMs],
+    ['bucket', 'whole', (row) => row.bucket],
+    ['units', 'whole', (row) => row.units],
+    ['tokens', 'whole', (row) => row.tokens],
+    ['usd_nano', 'whole', (row) => row.usdNano],
   ],
   `ON CONFLICT (scope, grain_ms, bucket) DO UPDATE SET units = quota_bucket.units + excluded.units,
     tokens = quota_bucket.tokens + excluded.tokens, usd_nano = quota_bucket.usd_nano + excluded.usd_nano`,
+);
+const addRollups = bulkInsert(
+  'rollup',
+  [...rollupKeyCells, ...rollupSumCells],
+  `ON CONFLICT (${rollupKeyCells.map(([name]) => name).join(', ')}) DO UPDATE SET ${rollupSumCells
+    .map(([name]) => `${name} = rollup.${name} + excluded.${name}`)
+    .join(', ')}`,
 );
 const deleteReservations = {
   name: 'reservation-close',

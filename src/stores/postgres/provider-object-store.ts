@@ -56,7 +56,7 @@ const put = bulkInsert<GivenObject>(
     ['tenant', 'text', (row) => row.tenant],
     ['target', 'text', (row) => row.target],
     ['credential', 'text', (row) => row.credential],
-    ['expires_ms', 'bigint', (row) => row.expiresMs],
+    ['expires_ms', 'whole', (row) => row.expiresMs],
   ],
   `ON CONFLICT (id_hash, tenant) DO UPDATE
     SET target = excluded.target, credential = excluded.credential, expires_ms = excluded.expires_ms`,

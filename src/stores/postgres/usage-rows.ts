@@ -1,7 +1,5 @@
 import { usageRowsMax } from '../../kernel/limits.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
-import type { RollupRow } from '../batch-sums.ts';
-import { bulkInsert, type Column } from './bulk-insert.ts';
 import type { Run } from './database.ts';
 
 const hourMs = 3_600_000;
@@ -99,38 +97,3 @@ const byUser = {
     WHERE ($1::text IS NULL OR account = $1) AND at_ms >= $2 AND at_ms < $3 AND usage_source <> 'refused'
     GROUP BY 1 ORDER BY cost_milli DESC, 1 LIMIT $4`,
 };
-
-const dimensions: readonly Column<RollupRow>[] = [
-  ['hour', 'bigint', (row) => row.hour],
-  ['account', 'text', (row) => row.account],
-  ['key_id', 'text', (row) => row.keyId],
-  ['endpoint', 'text', (row) => row.endpoint],
-  ['alias', 'text', (row) => row.alias],
-  ['provider', 'text', (row) => row.provider],
-];
-const counts: readonly Column<RollupRow>[] = [
-  ['requests', 'bigint', (row) => row.requests],
-  ['errors', 'bigint', (row) => row.errors],
-  ['cost_milli', 'bigint', (row) => row.costMilli],
-  ['input_tokens', 'bigint', (row) => row.inputTokens],
-  ['output_tokens', 'bigint', (row) => row.outputTokens],
-  ['cached_input_tokens', 'bigint', (row) => row.cachedInputTokens],
-  ['reasoning_tokens', 'bigint', (row) => row.reasoningTokens],
-  ['characters', 'bigint', (row) => row.characters],
-  ['audio_ms', 'bigint', (row) => Math.round(row.audioMs)],
-  ['images', 'bigint', (row) => row.images],
-  ['usd_nano', 'bigint', (row) => row.usdNano],
-  ['counted_tokens', 'bigint', (row) => row.countedTokens],
-  ['estimated_tokens', 'bigint', (row) => row.estimatedTokens],
-  ['counted_usd_nano', 'bigint', (row) => row.countedUsdNano],
-  ['estimated_usd_nano', 'bigint', (row) => row.estimatedUsdNano],
-];
-
-/** Adds a batch to its hours. */
-export const addRollups = bulkInsert<RollupRow>(
-  'rollup',
-  [...dimensions, ...counts],
-  `ON CONFLICT (${dimensions.map(([name]) => name).join(', ')}) DO UPDATE SET ${counts
-    .map(([name]) => `${name} = rollup.${name} + excluded.${name}`)
-    .join(', ')}`,
-);

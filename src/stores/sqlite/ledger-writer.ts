@@ -1,7 +1,7 @@
+import type { StatementSync } from 'node:sqlite';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { attemptsJson } from '../attempt-json.ts';
-import { type BucketsOf, createBatchSums } from '../batch-sums.ts';
-import { reservationOf } from '../ledger-rows.ts';
+import { type BucketsOf, createBatchSums, rollupKeyCells, rollupSumCells } from '../batch-sums.ts';
+import { type Column, eventCells, reservationCells, reservationOf, type SqlCell } from '../ledger-rows.ts';
 import { type Database, sqliteCode } from './database.ts';
 import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
 
@@ -28,80 +28,23 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   const begin = database.prepare('BEGIN IMMEDIATE');
   const commit = database.prepare('COMMIT');
   const rollback = database.prepare('ROLLBACK');
-  const insertReservation = database.prepare(`INSERT INTO reservation VALUES (${marks(13)})`);
+  const insertReservation = database.prepare(insertInto('reservation', [...namesOf(reservationCells), 'key']));
   const deleteReservation = database.prepare('DELETE FROM reservation WHERE key = ?');
-  const insertEvent = database.prepare(`INSERT INTO usage_event VALUES (${marks(32)})`);
+  const insertEvent = database.prepare(insertInto('usage_event', [...namesOf(eventCells), 'key']));
   const addToBucket = database.prepare(
-    `INSERT INTO quota_bucket VALUES (${marks(6)}) ON CONFLICT DO UPDATE SET ${added(['units', 'tokens', 'usd_nano'])}`,
+    `${insertInto('quota_bucket', ['scope', 'grain_ms', 'bucket', 'units', 'tokens', 'usd_nano'])}
+     ON CONFLICT DO UPDATE SET ${added(['units', 'tokens', 'usd_nano'])}`,
   );
   const addToRollup = database.prepare(
-    `INSERT INTO rollup VALUES (${marks(21)}) ON CONFLICT DO UPDATE SET ${added(rollupCounts)}`,
+    `${insertInto('rollup', namesOf(rollupCells))} ON CONFLICT DO UPDATE SET ${added(namesOf(rollupSumCells))}`,
   );
   const upsertBoot = database.prepare('INSERT OR REPLACE INTO boot VALUES (?, ?)');
   const selectStrangers = database.prepare('SELECT * FROM reservation WHERE boot_id <> ? ORDER BY key LIMIT ?');
   const deleteBoots = database.prepare('DELETE FROM boot WHERE id <> ?');
   const sums = createBatchSums(bucketsOf);
 
-  function insertReservationAt(key: number, row: ReservationRow): void {
-    insertReservation.run(
-      key,
-      row.requestId,
-      row.bootId,
-      row.atMs,
-      row.account,
-      row.keyId,
-      row.tenant,
-      row.endpoint,
-      row.alias,
-      row.costMilli,
-      row.inputTokensEstimate,
-      row.tier,
-      row.quotaMs,
-    );
-  }
-
-  function insertEventAt(key: number, event: UsageEvent, route: string, attempts: string): void {
-    insertEvent.run(
-      key,
-      event.requestId,
-      event.clientRequestId,
-      event.atMs,
-      event.account,
-      event.keyId,
-      event.tenant,
-      event.endpoint,
-      event.alias,
-      event.target,
-      event.status,
-      event.class,
-      event.stream ? 1 : 0,
-      event.aborted ? 1 : 0,
-      Math.round(event.ms),
-      rounded(event.firstTokenMs),
-      event.inputTokens,
-      event.outputTokens,
-      event.cachedInputTokens,
-      event.reasoningTokens,
-      event.characters,
-      event.audioMs,
-      event.images,
-      event.costMilli,
-      event.costUsd,
-      event.usageSource,
-      event.user,
-      route,
-      event.tier,
-      event.quotaMs,
-      event.settledMs,
-      attempts,
-    );
-  }
-
   function insertEventFrom(firstKey: number, event: UsageEvent): void {
-    const { attempts, ...route } = event.route;
-    const routeJson = JSON.stringify(route);
-    const attemptRows = attemptsJson(attempts);
-    atFreeKey(firstKey, (key) => insertEventAt(key, event, routeJson, attemptRows));
+    insertAt(insertEvent, firstKey, cellsOf(eventValues, event));
     sums.add(event);
   }
 
@@ -109,31 +52,7 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
     for (const row of sums.buckets()) {
       addToBucket.run(row.scope, row.grainMs, row.bucket, row.units, row.tokens, row.usdNano);
     }
-    for (const row of sums.rollups()) {
-      addToRollup.run(
-        row.hour,
-        row.account,
-        row.keyId,
-        row.endpoint,
-        row.alias,
-        row.provider,
-        row.requests,
-        row.errors,
-        row.costMilli,
-        row.inputTokens,
-        row.outputTokens,
-        row.cachedInputTokens,
-        row.reasoningTokens,
-        row.characters,
-        row.audioMs,
-        row.images,
-        row.usdNano,
-        row.countedTokens,
-        row.estimatedTokens,
-        row.countedUsdNano,
-        row.estimatedUsdNano,
-      );
-    }
+    for (const row of sums.rollups()) addToRollup.run(...rollupValues.map((of) => of(row)));
   }
 
   return {
@@ -155,7 +74,7 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
     writeReservation(row) {
       const first = ledgerKey(row.requestId);
       if (first === null) throw new Error(`not a request id of ours: ${row.requestId.slice(0, 64)}`);
-      return atFreeKey(first, (key) => insertReservationAt(key, row));
+      return insertAt(insertReservation, first, cellsOf(reservationValues, row));
     },
     writeEvent(reservationKey, event) {
       if (deleteReservation.run(reservationKey).changes !== 1) return false;
@@ -173,11 +92,12 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   };
 }
 
-/** Runs an insert at the first key of the span that is free. A taken key undoes that statement only. */
-function atFreeKey(first: number, insert: (key: number) => void): number {
+/** Inserts at the first key of the span that is free. A taken key undoes that statement only. */
+function insertAt(insert: StatementSync, first: number, cells: SqlCell[]): number {
   for (let key = first; ; key += 1) {
     try {
-      insert(key);
+      cells[cells.length - 1] = key;
+      insert.run(...cells);
       return key;
     } catch (error) {
       if (sqliteCode(error) !== sqliteConstraint || !isTakenKey(error) || key - first >= ledgerKeySpan) throw error;
@@ -193,32 +113,31 @@ function isTakenKey(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && takenKeyCodes.includes(error.errcode);
 }
 
-function rounded(value: number | null): number | null {
-  return value === null ? null : Math.round(value);
+const rollupCells = [...rollupKeyCells, ...rollupSumCells];
+
+const reservationValues = valuesOf(reservationCells);
+const eventValues = valuesOf(eventCells);
+const rollupValues = valuesOf(rollupCells);
+
+function valuesOf<Row>(columns: readonly Column<Row>[]): ((row: Row) => SqlCell)[] {
+  return columns.map(([, , of]) => of);
 }
 
-function marks(count: number): string {
-  return Array.from({ length: count }, () => '?').join(', ');
+/** Last, there is room for the key. */
+function cellsOf<Row>(values: readonly ((row: Row) => SqlCell)[], row: Row): SqlCell[] {
+  const cells = new Array<SqlCell>(values.length + 1);
+  for (let at = 0; at < values.length; at += 1) cells[at] = values[at]!(row);
+  return cells;
+}
+
+function namesOf(columns: readonly (readonly [name: string, ...unknown[]])[]): string[] {
+  return columns.map(([name]) => name);
+}
+
+function insertInto(table: string, names: readonly string[]): string {
+  return `INSERT INTO ${table} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`;
 }
 
 function added(columns: readonly string[]): string {
   return columns.map((column) => `${column} = ${column} + excluded.${column}`).join(', ');
 }
-
-const rollupCounts: readonly string[] = [
-  'requests',
-  'errors',
-  'cost_milli',
-  'input_tokens',
-  'output_tokens',
-  'cached_input_tokens',
-  'reasoning_tokens',
-  'characters',
-  'audio_ms',
-  'images',
-  'usd_nano',
-  'counted_tokens',
-  'estimated_tokens',
-  'counted_usd_nano',
-  'estimated_usd_nano',
-];

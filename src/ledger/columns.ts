@@ -1,0 +1,163 @@
+import type { Charge } from '../metering/charge.ts';
+import type { UsageRoute } from '../metering/ledger.ts';
+import type { RequestFacts } from '../metering/settlement.ts';
+
+/** What a column holds. `whole` is an integer, `real` a fraction; with `?` it may be null. */
+interface ColumnValues {
+  text: string;
+  'text?': string | null;
+  whole: number;
+  'whole?': number | null;
+  'real?': number | null;
+  flag: boolean;
+  /** What routing did. Databases keep it as two columns of JSON, `route` and `attempts`. */
+  route: UsageRoute;
+}
+
+type ColumnType = keyof ColumnValues;
+
+/** A request at its settlement: everything that a column may be made of. */
+export interface Settling {
+  facts: RequestFacts;
+  charge: Charge;
+  /** USD of the tokens; null where the target has no price. */
+  costUsd: number | null;
+  /** The instant whose quota bucket holds the units. */
+  quotaMs: number;
+}
+
+/** How people see a column in a request's record and in CSV. Without it: by its own name, as it is. */
+export interface Shown<Value = unknown> {
+  as?: string;
+  by?: (value: Value) => string | number;
+  /** `usage`: in that part of the record. A CSV has everything in one row, there under the column's own name. */
+  in?: 'usage';
+  /** `zero`: the record leaves it out then, since few requests have it. */
+  unless?: 'zero';
+  /** `operator`: the admin API alone. `nobody`: it is kept for Culvert itself. */
+  to?: 'operator' | 'nobody';
+}
+
+/** `value` is what a settled request has there. Crashed and refused ones have nothing: '', 0, false or null. */
+export type LedgerColumn = {
+  [Type in ColumnType]: readonly [
+    name: string,
+    type: Type,
+    value: (settling: Settling) => ColumnValues[Type],
+    shown?: Shown<ColumnValues[Type]>,
+  ];
+}[ColumnType];
+
+/**
+ * The columns of `usage_event`, one row a request, in the order in which a CSV shows them. Both databases, the CSV and
+ * the record that people see are made of this table: a further column is a line here and a migration for each database.
+ * A line that was released is not changed. Names ending in `_ms` are durations or wall-clock instants in ms.
+ */
+export const eventColumns = [
+  ['request_id', 'text', ({ facts }) => facts.claim.requestId, { as: 'id' }],
+  ['client_request_id', 'text?', ({ facts }) => facts.clientRequestId],
+  // The arrival.
+  [
+    'at_ms',
+    'whole',
+    ({ facts }) => facts.claim.atMs,
+    { as: 'created_at', by: (atMs: number) => new Date(atMs).toISOString() },
+  ],
+  ['account', 'text', ({ facts }) => facts.claim.principal.account, { to: 'operator' }],
+  ['key_id', 'text', ({ facts }) => facts.claim.principal.keyId, { as: 'key', to: 'operator' }],
+  ['tenant', 'text', ({ facts }) => facts.claim.principal.tenant, { to: 'operator' }],
+  ['endpoint', 'text', ({ facts }) => facts.claim.endpoint],
+  ['alias', 'text', ({ facts }) => facts.claim.alias, { as: 'model' }],
+  ['tier', 'text?', ({ facts }) => facts.claim.tier],
+  // Of the attempt that answered; null when none did.
+  ['target', 'text?', ({ facts }) => facts.target],
+  // The HTTP status that the caller got; 499 when the caller left before one was sent.
+  ['status', 'whole', ({ facts }) => facts.status],
+  // `ok` or the failure's class.
+  ['class', 'text', ({ facts }) => facts.class],
+  ['stream', 'flag', ({ facts }) => facts.stream],
+  ['aborted', 'flag', ({ facts }) => facts.aborted],
+  ['route', 'route', ({ facts }) => facts.route],
+  ['ms', 'whole', ({ facts }) => Math.round(facts.ms)],
+  ['first_token_ms', 'whole?', ({ facts }) => (facts.firstTokenMs === null ? null : Math.round(facts.firstTokenMs))],
+  ['input_tokens', 'whole', ({ charge }) => charge.usage.inputTokens, { in: 'usage' }],
+  ['output_tokens', 'whole', ({ charge }) => charge.usage.outputTokens, { in: 'usage' }],
+  ['cached_input_tokens', 'whole', ({ charge }) => charge.usage.cachedInputTokens ?? 0, { in: 'usage' }],
+  ['reasoning_tokens', 'whole', ({ charge }) => charge.usage.reasoningTokens ?? 0, { in: 'usage' }],
+  ['characters', 'whole', ({ charge }) => charge.usage.characters ?? 0, { in: 'usage', unless: 'zero' }],
+  ['audio_ms', 'whole', ({ charge }) => charge.usage.audioMs ?? 0, { in: 'usage', unless: 'zero' }],
+  ['images', 'whole', ({ charge }) => charge.usage.images ?? 0, { in: 'usage', unless: 'zero' }],
+  ['usage_source', 'text', ({ charge }) => charge.usageSource, { in: 'usage', as: 'source' }],
+  ['cost_milli', 'whole', ({ charge }) => charge.costMilli, { as: 'units', by: (milli: number) => milli / 1_000 }],
+  ['cost_usd', 'real?', ({ costUsd }) => costUsd],
+  ['user', 'text?', ({ facts }) => facts.user],
+  ['quota_ms', 'whole', ({ quotaMs }) => quotaMs, { to: 'nobody' }],
+  ['settled_ms', 'whole', ({ facts }) => facts.claim.atMs + Math.round(facts.ms), { to: 'nobody' }],
+] as const satisfies readonly LedgerColumn[];
+
+/** Columns that a reservation has too. Its `cost_milli` is what is held. */
+const bookedNames = [
+  'request_id',
+  'at_ms',
+  'account',
+  'key_id',
+  'tenant',
+  'endpoint',
+  'alias',
+  'tier',
+  'quota_ms',
+  'cost_milli',
+] as const;
+
+/** `at_ms` → `atMs`: a column's field in a row. */
+export type FieldOf<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<FieldOf<Tail>>}`
+  : Name;
+
+export function fieldOf(column: string): string {
+  return column.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** One immutable row a request: a field for each line of the table. */
+export type UsageEvent = {
+  [Column in (typeof eventColumns)[number] as FieldOf<Column[0]>]: ColumnValues[Column[1]];
+};
+
+/** What the ledger says of a request from its beginning to its end. */
+export type BookedRequest = Pick<UsageEvent, FieldOf<(typeof bookedNames)[number]>>;
+
+/** A running request in the ledger. */
+export interface ReservationRow extends BookedRequest {
+  /** The process that runs it. */
+  bootId: string;
+  inputTokensEstimate: number;
+}
+
+/** The columns of `reservation`. */
+export const reservationColumns: readonly (readonly [name: string, type: ColumnType])[] = [
+  ...bookedNames.map((name) => [name, eventColumns.find((column) => column[0] === name)![1]] as const),
+  ['boot_id', 'text'],
+  ['input_tokens_estimate', 'whole'],
+];
+
+/** An event of which nothing is known. */
+export const blankEvent = Object.fromEntries(
+  eventColumns.map(([name, type]) => [fieldOf(name), blankOf(type)]),
+) as UsageEvent;
+
+function blankOf(type: ColumnType): ColumnValues[ColumnType] {
+  if (type.endsWith('?')) return null;
+  if (type === 'route') return { attempts: [] };
+  return type === 'text' ? '' : type === 'flag' ? false : 0;
+}
+
+const values: readonly ((settling: Settling) => unknown)[] = eventColumns.map(([, , value]) => value);
+
+/**
+ * The row of a settled request. Made as one function of the whole table, `{ requestId: values[0](settling), … }`: a loop
+ * over its lines costs a request 0.4 µs more.
+ */
+export const eventOf: (settling: Settling) => UsageEvent = new Function(
+  'values',
+  `return (settling) => ({ ${eventColumns.map(([name], at) => `${fieldOf(name)}: values[${at}](settling)`)} })`,
+)(values);
