@@ -2,7 +2,7 @@
 // The only file that knows about Node versions: everything behind it runs on Node 24 or newer.
 // Plain JavaScript for Node 18+, since an older Node must be able to read it and say what is wrong.
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -26,12 +26,26 @@ if (major < 24) {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
 } else {
-  module.enableCompileCache?.();
+  const { directory } = module.enableCompileCache();
+  // Threads and children find it in their environment.
+  if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory;
   keepYoungGenerationSmall();
+  const entry = await entryFile();
+  // So that stacks name the sources' files and lines, which the bundle has not.
+  if (entry.endsWith('.js')) module.setSourceMapsSupport(true, { nodeModules: true });
+  const { main } = await import(pathToFileURL(entry).href);
+  await main(process.argv.slice(2), { flushCompileCache: () => module.flushCompileCache?.() });
+}
+
+/** The bundle where there is nothing else, as in the package; in a clone only while it is what the sources say. */
+async function entryFile() {
   const built = join(root, 'dist', 'main.js');
   const source = join(root, 'src', 'main.ts');
-  const { main } = await import(pathToFileURL(existsSync(source) ? source : built).href);
-  await main(process.argv.slice(2), { flushCompileCache: () => module.flushCompileCache?.() });
+  const stamp = join(root, 'dist', 'stamp');
+  if (!existsSync(source)) return built;
+  if (!existsSync(stamp)) return source;
+  const { sourceStamp } = await import('../scripts/source-stamp.mjs');
+  return readFileSync(stamp, 'utf8') === sourceStamp(root) ? built : source;
 }
 
 /**

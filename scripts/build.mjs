@@ -1,16 +1,120 @@
-// `npm pack` and `npm publish` run this: src/ as JavaScript in dist/, for users whose packages cannot be TypeScript
-// (Node strips no types below node_modules).
-import { execFileSync } from 'node:child_process';
-import { copyFileSync, globSync, mkdirSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// `npm run build`: src/ and the packages it uses as one bundle in dist/, which is what `npm pack` ships and what
+// `bin/culvert.mjs` runs as long as the sources have not changed since.
+import { copyFileSync, globSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
+import { isTestFile, sourceStamp } from './source-stamp.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-rmSync(join(root, 'dist'), { recursive: true, force: true });
-execFileSync(join(root, 'node_modules', '.bin', 'tsc'), ['-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' });
-// The entries of worker threads are JavaScript already; JSON is read as it lies (the lock of `culvert add`).
-for (const file of globSync(['src/**/*.mjs', 'src/**/*.json'], { cwd: root })) {
-  const to = join(root, file.replace(/^src/, 'dist'));
-  mkdirSync(dirname(to), { recursive: true });
-  copyFileSync(join(root, file), to);
+
+/** Looked for when the program runs: an optional peer, and what packages of ours try to load and do without. */
+const external = ['playwright-core', 'pg-native', 'canvas', '@napi-rs/canvas'];
+
+/** How a source names a file beside it: the entry of a thread or a process, or data. */
+const place = /new URL\('(\.[^']*)', import\.meta\.url\)/g;
+
+/** Writes the bundle into `folder`, which is there whole or as before. */
+export async function buildBundle(folder) {
+  const stamp = sourceStamp(root);
+  const fresh = `${folder}.new-${process.pid}`;
+  try {
+    await writeBundle(fresh);
+    writeFileSync(join(fresh, 'stamp'), stamp);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
 }
+
+async function writeBundle(folder) {
+  const named = filesNamedInSources();
+  const entries = named.filter((file) => file.endsWith('.ts'));
+  const packages = new Set();
+  // Each by itself: what two of them share would be split into hundreds of files, and a start would read most.
+  for (const entry of ['src/main.ts', ...entries])
+    for (const { moduleIds } of await bundle(entry, folder))
+      for (const id of moduleIds ?? []) packages.add(packageOf(id));
+  for (const file of named) if (!entries.includes(file)) copyFileSync(join(root, file), join(folder, basename(file)));
+  packages.delete(null);
+  writeFileSync(join(folder, 'LICENSES.txt'), [...packages].sort().map(licenceOf).join('\n'));
+}
+
+/** All entries of threads and processes, and all data, relative to the root. Their names alone say which is which in dist/. */
+function filesNamedInSources() {
+  const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !isTestFile(file));
+  const named = sources.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => sourceOf(join(dirname(file), to))),
+  );
+  const files = [...new Set(named)].filter((file) => file.startsWith('src/'));
+  const names = files.map((file) => basename(file));
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  if (twice.length > 0) throw new Error(`In dist/ only one file can be called ${twice.join(', ')}.`);
+  return files;
+}
+
+/** The entries that sources name are JavaScript which loads the TypeScript beside it. */
+const sourceOf = (file) => file.replace(/\.mjs$/, '.ts');
+
+async function bundle(entry, folder) {
+  const build = await rolldown({
+    cwd: root,
+    input: { [basename(entry, '.ts')]: entry === 'src/main.ts' ? entry : threadEntry + entry },
+    platform: 'node',
+    external,
+    plugins: [{ name: 'culvert', resolveId, load }],
+    onLog(level, log) {
+      if (log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message);
+      if (level === 'warn') console.warn(log.message);
+    },
+  });
+  const { output: written } = await build.write({
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    comments: false,
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+  });
+  await build.close();
+  return written;
+}
+
+const threadEntry = 'thread:';
+const resolveId = (id) => (id.startsWith(threadEntry) ? id : null);
+
+/** Everything lies beside everything in dist/. Source maps are of our own files: those of packages are thrice as large. */
+function load(id) {
+  // Source maps are on for the main thread alone, and only for what is loaded afterwards.
+  if (id.startsWith(threadEntry)) {
+    const file = JSON.stringify(join(root, id.slice(threadEntry.length)));
+    return `import { setSourceMapsSupport } from 'node:module';\nsetSourceMapsSupport(true, { nodeModules: true });\nawait import(${file});`;
+  }
+  const file = relative(root, id);
+  if (/\.[cm]?js$/.test(file)) return { code: readFileSync(id, 'utf8'), map: { mappings: '' } };
+  if (!file.startsWith('src/') || !file.endsWith('.ts')) return null;
+  const code = readFileSync(id, 'utf8').replace(place, (whole, to) => {
+    const named = sourceOf(join(dirname(file), to));
+    return named.startsWith('src/')
+      ? `new URL('./${basename(named).replace(/\.ts$/, '.js')}', import.meta.url)`
+      : whole;
+  });
+  return { code, moduleType: 'ts' };
+}
+
+/** The folder of the package that a bundled file is of; null for our own. */
+function packageOf(id) {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? null;
+}
+
+/** Their licences ask to go along with them. */
+function licenceOf(folder) {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name));
+  const text = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
+  return `${name} ${version} (${license})\n\n${text}\n\n${'-'.repeat(80)}\n`;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await buildBundle(join(root, 'dist'));

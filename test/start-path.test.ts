@@ -48,8 +48,8 @@ models: { chat: { targets: [ { provider: up, model: one } ] } }
 autodetect: off
 `,
   );
-  const gateway = fork(fileURLToPath(new URL('../bin/culvert.mjs', import.meta.url)), ['start', '--config', file], {
-    execArgv: ['--import', new URL('./what-a-start-loads.mjs', import.meta.url).href],
+  const program = fileURLToPath(new URL('./what-a-start-loads.mjs', import.meta.url));
+  const gateway = fork(program, ['start', '--config', file], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const gone = once(gateway, 'exit');

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 export const culvertBin = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'culvert.mjs');
@@ -19,6 +18,8 @@ export interface ProcessOptions {
   /** Added to an environment without any provider's key. */
   env?: Readonly<Record<string, string>>;
   cwd?: string;
+  /** The program; default: this repository's. */
+  bin?: string;
 }
 
 export interface Exit {
@@ -53,7 +54,7 @@ export function cleanEnv(more: Readonly<Record<string, string>> = {}): Record<st
 }
 
 /** Runs `culvert start` as users do; resolves when it listens. Rejects with what it printed when it ends instead. */
-export async function startProcess(t: TestContext, options: ProcessOptions = {}): Promise<StartedProcess> {
+export async function startProcess(t: Lifetime, options: ProcessOptions = {}): Promise<StartedProcess> {
   const started = launch(t, ['start', ...(options.args ?? ['--port', '0'])], options);
   await started.said(/listens on http:\/\/\S+/);
   const url = /listens on (http:\/\/\S+)/.exec(started.stdout())![1]!;
@@ -62,11 +63,11 @@ export async function startProcess(t: TestContext, options: ProcessOptions = {})
 
 /** Runs the program without waiting for anything. */
 export function launch(
-  t: TestContext,
+  t: Lifetime,
   args: readonly string[],
   options: ProcessOptions = {},
 ): Omit<StartedProcess, 'url'> {
-  const child = spawn(process.execPath, [culvertBin, ...args], {
+  const child = spawn(process.execPath, [options.bin ?? culvertBin, ...args], {
     cwd: options.cwd ?? temporaryFolder(t),
     env: cleanEnv(options.env),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -128,10 +129,11 @@ export interface Ran {
 /** Runs one command to its end; `input` is its standard input. */
 export function runCommand(
   args: readonly string[],
-  options: { cwd: string; env?: Readonly<Record<string, string>>; input?: string },
+  options: { cwd: string; env?: Readonly<Record<string, string>>; input?: string; bin?: string },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [culvertBin, ...args], { cwd: options.cwd, env: cleanEnv(options.env) });
+    const program = options.bin ?? culvertBin;
+    const child = spawn(process.execPath, [program, ...args], { cwd: options.cwd, env: cleanEnv(options.env) });
     let stdout = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,4 +1,5 @@
-// Loaded before a gateway by test/start-path.test.ts; tells its parent what was loaded when the first server listens.
+// Run by test/start-path.test.ts instead of bin/culvert.mjs, which may take the bundle; tells its parent what was loaded
+// when the first server listens.
 import { registerHooks } from 'node:module';
 import { Server } from 'node:net';
 
@@ -14,3 +15,6 @@ Server.prototype.listen = function (...to) {
   this.once('listening', () => process.send?.({ modules, builtins: process.moduleLoadList }));
   return listen.apply(this, to);
 };
+
+const { main } = await import('../src/main.ts');
+await main(process.argv.slice(2), { flushCompileCache() {} });

@@ -16,6 +16,9 @@ const makers: Readonly<Record<EngineLoad['extra'], (transformers: Transformers, 
 
 let work: Promise<Work> | null = null;
 
+// The gateway died: nobody is left to work for.
+process.on('disconnect', () => process.exit());
+
 process.on('message', (message: ToHost) => {
   if (message.kind === 'load') {
     behindTheGateway();

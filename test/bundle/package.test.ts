@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { stringify } from 'yaml';
+import { missingTool } from '../sound.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
+import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+import { redisMissing, startRedis } from '../start-redis.ts';
+import { startAwkwardSite } from '../tools/awkward-site.ts';
+import { installPackage } from './install-package.ts';
+
+/*
+ * The package that users install: one request of every family, where there are no sources and no other packages. What
+ * each answers in full is tested elsewhere; here, that what it needs is in the bundle.
+ */
+
+const { folder, bin, files } = await installPackage({ after });
+const site = await startAwkwardSite({ after });
+const cwd = temporaryFolder({ after });
+const key = 'sk-cv-test-key-0001';
+const adminKey = 'sk-cv-admin-test-key-0001';
+writeFileSync(
+  join(cwd, 'culvert.yaml'),
+  stringify({
+    server: { port: 0 },
+    admin: { key: adminKey },
+    keys: [{ key, account: 'dev', name: 'test' }],
+    fetch: { allow_private: [site.place] },
+    tools: { search: { providers: [{ type: 'corpus' }] } },
+    plans: { default: { windows: 'off', rpm: 'off' } },
+    autodetect: 'off',
+  }),
+);
+const gateway = await startProcess({ after }, { bin, cwd, args: [] });
+
+interface Asked {
+  json?: unknown;
+  form?: FormData;
+  headers?: Record<string, string>;
+}
+
+async function ask(path: string, { json, form, headers }: Asked = {}): Promise<Response> {
+  const answer = await fetch(gateway.url + path, {
+    method: json === undefined && form === undefined ? 'GET' : 'POST',
+    headers: {
+      authorization: `Bearer ${path.startsWith('/admin') || path === '/metrics' ? adminKey : key}`,
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+    ...(form !== undefined && { body: form }),
+  });
+  if (!answer.ok) assert.fail(`${path}: ${answer.status} ${await answer.text()}\n${gateway.stderr()}`);
+  return answer;
+}
+
+const textOf = async (path: string, asked?: Asked) => (await ask(path, asked)).text();
+const bodyOf = async <Body>(path: string, asked?: Asked) => (await (await ask(path, asked)).json()) as Body;
+const messages = [{ role: 'user', content: 'Hello' }];
+
+test('the package holds the bundle and its licences, and nothing for tests alone', () => {
+  assert.deepEqual([...new Set(files.map((file) => file.split('/')[0]))].sort(), [
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'bin',
+    'dist',
+    'docs',
+    'package.json',
+  ]);
+  const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
+  assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
+  assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
+});
+
+test('every dialect answers, whole and streamed', async () => {
+  const conversations: [string, object, RegExp][] = [
+    ['/v1/chat/completions', { model: 'sim/chat', messages }, /\[DONE\]/],
+    ['/v1/messages', { model: 'sim/chat', messages, max_tokens: 50 }, /message_stop/],
+    ['/v1/responses', { model: 'sim/chat', input: 'Hello' }, /response\.completed/],
+  ];
+  for (const [path, json, end] of conversations) {
+    assert.match(await textOf(path, { json }), /\[simulated\]/);
+    assert.match(await textOf(path, { json: { ...json, stream: true } }), end);
+  }
+  const json = { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] };
+  assert.match(await textOf('/v1beta/models/sim/chat:generateContent', { json }), /\[simulated\]/);
+  assert.match(await textOf('/v1beta/models/sim/chat:streamGenerateContent?alt=sse', { json }), /"finishReason"/);
+});
+
+test('a large body is read in its thread, and tokens are counted in theirs', async () => {
+  const large = [{ role: 'user', content: 'x'.repeat(2_000_000) }];
+  assert.match(await textOf('/v1/chat/completions', { json: { model: 'sim/chat', messages: large } }), /\[simulated\]/);
+  const counted = await bodyOf<{ input_tokens: number }>('/v1/messages/count_tokens', {
+    json: { model: 'sim/chat', messages },
+  });
+  assert.ok(counted.input_tokens > 0);
+});
+
+test('texts become vectors, also by the engine that is built in', async () => {
+  for (const model of ['sim/embedding', 'culvert-lexical-1024']) {
+    const { data } = await bodyOf<{ data: { embedding: number[] }[] }>('/v1/embeddings', {
+      json: { model, input: ['a culvert', 'a bridge'] },
+    });
+    assert.equal(data.length, 2);
+    assert.ok(data[0]!.embedding.length > 100);
+  }
+});
+
+test('vectors are kept and found by text', async () => {
+  await ask('/v1/vectors/collections', { json: { name: 'docs', embedding_model: 'culvert-lexical-1024' } });
+  const points = [
+    { id: 1, payload: { text: 'Bread is made of flour, water and salt.' } },
+    { id: 2, payload: { text: 'The central bank raised its rates.' } },
+  ];
+  await ask('/v1/vectors/collections/docs/points', { json: { points } });
+  const found = await textOf('/v1/vectors/collections/docs/points/search', {
+    json: { text: 'how bread is baked', limit: 1, with_payload: true },
+  });
+  assert.match(found, /flour/);
+});
+
+test('sound is made and written down', { skip: missingTool('ffmpeg') }, async () => {
+  const json = { model: 'tts-1', voice: 'alloy', input: 'Hello from Culvert.' };
+  const sound = await (await ask('/v1/audio/speech', { json })).arrayBuffer();
+  assert.ok(sound.byteLength > 1_000);
+  assert.match(await textOf('/v1/audio/voices'), /alloy/);
+  const form = new FormData();
+  form.set('model', 'sim/transcription');
+  form.set('file', new Blob([sound]), 'hello.mp3');
+  assert.match(await textOf('/v1/audio/transcriptions', { form }), /"text"/);
+});
+
+test('pictures are made, and kept where they are linked', async () => {
+  const json = { model: 'sim/image', prompt: 'A culvert.', size: '512x512', response_format: 'url' };
+  const { data } = await bodyOf<{ data: { url: string }[] }>('/v1/images/generations', { json });
+  const picture = await fetch(data[0]!.url);
+  assert.deepEqual([picture.status, picture.headers.get('content-type')], [200, 'image/png']);
+});
+
+test('pages are read, searched and crawled', async () => {
+  const url = `${site.url}/article`;
+  assert.match(await textOf('/v1/tools/scrape', { json: { url } }), /# An article/);
+  assert.match(await textOf('/v1/tools/search', { json: { query: 'words' } }), /\/article/);
+  assert.match(await textOf('/v1/tools/map', { json: { url } }), /"links"/);
+  const { id } = await bodyOf<{ id: string }>('/v1/tools/crawl', {
+    json: { url, limit: 1, excludePaths: ['^/elsewhere'] },
+  });
+  for (;;) {
+    const { status } = await bodyOf<{ status: string }>(`/v1/tools/crawl/${id}`);
+    if (status === 'completed') break;
+    assert.equal(status, 'scraping');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+test('assistants find the tools over MCP', async () => {
+  const listed = await textOf('/mcp', {
+    json: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} },
+    headers: { accept: 'application/json, text/event-stream' },
+  });
+  assert.match(listed, /vector_search/);
+});
+
+test('models, usage, requests, the admin API, metrics and the description of it all are served', async () => {
+  assert.match(await textOf('/v1/models'), /"sim\/chat"/);
+  assert.match(await textOf('/v1/usage'), /"windows"/);
+  const called = await ask('/v1/chat/completions', { json: { model: 'sim/chat', messages } });
+  assert.match(await textOf(`/v1/requests/${called.headers.get('x-culvert-request-id')}`), /"sim\/chat"/);
+  await ask('/admin/v1/accounts', { json: { name: 'written' } });
+  assert.match(await textOf('/admin/v1/keys'), /"dev"/);
+  assert.match(await textOf('/metrics'), /culvert_requests_total/);
+  assert.match(await textOf('/openapi.json'), /"\/v1\/chat\/completions"/);
+  await ask('/readyz');
+});
+
+test('commands run, beside the server and without one', async (t) => {
+  const env = { CULVERT_ADMIN_KEY: adminKey, CULVERT_API_KEY: key };
+  const culvert = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runCommand(args, { bin, cwd, env });
+    assert.equal(code, 0, `culvert ${args.join(' ')}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  const made = await culvert('keys', 'create', '--account', 'team', '--name', 'laptop', '--url', gateway.url);
+  assert.match(made, /^sk-cv-/);
+  assert.match(await culvert('check'), /^OK: culvert\.yaml/);
+  assert.match(await culvert('--version'), /^\d+\.\d+\.\d+/);
+  assert.match(await culvert('chat', 'Hello', '--url', gateway.url), /\[simulated\]/);
+  assert.match(await culvert('requests', 'list', '--url', gateway.url), /sim\/chat/);
+  assert.match(await culvert('doctor'), /"findings"/);
+  assert.match(await culvert('mock', '--help'), /Example/);
+  const elsewhere = { bin, cwd: temporaryFolder(t) };
+  assert.equal((await runCommand(['init'], elsewhere)).code, 0);
+  assert.match((await runCommand(['keys', 'list'], elsewhere)).stdout, /"data"/);
+});
+
+test('PostgreSQL and Redis keep the books', { skip: postgresMissing || redisMissing }, async (t) => {
+  const [postgres, redis] = await Promise.all([startPostgres(t), startRedis(t)]);
+  const folder = temporaryFolder(t);
+  const storage = { database: postgres.url, state: redis.url, secret: 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=' };
+  const settings = { server: { port: 0 }, keys: [{ key, account: 'dev', name: 'test' }], storage, autodetect: 'off' };
+  writeFileSync(join(folder, 'culvert.yaml'), stringify(settings));
+  const shared = await startProcess(t, { bin, cwd: folder, args: [] });
+  while (!(await fetch(`${shared.url}/readyz`)).ok) await new Promise((resolve) => setTimeout(resolve, 50));
+  const answer = await fetch(`${shared.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/chat', messages }),
+  });
+  assert.equal(answer.status, 200, await answer.text());
+  assert.deepEqual(await shared.stop(), { code: 0, signal: null });
+});
+
+test('the process of added models tells why one cannot be loaded, and ends with the gateway', async () => {
+  const host = fork(join(folder, 'dist', 'engine-host.js'), { stdio: 'ignore' });
+  const gone = once(host, 'exit');
+  const load = { extra: 'speech', model: 'kokoro-82m', runtime: join(folder, 'nowhere'), files: folder };
+  host.send({ kind: 'load', load });
+  const [told] = (await once(host, 'message')) as [{ kind: string; message: string }];
+  assert.equal(told.kind, 'not-loaded');
+  assert.match(told.message, /kokoro-82m could not be loaded: /);
+  host.disconnect();
+  assert.deepEqual(await gone, [0, null]);
+});
+
+test('an unexpected error names the file and the line of the source', async (t) => {
+  const broken = join(temporaryFolder(t), 'broken.mjs');
+  writeFileSync(broken, "process.stdout.write = () => { throw new RangeError('broken') };");
+  const { code, stderr } = await runCommand(['models'], { bin, cwd, env: { NODE_OPTIONS: `--import=${broken}` } });
+  assert.notEqual(code, 0);
+  assert.match(stderr, /RangeError: broken[\s\S]* at .*src\/cli\/commands\/models\.ts:\d+/);
+});
