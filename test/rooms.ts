@@ -24,7 +24,7 @@ export const rooms: readonly Room[] = [
   { path: 'src/inference/transport', mayImport: ['src/kernel'] },
   { path: 'src/inference/routing', mayImport: ['src/inference/neutral'], typesOnly: ['src/inference/dialects'] },
   {
-    path: 'src/inference/pipeline',
+    path: 'src/inference/models',
     mayImport: [
       'src/inference/providers',
       'src/inference/engines',
@@ -32,6 +32,26 @@ export const rooms: readonly Room[] = [
       'src/inference/routing',
       'src/metering',
       'src/net',
+    ],
+  },
+  { path: 'src/inference/spine', mayImport: ['src/inference/models'] },
+  // Families never import each other: what two of them need is the spine's.
+  { path: 'src/inference/chat', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/embeddings', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/speech', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/transcription', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/images', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/forwarded', mayImport: ['src/inference/spine'] },
+  { path: 'src/inference/metered', mayImport: ['src/inference/embeddings'] },
+  {
+    path: 'src/inference/endpoints',
+    mayImport: [
+      'src/inference/chat',
+      'src/inference/embeddings',
+      'src/inference/speech',
+      'src/inference/transcription',
+      'src/inference/images',
+      'src/inference/forwarded',
     ],
   },
   { path: 'src/vectors', mayImport: ['src/net'] },
@@ -42,10 +62,10 @@ export const rooms: readonly Room[] = [
     mayImport: ['src/kernel', 'src/ledger'],
     typesOnly: ['src/auth', 'src/metering', 'src/vectors', 'src/tools'],
   },
-  { path: 'src/admin', mayImport: ['src/inference/pipeline'], typesOnly: ['src/vectors', 'src/tools'] },
+  { path: 'src/admin', mayImport: ['src/inference/endpoints'], typesOnly: ['src/vectors', 'src/tools'] },
   {
     path: 'src/http',
-    mayImport: ['src/auth', 'src/metering', 'src/inference/pipeline', 'src/vectors', 'src/tools'],
+    mayImport: ['src/inference/endpoints', 'src/inference/metered', 'src/vectors', 'src/tools'],
     typesOnly: ['src/admin'],
   },
   { path: 'src/cli', mayImport: ['src/http', 'src/stores'], typesOnly: ['src/admin'] },

@@ -1,5 +1,5 @@
+import { type EncodeOrder, readConversation } from '../../src/inference/chat/conversation-body.ts';
 import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { type EncodeOrder, readConversation } from '../../src/inference/pipeline/conversation-body.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { judged, type Row } from '../rows.ts';
 import { measureUs } from './measure.ts';

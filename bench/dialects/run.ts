@@ -1,10 +1,10 @@
 // node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini
 
 import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
+import { loadDialects } from '../../src/inference/dialects/dialect-table.ts';
 import { gemini } from '../../src/inference/dialects/gemini/index.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
-import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
 import { writeSection } from '../results.ts';
 import { printed, type Row } from '../rows.ts';
 import { chatBody } from './chat.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Alias } from '../inference/pipeline/model-table.ts';
+import type { Alias } from '../inference/models/model-table.ts';
 import { filter, healthField, listOf, pageFields } from './fields.ts';
 import { jsonOperation, type Operation } from './operation.ts';
 import { inOrderOf, pageByText } from './page.ts';

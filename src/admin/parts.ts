@@ -2,7 +2,7 @@ import type { AccountStore } from '../auth/account-store.ts';
 import type { ConfigResult } from '../config/check.ts';
 import type { ConfigProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Health } from '../inference/routing/health.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';

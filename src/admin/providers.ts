@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { ConfiguredProvider } from '../inference/pipeline/connections.ts';
-import { lookAtProvider } from '../inference/pipeline/live-look.ts';
+import type { ConfiguredProvider } from '../inference/models/connections.ts';
+import { lookAtProvider } from '../inference/models/live-look.ts';
 import type { LaneSnapshot } from '../inference/routing/health-snapshot.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { EngineState } from '../tools/search/engine-operator.ts';

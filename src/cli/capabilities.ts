@@ -1,7 +1,7 @@
-import { contractEmbeddings } from '../inference/pipeline/contract-embeddings.ts';
-import { type MediaType, modelFor } from '../inference/pipeline/contract-media.ts';
-import type { Alias } from '../inference/pipeline/model-table.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import { contractEmbeddings } from '../inference/models/contract-embeddings.ts';
+import { type MediaType, modelFor } from '../inference/models/contract-media.ts';
+import type { Alias } from '../inference/models/model-table.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import { chats } from '../inference/providers/connection.ts';
 import type { Target } from '../inference/routing/target.ts';
 

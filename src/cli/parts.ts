@@ -1,7 +1,7 @@
 import type { AdminApi } from '../admin/admin-api.ts';
 import type { Stored } from '../auth/account-store.ts';
 import type { Config } from '../config/schema.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { BackupItem, BackupRow } from '../stores/backup-row.ts';
 import type { SchemaState } from '../stores/migration.ts';
 import type { Damage } from '../stores/sqlite/integrity.ts';

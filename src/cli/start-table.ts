@@ -1,5 +1,5 @@
 import { unrestricted } from '../auth/principal.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { table } from './table.ts';

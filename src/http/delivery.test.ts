@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
-import { sendWhole } from '../inference/pipeline/sink.ts';
+import { sendWhole } from '../inference/spine/sink.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { ResponseDelivery } from './delivery.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/pipeline/sink.ts';
+import type { AnswerForm, Bytes, Delivery, Failed, HeaderList, Pace } from '../inference/spine/sink.ts';
 import type { Clock } from '../kernel/clock.ts';
 import { keepAliveAfterMs, readerBufferBytesMax, readerStallTimeoutMs } from '../kernel/limits.ts';
 import type { Exchange } from './exchange.ts';

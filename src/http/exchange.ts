@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../auth/principal.ts';
+import type { ConversationEndpoint } from '../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
-import type { ConversationEndpoint } from '../inference/pipeline/chat.ts';
-import type { Delivery } from '../inference/pipeline/sink.ts';
+import type { Delivery } from '../inference/spine/sink.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';

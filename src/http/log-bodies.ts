@@ -1,6 +1,6 @@
 import type { Principal } from '../auth/principal.ts';
-import type { LoggedBodies } from '../inference/pipeline/services.ts';
-import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/pipeline/sink.ts';
+import type { LoggedBodies } from '../inference/endpoints/services.ts';
+import type { AnswerForm, Bytes, Client, Failed, HeaderList, Pace, Sink } from '../inference/spine/sink.ts';
 import { factsOf } from '../kernel/failure.ts';
 
 /** What is logged of one body; of the rest only its length. */

@@ -1,8 +1,8 @@
-import { readIdempotencyKey } from '../inference/pipeline/idempotency.ts';
-import type { ModelCall } from '../inference/pipeline/model-call.ts';
-import { readWishes } from '../inference/pipeline/routing-wishes.ts';
-import type { ConversationServices, Services } from '../inference/pipeline/services.ts';
-import { refuse } from '../inference/pipeline/sink.ts';
+import type { ConversationServices, Services } from '../inference/endpoints/services.ts';
+import { readWishes } from '../inference/models/routing-wishes.ts';
+import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
+import type { ModelCall } from '../inference/spine/model-call.ts';
+import { refuse } from '../inference/spine/sink.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Exchange } from './exchange.ts';
 import { readJsonBody } from './read-body.ts';

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { HeaderList } from '../inference/pipeline/sink.ts';
+import type { HeaderList } from '../inference/spine/sink.ts';
 import { validateHeaderName, validateHeaderValue } from '../kernel/node-http.ts';
 
 /** Node copies a body this short through its stack beside the head; longer ones are better sent as they are. */

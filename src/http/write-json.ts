@@ -1,4 +1,4 @@
-import { sendWhole } from '../inference/pipeline/sink.ts';
+import { sendWhole } from '../inference/spine/sink.ts';
 import type { JsonObject } from '../kernel/json.ts';
 import type { Exchange } from './exchange.ts';
 

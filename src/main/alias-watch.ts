@@ -1,4 +1,4 @@
-import type { ModelTable } from '../inference/pipeline/model-table.ts';
+import type { ModelTable } from '../inference/models/model-table.ts';
 import type { Health } from '../inference/routing/health.ts';
 import type { Target } from '../inference/routing/target.ts';
 import type { Clock } from '../kernel/clock.ts';

@@ -5,7 +5,7 @@ import type { AccountStore, Stored } from '../auth/account-store.ts';
 import type { CliParts, StoreFacts } from '../cli/parts.ts';
 import { checkConfigText } from '../config/check.ts';
 import type { Config } from '../config/schema.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import { scrub } from '../inference/providers/scrub.ts';
 import { createHealth } from '../inference/routing/health.ts';
 import { createTransport } from '../inference/transport/send.ts';

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { KeyRing } from '../auth/key-ring.ts';
-import { admittedBefore } from '../inference/pipeline/meter-crawl.ts';
-import { createVectorMeter } from '../inference/pipeline/meter-vectors.ts';
-import type { Services } from '../inference/pipeline/services.ts';
+import type { Services } from '../inference/endpoints/services.ts';
+import { admittedBefore } from '../inference/metered/meter-crawl.ts';
+import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
 import { type Failure, invalid, statusOf } from '../kernel/failure.ts';
 import { newRequestId } from '../kernel/ids.ts';
 import type { JsonObject } from '../kernel/json.ts';

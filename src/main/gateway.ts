@@ -8,19 +8,20 @@ import { urlOf, whyNotListening } from '../http/listening.ts';
 import { chatRoute } from '../http/routes/chat.ts';
 import { createGatewayServer } from '../http/server.ts';
 import type { SharedTranscoder } from '../inference/audio/transcode.ts';
+import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
+import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
+import { createBodyReader } from '../inference/endpoints/body-reader.ts';
+import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
+import type { ConversationServices } from '../inference/endpoints/services.ts';
 import { createLocalEngines } from '../inference/engines/local-engines.ts';
-import { createBodyReader } from '../inference/pipeline/body-reader.ts';
-import { createBodyWorkers } from '../inference/pipeline/body-workers.ts';
-import { createMediaFetcher } from '../inference/pipeline/fetch-media.ts';
-import { createHostedFiles } from '../inference/pipeline/hosted-files.ts';
-import { createIdempotency } from '../inference/pipeline/idempotency.ts';
-import type { ProviderObjects } from '../inference/pipeline/provider-objects.ts';
-import { startRestLooks } from '../inference/pipeline/rest-looks.ts';
-import type { ConversationServices, Snapshot } from '../inference/pipeline/services.ts';
+import { createHostedFiles } from '../inference/images/hosted-files.ts';
+import { startRestLooks } from '../inference/models/rest-looks.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
 import { createRetryBudget } from '../inference/routing/retry-budget.ts';
 import { createSilenceWatch } from '../inference/routing/silence.ts';
+import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -113,7 +114,7 @@ const piecesOfMore: readonly (() => Promise<unknown>)[] = [
   () => import('./crawls.ts'),
   () => import('../http/route-table.ts'),
   () => import('../inference/audio/transcode.ts'),
-  () => import('../inference/pipeline/image-codec.ts'),
+  () => import('../inference/images/image-codec.ts'),
 ];
 
 /** How often what waits for an upstream is looked at. */
@@ -214,7 +215,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opened.push(() => clearInterval(looking));
   let objects: Promise<ProviderObjects> | null = null;
   const openObjects = () => {
-    objects ??= import('../inference/pipeline/provider-objects.ts').then(({ createProviderObjects }) =>
+    objects ??= import('../inference/chat/provider-objects.ts').then(({ createProviderObjects }) =>
       createProviderObjects({ open: stores.providerObjects, clock, onTrouble }),
     );
     return objects;

@@ -1,8 +1,8 @@
 import type { Config } from '../config/schema.ts';
 import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
-import { buildSnapshot } from '../inference/pipeline/build-snapshot.ts';
-import { createKnownModels } from '../inference/pipeline/known-models.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import { buildSnapshot } from '../inference/models/build-snapshot.ts';
+import { createKnownModels } from '../inference/models/known-models.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
 import { probeLocalServers } from '../inference/providers/probe-local.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';

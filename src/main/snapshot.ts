@@ -1,12 +1,12 @@
 import type { Config } from '../config/schema.ts';
 import type { DialectId } from '../inference/dialects/dialect.ts';
+import { loadDialects } from '../inference/dialects/dialect-table.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
-import { buildSnapshot, simulatorName } from '../inference/pipeline/build-snapshot.ts';
-import { loadDialects } from '../inference/pipeline/dialect-table.ts';
-import { createHealthChecks } from '../inference/pipeline/health-checks.ts';
-import { createKnownModels } from '../inference/pipeline/known-models.ts';
-import { createModelRefresh } from '../inference/pipeline/model-refresh.ts';
-import type { Snapshot } from '../inference/pipeline/services.ts';
+import { buildSnapshot, simulatorName } from '../inference/models/build-snapshot.ts';
+import { createHealthChecks } from '../inference/models/health-checks.ts';
+import { createKnownModels } from '../inference/models/known-models.ts';
+import { createModelRefresh } from '../inference/models/model-refresh.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import type { Health } from '../inference/routing/health.ts';
 import { dialectFor } from '../inference/routing/target.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import type { DialectId } from '../../src/inference/dialects/dialect.ts';
-import { callerDialectOf, loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
+import { callerDialectOf, loadDialects } from '../../src/inference/dialects/dialect-table.ts';
 import { checks } from './dialect-matrix/checks.ts';
 import { features } from './dialect-matrix/features.ts';
 import { type Ask, callerIds, deliveries, upstreamIds } from './dialect-matrix/formats.ts';

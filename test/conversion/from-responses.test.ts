@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import {
-  type EncodeOrder,
-  type MediaWanted,
-  readConversation,
-} from '../../src/inference/pipeline/conversation-body.ts';
-import { loadDialects } from '../../src/inference/pipeline/dialect-table.ts';
-import type { EncodedBody } from '../../src/inference/pipeline/encode-forwarded.ts';
+import { type EncodeOrder, type MediaWanted, readConversation } from '../../src/inference/chat/conversation-body.ts';
+import { loadDialects } from '../../src/inference/dialects/dialect-table.ts';
+import type { EncodedBody } from '../../src/inference/spine/encode-forwarded.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
 

@@ -1,5 +1,5 @@
-import { type LiveLook, lookAtProvider } from '../../inference/pipeline/live-look.ts';
-import type { Snapshot } from '../../inference/pipeline/services.ts';
+import { type LiveLook, lookAtProvider } from '../../inference/models/live-look.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../../inference/providers/probe-local.ts';
 import { scrub } from '../../inference/providers/scrub.ts';

@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
-import type { Snapshot } from '../../inference/pipeline/services.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { unsupportedByQdrant } from '../../vectors/qdrant/unsupported.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';

@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
+import type { ConversationEndpoint } from '../../inference/chat/endpoint.ts';
+import { explainChat } from '../../inference/chat/explain-chat.ts';
 import type { DialectId } from '../../inference/dialects/dialect.ts';
-import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
-import { type ExplainedRequest, type ExplainedTarget, explainChat } from '../../inference/pipeline/explain-chat.ts';
-import { explainEmbeddings } from '../../inference/pipeline/explain-embeddings.ts';
+import { explainEmbeddings } from '../../inference/embeddings/explain-embeddings.ts';
 import { createHealth } from '../../inference/routing/health.ts';
+import type { ExplainedRequest, ExplainedTarget } from '../../inference/spine/explained.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { factsOf } from '../../kernel/failure.ts';
 import { CommandFailed } from '../command-failed.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { findTool } from '../../inference/audio/find-tool.ts';
-import type { Snapshot } from '../../inference/pipeline/services.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { findChromium } from '../../tools/render/find-chromium.ts';
 import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';

@@ -1,5 +1,5 @@
 import { credentialsOf } from '../../config/declared.ts';
-import type { Snapshot } from '../../inference/pipeline/services.ts';
+import type { Snapshot } from '../../inference/models/snapshot.ts';
 import type { LocalServer } from '../../inference/providers/probe-local.ts';
 import type { LiveReport } from '../commands/check-live.ts';
 import { type Finding, ok, problem, warning } from './finding.ts';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { AdminApi, AdminMethod, AdminReply } from '../../admin/admin-api.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';

@@ -1,5 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { ConversationServices } from '../../inference/pipeline/services.ts';
+import type { ConversationServices } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';
 

@@ -1,7 +1,7 @@
+import { type ConversationEndpoint, chatEndpoint } from '../../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
-import { type ConversationEndpoint, chatEndpoint } from '../../inference/pipeline/chat.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { ConversationServices } from '../../inference/pipeline/services.ts';
+import type { ConversationServices } from '../../inference/endpoints/services.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';

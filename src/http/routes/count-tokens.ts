@@ -1,8 +1,8 @@
+import { countTokens } from '../../inference/chat/count-tokens.ts';
+import type { ConversationEndpoint } from '../../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
-import type { ConversationEndpoint } from '../../inference/pipeline/chat.ts';
-import { countTokens } from '../../inference/pipeline/count-tokens.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
 import type { Exchange, Route } from '../exchange.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/schema.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';

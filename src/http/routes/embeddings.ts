@@ -1,7 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { embeddingsEndpoint } from '../../inference/pipeline/embed.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import type { Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 

@@ -1,8 +1,8 @@
 import { forwardedEndpoints } from '../../inference/dialects/forwarded/index.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { forwardedEndpoint } from '../../inference/pipeline/forward.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { forwardedEndpoint } from '../../inference/forwarded/endpoint.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import type { Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 

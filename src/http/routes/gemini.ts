@@ -1,8 +1,8 @@
 import { gemini } from '../../inference/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/path-members.ts';
-import { embeddingsEndpoint } from '../../inference/pipeline/embed.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';

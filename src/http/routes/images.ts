@@ -1,7 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { editFilesMax } from '../../inference/pipeline/image-edit.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { editFilesMax } from '../../inference/images/image-edit.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { receiveModelCall, receiveUpload } from '../receive-model-call.ts';
@@ -47,6 +47,6 @@ export function imageRoutes(services: Services): Route[] {
 }
 
 async function endpoints(services: Services) {
-  const { imageEditsEndpoint, imagesEndpoint } = await import('../../inference/pipeline/images.ts');
+  const { imageEditsEndpoint, imagesEndpoint } = await import('../../inference/images/endpoint.ts');
   return { images: imagesEndpoint(services), edits: imageEditsEndpoint(services) };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startBareServer } from '../../../test/contract/bare-server.ts';
-import { sendWhole } from '../../inference/pipeline/sink.ts';
+import { sendWhole } from '../../inference/spine/sink.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Route } from '../exchange.ts';
 import { mcpRoute } from './mcp.ts';

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { KeptAnswer, type Outcome } from '../../inference/pipeline/kept-answer.ts';
-import { refuse, sendWhole } from '../../inference/pipeline/sink.ts';
+import { KeptAnswer, type Outcome } from '../../inference/spine/kept-answer.ts';
+import { refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, factsOf, invalid, statusOf } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';

@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { Delivery } from '../../inference/pipeline/sink.ts';
+import type { Delivery } from '../../inference/spine/sink.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { Admitted } from '../../metering/admission.ts';
 import type { Exchange } from '../exchange.ts';

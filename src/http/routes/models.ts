@@ -1,7 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { Alias } from '../../inference/pipeline/model-table.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import type { Alias } from '../../inference/models/model-table.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';

@@ -1,5 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Ledger } from '../../metering/ledger.ts';
 import { requestRecord } from '../../metering/request-record.ts';
 import type { Route } from '../exchange.ts';

@@ -1,5 +1,5 @@
 import { openAiResponses } from '../../inference/dialects/openai-responses/index.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';
 import { countingRoute } from './count-tokens.ts';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { type HostedFiles, hostedPath } from '../../inference/pipeline/hosted-files.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { type HostedFiles, hostedPath } from '../../inference/images/hosted-files.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { identityHeaders } from '../write-failure.ts';

@@ -1,12 +1,12 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { serve } from '../../inference/spine/serve.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 import { writeJson } from '../write-json.ts';
 
-type SpeechEndpoint = ReturnType<typeof import('../../inference/pipeline/speech.ts').speechEndpoint>;
+type SpeechEndpoint = ReturnType<typeof import('../../inference/speech/endpoint.ts').speechEndpoint>;
 
 /**
  * `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. What
@@ -27,7 +27,7 @@ export function speechRoutes(services: Services): Route[] {
       async handle(exchange) {
         const received = await receiveModelCall(services, exchange);
         if (received === null) return;
-        speech ??= (await import('../../inference/pipeline/speech.ts')).speechEndpoint(services);
+        speech ??= (await import('../../inference/speech/endpoint.ts')).speechEndpoint(services);
         await serve(services, speech, received.call, received.body);
       },
     },
@@ -46,7 +46,7 @@ export function speechRoutes(services: Services): Route[] {
 
 async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
   const model = new URLSearchParams(exchange.search).get('model');
-  const { listVoices } = await import('../../inference/pipeline/list-voices.ts');
+  const { listVoices } = await import('../../inference/speech/list-voices.ts');
   const voices = await listVoices(services, model, exchange.principal!);
   if ('kind' in voices) return refuse(exchange.client, voices, []);
   const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));

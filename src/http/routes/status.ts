@@ -1,5 +1,5 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { identityHeaders } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';

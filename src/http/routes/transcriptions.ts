@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { serve } from '../../inference/pipeline/serve.ts';
-import type { Services } from '../../inference/pipeline/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
+import { serve } from '../../inference/spine/serve.ts';
 import type { Route } from '../exchange.ts';
 import { receiveUpload } from '../receive-model-call.ts';
 
@@ -19,7 +19,7 @@ export function transcriptionRoutes(services: Services): Route[] {
     dialect: openAiChat,
     async handle(exchange) {
       await receiveUpload(services, exchange, 1, async (call, form) => {
-        const { transcriptionEndpoint } = await import('../../inference/pipeline/transcription.ts');
+        const { transcriptionEndpoint } = await import('../../inference/transcription/endpoint.ts');
         await serve(services, transcriptionEndpoint(services, endpoint), call, form);
       });
     },

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { parseDistanceMs, parseInstantMs } from '../../config/scalars.ts';
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';

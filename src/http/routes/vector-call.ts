@@ -1,4 +1,4 @@
-import { type Delivery, refuse, sendWhole } from '../../inference/pipeline/sink.ts';
+import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, statusOf } from '../../kernel/failure.ts';
 import type { Room, RoomHold } from '../../kernel/sharing/room.ts';

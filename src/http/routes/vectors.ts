@@ -1,4 +1,4 @@
-import { refuse } from '../../inference/pipeline/sink.ts';
+import { refuse } from '../../inference/spine/sink.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';

@@ -1,0 +1,46 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import { dialectFor } from '../routing/target.ts';
+import type { Job } from '../spine/job.ts';
+import type { Bound } from './bind-candidates.ts';
+import type { ConversationFacts } from './conversation-body.ts';
+import type { ChatServices } from './services.ts';
+
+interface Asking {
+  principal: Principal;
+  dialect: DialectId;
+}
+
+/** Leaves those that can reach what a request names. Null: nobody can answer it at all, and whoever encodes it says why. */
+export async function bindTo(
+  { objects }: Pick<ChatServices, 'objects'>,
+  { providers }: Snapshot,
+  { principal, dialect }: Asking,
+  { model, named = [], nativeOnly }: Pick<ConversationFacts, 'model' | 'named' | 'nativeOnly'>,
+  candidates: readonly RouteCandidate[],
+): Promise<Bound | Failure | null> {
+  const speaks = candidates.some(({ target }) => dialectFor(target, dialect) === dialect);
+  if (nativeOnly && !speaks) return null;
+  return (await objects()).bind({ tenant: principal.tenant, model, named, candidates, providers });
+}
+
+/** Remembers whom an answer gave ids that can be named later. */
+export async function keeperOf(
+  { objects }: Pick<ChatServices, 'objects'>,
+  { principal, dialect }: Asking,
+  { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
+): Promise<NonNullable<Job['given']>> {
+  const keeper = await objects();
+  await keeper.ready();
+  return (attempt, ids) => {
+    // Of another format the caller sees ids of our own.
+    if (dialectFor(attempt.target, dialect) !== dialect) return;
+    const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
+    // What the operator shares does not become the tenant's by being told back.
+    const fresh = given.filter((id) => named.every((one) => one.id !== id));
+    if (fresh.length > 0) keeper.give(principal.tenant, attempt, fresh);
+  };
+}

@@ -1,0 +1,157 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonScan } from '../../kernel/json-scan.ts';
+import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
+import { callerDialectOf, upstreamDialectOf } from '../dialects/dialect-table.ts';
+import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
+import { fitToolNames } from '../neutral/fit-tool-names.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
+import { applyQuirks } from '../providers/apply-quirks.ts';
+import { providerOf } from '../providers/catalog.ts';
+import { quirksIn } from '../providers/model-facts.ts';
+import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../spine/encode-forwarded.ts';
+import { parseBody } from '../spine/parse-body.ts';
+import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
+
+/** A checked conversation and what can be made of it. */
+export interface ConversationBody extends RequestBody<ConversationFacts> {
+  /** `MediaWanted`: to be asked again with them in `order.media`. */
+  encode(order: EncodeOrder): Result<EncodedBody | MediaWanted> | Promise<Result<EncodedBody | MediaWanted>>;
+}
+
+export type ConversationFacts = RequestFacts &
+  Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'fallbackModels' | 'conversationStart' | 'echo'> & {
+    /** Ids in it of what lives at a provider; absent: none. */
+    named?: readonly NamedObject[];
+    /** Which ids of its answer can be named later; absent: none. */
+    answerGives?: Exclude<BodyObjects['answerGives'], 'nothing'>;
+    /** Only a target of the caller's own format can answer it. */
+    nativeOnly?: true;
+  };
+
+/** The target, as plain data. */
+export interface EncodeOrder extends ForwardOrder {
+  /** Ask for a stream, when it must be converted. */
+  stream: boolean;
+  /** Whether the model takes a wish for reasoning; absent: it does. */
+  reasoning?: 'taken' | 'refused';
+  /** Pictures and files that were fetched from their URLs for a target that takes them inline only. */
+  media?: FetchedMedia;
+}
+
+/** What a target takes inline only and the caller named by URL. */
+export interface MediaWanted {
+  mediaWanted: readonly MediaUrl[];
+}
+
+/** Parses and checks; the failure is a 400 in every case. */
+export function readConversation(raw: Buffer, dialect: DialectId): Result<ConversationBody> {
+  const parsed = parseBody(raw);
+  if (!parsed.ok) return parsed;
+  const { body, scan } = parsed.value;
+  const read = callerDialectOf(dialect).readRequest(raw, body, scan);
+  if (!read.ok) return read;
+  const objects = objectsIn(body, dialect, scan);
+  return objects.ok ? { ok: true, value: bodyOf(read.value, dialect, objects.value) } : objects;
+}
+
+/** Ids that one body may name: a long conversation has hundreds. */
+const namedMax = 4_096;
+
+/** What a conversation says of objects at providers; a 400 when another parser could read other ids in it than we do. */
+export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
+  const objects = callerDialectOf(dialectId).objectsIn(body);
+  if (objects.members !== scan.membersInAll) {
+    return refuse(null, 'An object in the body has more than one member of one name.');
+  }
+  const { named } = objects;
+  if (named.length <= namedMax) return { ok: true, value: objects };
+  return refuse(named[namedMax]!.field, `The body names more than ${namedMax} objects that live at a provider.`);
+}
+
+function bodyOf(
+  request: CallerRequest,
+  dialectId: DialectId,
+  { named, answerGives }: Pick<BodyObjects, 'named' | 'answerGives'>,
+): ConversationBody {
+  return {
+    facts: {
+      ...factsOf(request),
+      ...(request.echo !== undefined && { echo: request.echo }),
+      ...(named.length > 0 && { named }),
+      ...(answerGives !== 'nothing' && { answerGives }),
+      ...(request.nativeOnly !== undefined && { nativeOnly: true }),
+    },
+    encode: (order) => (order.dialect === dialectId ? encodeForwarded(request, order) : converted(request, order)),
+    release() {},
+  };
+}
+
+function factsOf(request: CallerRequest): ConversationFacts {
+  const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
+  return { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs };
+}
+
+function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {
+  if (request.nativeOnly !== undefined) return { ok: false, failure: request.nativeOnly };
+  const asked = request.neutral();
+  // Anthropic takes longer names than all others do.
+  const named = order.dialect === 'anthropic-messages' ? null : fitToolNames(asked);
+  let neutral = named?.request ?? asked;
+  if (order.child !== null) {
+    neutral.n = 1;
+    if (order.child.seed !== null) neutral.seed = order.child.seed;
+  }
+  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
+  const dialect = upstreamDialectOf(order.dialect);
+  if (dialect.mediaByUrl === 'fetch') {
+    const wanted = mediaUrlsIn(neutral);
+    if (wanted.length > 0) {
+      if (order.media === undefined) return { ok: true, value: { mediaWanted: wantedInCallersWords(wanted, request) } };
+      neutral = withMediaInline(neutral, order.media);
+    }
+  }
+  const encoded = dialect.encodeRequest(neutral, {
+    model: order.model,
+    maxOutputTokens: order.maxOutputTokens,
+    stream: order.stream,
+    omit: [...quirks.omit, ...(quirks.omitConverted ?? []), ...(order.reasoning === 'refused' ? reasoningFields : [])],
+  });
+  if (!encoded.ok) return { ok: false, failure: inCallersWords(encoded.failure, request) };
+  const joined = dialect.withOperatorFields?.(encoded.value.body, order.body);
+  const fitted = applyQuirks(joined ?? { ...encoded.value.body, ...(order.body as object) }, quirks);
+  return {
+    ok: true,
+    value: {
+      bytes: JSON.stringify(fitted.body),
+      losses: lossesInCallersWords([...(neutral.lost ?? []), ...encoded.value.losses, ...fitted.losses], request),
+      answer: 'converted',
+      unwrapTool: encoded.value.decode?.unwrapTool,
+      ...(named !== null && { callersToolNames: named.callersNames }),
+      streamed: order.stream,
+    },
+  };
+}
+
+/** By which dialects ask for reasoning: models that do not reason refuse them, whatever their API says. */
+const reasoningFields = ['reasoning_effort', 'reasoning'] as const;
+
+function wantedInCallersWords(wanted: readonly MediaUrl[], { wordFor }: CallerRequest): readonly MediaUrl[] {
+  return wordFor === undefined ? wanted : wanted.map((one) => ({ ...one, param: wordFor(one.param) }));
+}
+
+function inCallersWords(failure: Failure, request: CallerRequest): Failure {
+  if (request.wordFor === undefined || failure.kind !== 'invalid-request' || failure.param === null) return failure;
+  const param = request.wordFor(failure.param);
+  return { ...failure, param, message: failure.message.replaceAll(`'${failure.param}'`, `'${param}'`) };
+}
+
+function lossesInCallersWords(losses: readonly Loss[], request: CallerRequest): readonly Loss[] {
+  const { wordFor } = request;
+  return wordFor === undefined ? losses : losses.map((loss) => ({ ...loss, field: wordFor(loss.field) }));
+}
+
+function refuse(param: string | null, message: string): { ok: false; failure: Failure } {
+  return { ok: false, failure: invalid(param, message) };
+}

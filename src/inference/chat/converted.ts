@@ -1,0 +1,181 @@
+import { isObject, type JsonValue } from '../../kernel/json.ts';
+import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/dialect.ts';
+import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { estimatedTokens } from '../neutral/token-count.ts';
+import type { Usage } from '../neutral/usage.ts';
+import type { AnswerReader } from '../spine/answer-reader.ts';
+import { countsNoOutput, emptyAnswer, endsOtherwise } from '../spine/empty-answer.ts';
+import { eventBytesMaxOf, type OnGiven, parseAnswer, tooLargeEvent, WholeBody } from '../spine/pass-through.ts';
+import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
+
+/** What the reader of a converted answer knows of its request. */
+export interface ConvertedFacts {
+  inputTokensEstimate: number;
+  onGiven?: OnGiven | undefined;
+  callersToolNames?: CallersToolNames | undefined;
+}
+
+/** An answer of another dialect, asked as a stream or whole, as neutral events. */
+export class ConvertedAnswer implements AnswerReader {
+  contentEvents = 0;
+  fault: Fault | null = null;
+  usage: Usage | null = null;
+  done = false;
+  readonly #source: EventSource;
+  readonly #inputTokensEstimate: number;
+  readonly #onGiven: OnGiven | undefined;
+  readonly #toolNames: CallersToolNames | undefined;
+  #contentChars = 0;
+  /** It says something that is no content: a citation, or why there is none. */
+  #tells = false;
+  /** Id of the spoken answer. */
+  #spoken = '';
+
+  /**
+   * The estimate stands in the client's usage when the upstream never says what it read. `onGiven`: of an upstream of
+   * the caller's own format, whose ids the client sees. `callersToolNames`: where the target was given others.
+   */
+  constructor(source: EventSource, { inputTokensEstimate, onGiven, callersToolNames }: ConvertedFacts) {
+    this.#source = source;
+    this.#inputTokensEstimate = inputTokensEstimate;
+    this.#onGiven = onGiven;
+    this.#toolNames = callersToolNames;
+  }
+
+  get malformedLines(): number {
+    return this.#source.malformedLines();
+  }
+
+  get outputTokensSeen(): number {
+    return estimatedTokens(this.#contentChars);
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] | null {
+    return this.fault === null ? this.#read(this.#source.push(chunk)) : null;
+  }
+
+  finish(): readonly NeutralEvent[] | null {
+    if (this.fault !== null) return null;
+    const events = this.#read(this.#source.finish());
+    if (this.fault === null && !this.done) {
+      this.fault = fault('truncated', 'ended the answer before its terminal event');
+    }
+    return events;
+  }
+
+  /** Chunks repeat the id of what they continue. */
+  #spoke(id: JsonValue | undefined): void {
+    if (typeof id !== 'string' || id === this.#spoken) return;
+    this.#spoken = id;
+    this.#onGiven?.([{ id, nameable: 'always' }]);
+  }
+
+  #counted(): Usage {
+    return { inputTokens: this.#inputTokensEstimate, outputTokens: this.outputTokensSeen };
+  }
+
+  /** The events that the client may see; null: none. */
+  #read(events: readonly NeutralEvent[]): readonly NeutralEvent[] | null {
+    const shown: NeutralEvent[] = [];
+    for (const event of events) {
+      if (event.type === 'failed') {
+        this.fault = event.fault;
+        break;
+      }
+      if (event.type === 'usage') {
+        this.usage = event.impossible === true ? null : event.usage;
+        if (this.usage === null) continue;
+      } else if (event.type === 'end') {
+        if (this.contentEvents === 0 && !this.#tells && countsNoOutput(this.usage)) {
+          this.fault = emptyAnswer;
+          break;
+        }
+        this.done = true;
+        if (this.usage === null) shown.push({ type: 'usage', usage: this.#counted() });
+      } else if (isContent(event)) {
+        this.contentEvents++;
+        this.#contentChars += contentLength(event);
+        if (event.type === 'audio-delta') this.#spoke(event.audio.id);
+      } else if (event.type === 'start' && event.id !== null) {
+        this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
+      } else if (event.type === 'citation' || endsOtherwise(event)) this.#tells = true;
+      shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
+    }
+    return shown.length === 0 ? null : shown;
+  }
+}
+
+function inCallersNames(event: NeutralEvent, names: CallersToolNames): NeutralEvent {
+  if (event.type !== 'tool-call-start' || !Object.hasOwn(names, event.name)) return event;
+  return { ...event, name: names[event.name]! };
+}
+
+function contentLength(event: NeutralEvent): number {
+  if ('text' in event) return event.text.length;
+  return 'argumentsJson' in event ? event.argumentsJson.length : 0;
+}
+
+/** Upstream bytes as neutral events. */
+export interface EventSource {
+  push(chunk: Buffer): readonly NeutralEvent[];
+  finish(): readonly NeutralEvent[];
+  /** Skipped as unreadable. */
+  malformedLines(): number;
+}
+
+export class StreamedSource implements EventSource {
+  readonly #reader: SseReader;
+  readonly #decoder: StreamDecoder;
+
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#reader = createSseReader({ eventBytesMax: eventBytesMaxOf(dialect) });
+    this.#decoder = dialect.decodeStream(options);
+  }
+
+  malformedLines(): number {
+    return this.#decoder.malformedLines();
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const read = this.#reader.push(chunk);
+    // The common case, one event a chunk, passes the decoder's own list on.
+    const events =
+      read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
+    if (!this.#reader.tooLarge) return events;
+    return [...events, { type: 'failed', fault: tooLargeEvent() }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    return [...this.#reader.end().flatMap((event) => this.#decoder.step(event)), ...this.#decoder.finish()];
+  }
+}
+
+export class WholeSource implements EventSource {
+  readonly #body = new WholeBody();
+  readonly #dialect: UpstreamDialect;
+  readonly #options: DecodeOptions | undefined;
+
+  constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
+    this.#dialect = dialect;
+    this.#options = options;
+  }
+
+  malformedLines(): number {
+    return 0;
+  }
+
+  push(chunk: Buffer): readonly NeutralEvent[] {
+    const tooLarge = this.#body.add(chunk);
+    return tooLarge === null ? [] : [{ type: 'failed', fault: tooLarge }];
+  }
+
+  finish(): readonly NeutralEvent[] {
+    const parsed = parseAnswer(this.#body.bytes());
+    if (parsed.fault !== null) return [{ type: 'failed', fault: parsed.fault }];
+    if (!isObject(parsed.value))
+      return [{ type: 'failed', fault: fault('malformed', 'sent an answer that is not a JSON object') }];
+    return this.#dialect.decodeWhole(parsed.value, this.#options);
+  }
+}

@@ -1,0 +1,123 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { isObject } from '../../kernel/json.ts';
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { estimatedTokens } from '../neutral/token-count.ts';
+import { encodeCountTokens } from '../providers/encode.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import { dialectFor, type Target } from '../routing/target.ts';
+import { postJson } from '../transport/get-json.ts';
+import { bindTo } from './bind-request.ts';
+import { type NamingCount, readForCount } from './count-request.ts';
+import { candidatesOf } from './endpoint.ts';
+import type { CountServices } from './services.ts';
+
+/** One body whose tokens a caller wants to know. */
+export interface CountCall {
+  dialect: DialectId;
+  principal: Principal;
+  body: Buffer;
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface CountedTokens {
+  kind: 'counted';
+  inputTokens: number;
+  /** The target that counted them itself; null when they were counted here, by another tokenizer than the model's. */
+  by: Target | null;
+}
+
+/** Clients ask while people wait; an own count is there in some ms. */
+const upstreamTimeoutMs = 5_000;
+
+/**
+ * The input tokens of a request that is not sent: by the upstream's own count when the target asked first has one,
+ * else by ours. An upstream that does not answer costs nothing but the precision.
+ */
+export async function countTokens(services: CountServices, call: CountCall): Promise<CountedTokens | Failure> {
+  const snapshot = services.snapshot();
+  // A large body is read in the thread that counts; it is never sent on, so this knows all that is needed of it.
+  if (call.body.length > offLoopBodyBytes) return countHere(services, snapshot, call, null);
+  const read = readForCount(call.body, call.dialect);
+  if (!read.ok) return read.failure;
+  const first = await reachingTarget(services, snapshot, call, read.value);
+  if ('kind' in first) return first;
+  const counted = await countThere(services, snapshot, call, read.value, first);
+  // What is here is not all that would be read.
+  if (counted === null && read.value.nativeOnly !== undefined) return read.value.nativeOnly;
+  return counted ?? countHere(services, snapshot, call, first);
+}
+
+/** The one that would be asked first if all are well. */
+function firstTarget(snapshot: Snapshot, principal: Principal, model: string): Target | Failure {
+  const candidates = candidatesFor(snapshot, principal, model);
+  return 'kind' in candidates ? candidates : firstOf(candidates);
+}
+
+/** The same of those that can reach what the body names. */
+async function reachingTarget(
+  services: CountServices,
+  snapshot: Snapshot,
+  call: CountCall,
+  { model, named, nativeOnly }: NamingCount,
+): Promise<Target | Failure> {
+  const candidates = candidatesFor(snapshot, call.principal, model);
+  if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
+  const naming = { model, named, ...(nativeOnly !== undefined && { nativeOnly: true as const }) };
+  const bound = await bindTo(services, snapshot, call, naming, candidates);
+  return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
+}
+
+function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
+  const alias = snapshot.models.resolve(model, principal);
+  return 'kind' in alias ? alias : candidatesOf(snapshot, alias, [], principal);
+}
+
+function firstOf(candidates: readonly RouteCandidate[]): Target {
+  return candidates.toSorted((a, b) => a.rank - b.rank || a.target.priority - b.target.priority)[0]!.target;
+}
+
+async function countThere(
+  { transport }: CountServices,
+  { providers }: Snapshot,
+  { dialect, callerHeaders }: CountCall,
+  request: CountedRequest,
+  target: Target,
+): Promise<CountedTokens | null> {
+  // A count takes the body of its own format alone.
+  if (dialectFor(target, dialect) !== dialect) return null;
+  const connection = providers.get(target.provider)?.connection;
+  if (connection === undefined) return null;
+  const address = encodeCountTokens(connection, target.credentials[0]!.id, dialect, callerHeaders);
+  if (address === null) return null;
+  const { bytes } = request.forward({
+    model: target.model,
+    maxOutputTokens: null,
+    body: {},
+    streamUsage: 'leave',
+    omit: [],
+    rename: {},
+  });
+  try {
+    const { status, body } = await postJson(transport, address, bytes, upstreamTimeoutMs);
+    const tokens = status === 200 && isObject(body) ? body.input_tokens : null;
+    return typeof tokens === 'number' ? { kind: 'counted', inputTokens: tokens, by: target } : null;
+  } catch {
+    return null;
+  }
+}
+
+async function countHere(
+  { tokenCounter }: CountServices,
+  snapshot: Snapshot,
+  { body, dialect, principal }: CountCall,
+  known: Target | null,
+): Promise<CountedTokens | Failure> {
+  const counted = await tokenCounter.count(principal.tenant, body, dialect);
+  if (counted === null) return { kind: 'counted', inputTokens: estimatedTokens(body.length), by: null };
+  if (!counted.ok) return counted.failure;
+  const target = known ?? firstTarget(snapshot, principal, counted.value.model);
+  return 'kind' in target ? target : { kind: 'counted', inputTokens: counted.value.inputTokens, by: null };
+}

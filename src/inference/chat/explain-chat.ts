@@ -1,0 +1,84 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { costMilliOf } from '../../metering/cost.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import { loadDialects } from '../dialects/dialect-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { lossHeader } from '../neutral/loss.ts';
+import { explainRoute } from '../routing/explain.ts';
+import type { HedgePolicy, HedgeReason } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/explained.ts';
+import { callsOf } from './choices.ts';
+import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
+import { prepareWith } from './prepare.ts';
+import { nothingFetched } from './request-media.ts';
+
+export interface ChatQuestion extends Question {
+  endpoint: ConversationEndpoint;
+  /** What callers speak at that endpoint. */
+  dialect: DialectId;
+}
+
+/** What would happen to this body, by the code that would do it, without sending anything. */
+export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
+  const { snapshot, principal, raw, endpoint, dialect } = question;
+  await loadDialects();
+  const read = readConversation(raw, dialect);
+  if (!read.ok) return read.failure;
+  const body = read.value;
+  const { facts } = body;
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, principal);
+  if ('kind' in candidates) return candidates;
+
+  const route = explainRoute(routeQueryOf(question, facts, alias, candidates), question.health, question.nowMs);
+  const byId = new Map(candidates.map(({ target }) => [target.id, target]));
+  const fansOut = facts.n > 1 && !candidates.some(({ target }) => target.capabilities.nativeN);
+  return {
+    kind: 'explained',
+    alias: alias.id,
+    endpoint,
+    stream: facts.stream,
+    cost: costMilliOf(snapshot.config.costs, endpoint, alias.cost, fansOut ? callsOf(facts.n, candidates) : 1) / 1_000,
+    attemptsMax: question.wishes.fallback === 'off' ? 1 : alias.attempts,
+    hedgedWhen:
+      candidates.length < 2 || question.wishes.fallback === 'off' ? [] : hedgedWhen(alias.hedge, facts.stream),
+    inputTokensEstimate: facts.needs.inputTokensEstimate,
+    upstreamRequests: fansOut ? facts.n : 1,
+    candidates: await Promise.all(
+      route.candidates.map(async (candidate) => {
+        const target = byId.get(candidate.target)!;
+        const sending = await wouldSend(snapshot, body, target, dialect, fansOut ? { seed: facts.seed } : null);
+        return { ...candidate, simulated: target.simulated, ...sending };
+      }),
+    ),
+    unmet: route.unmet,
+  };
+}
+
+function hedgedWhen({ after }: HedgePolicy, stream: boolean): HedgeReason[] {
+  return stream && after === null ? ['silent'] : ['silent', 'slow'];
+}
+
+async function wouldSend(
+  snapshot: Snapshot,
+  body: ConversationBody,
+  target: Target,
+  callerDialect: DialectId,
+  child: { seed: number | null } | null,
+): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
+  const prepared = await prepareWith(body, snapshot.providers, child, callerDialect, nothingFetched)(target);
+  if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
+  return {
+    sent: {
+      answer: prepared.answer,
+      dialect: prepared.upstreamDialect.id,
+      calls: 1,
+      bytes: Buffer.byteLength(prepared.bytes),
+      dropped: lossHeader(prepared.losses),
+    },
+    why: null,
+  };
+}

@@ -1,0 +1,245 @@
+import { invalid, statusOf } from '../../kernel/failure.ts';
+import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
+import type { Usage } from '../neutral/usage.ts';
+import { refusalHeaders } from '../spine/answer-headers.ts';
+import { type ContestParts, type Job, type JobProgress, newProgress } from '../spine/job.ts';
+import { runAttempts } from '../spine/run-attempts.ts';
+import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
+import type { ConversationBody } from './conversation-body.ts';
+import { type Conversation, conversationTrial } from './conversation-trial.ts';
+import { prepareWith } from './prepare.ts';
+import type { RequestMedia } from './request-media.ts';
+
+/** More children than this would let one request fill a provider. */
+export const fanOutMax = 8;
+
+/** What is asked for several choices. */
+export interface Choices {
+  body: ConversationBody;
+  conversation: Conversation;
+  media: RequestMedia;
+  dialect: CallerDialect;
+  head: AnswerHead;
+}
+
+/**
+ * `n` > 1 over targets that give one choice a call: n children under one deadline, each with attempts of its own and
+ * `seed + i`, merged into one answer with their choice indexes. A child's failure before content is the request's; after
+ * it, an error event.
+ */
+export async function runFanOut(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
+  const { body, conversation, media, dialect, head } = choices;
+  const { n, seed } = body.facts;
+  if (n > fanOutMax) {
+    const failure = invalid('n', `Model '${job.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`);
+    job.progress.status = statusOf(failure);
+    job.progress.class = failure.kind;
+    return job.sink.end({ failure, headers: refusalHeaders(job) });
+  }
+  const merge = new Merge(job, dialect, head, n);
+  // Of those that run, the child that asks leaves its own attempt out.
+  const attemptsMade = () =>
+    children.reduce((made, child) => made + child.progress.attempts.length, job.progress.attempts.length) +
+    Math.max(0, merge.running - 1);
+  const children = Array.from({ length: n }, (_, index): Job<Chunk> => {
+    const asked = { seed: seed === null ? null : seed + index };
+    const prepare = prepareWith(body, job.providers, asked, dialect.id, media);
+    const child: Job<Chunk> = {
+      ...job,
+      ...merge.child(index),
+      lastResort: null,
+      trial: (answer) => conversationTrial(parts, child, { ...conversation, prepare }, answer, (taker) => taker),
+      progress: newProgress(),
+      attemptsMade,
+    };
+    return child;
+  });
+  await Promise.all(children.map((child) => runAttempts(parts, child)));
+  joinProgress(
+    job.progress,
+    children.map((child) => child.progress),
+    job.client.committed,
+  );
+}
+
+/** The client as one child of a request for several choices sees it. */
+class ChildClient implements Client {
+  gone: boolean;
+  readonly #parent: Client;
+  #goneListener: (() => void) | null = null;
+  #drainListener: (() => void) | null = null;
+
+  constructor(parent: Client) {
+    this.#parent = parent;
+    this.gone = parent.gone;
+  }
+
+  get committed(): boolean {
+    return this.#parent.committed;
+  }
+
+  onGone(listener: () => void): void {
+    this.#goneListener = listener;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#drainListener = listener;
+  }
+
+  leave(): void {
+    if (this.gone) return;
+    this.gone = true;
+    this.#goneListener?.();
+  }
+
+  drained(): void {
+    this.#drainListener?.();
+  }
+}
+
+/** Where the children's answers become one. */
+class Merge {
+  readonly #job: Job;
+  readonly #encoder: StreamEncoder;
+  readonly #fold;
+  readonly #clients: ChildClient[] = [];
+  readonly #wholes: NeutralEvent[][] = [];
+  readonly #usages = new Map<number, Usage>();
+  /** Children that have not ended. */
+  running: number;
+  #started = false;
+  #headers: HeaderList = [];
+
+  constructor(job: Job, dialect: CallerDialect, head: AnswerHead, children: number) {
+    this.#job = job;
+    this.running = children;
+    this.#encoder = dialect.encodeStream(head);
+    this.#fold = dialect.fold(head);
+    job.client.onGone(() => {
+      for (const child of this.#clients) child.leave();
+    });
+    job.client.onDrain(() => {
+      for (const child of this.#clients) child.drained();
+    });
+  }
+
+  child(index: number): { client: Client; sink: Sink<Chunk> } {
+    const client = new ChildClient(this.#job.client);
+    this.#clients.push(client);
+    const whole: NeutralEvent[] = [];
+    this.#wholes.push(whole);
+    const sink: Sink<Chunk> = {
+      start: (form, headers) => {
+        this.#headers = headers;
+        if (form !== 'whole') this.#job.sink.start(form, headers);
+      },
+      chunk: (chunk) => {
+        // Of a child every answer is converted.
+        const events = chunk as readonly NeutralEvent[];
+        if (client.gone) return 'ready';
+        if (this.#job.stream) return this.#write(events.map((event) => this.#encode(index, event)).join(''));
+        whole.push(...events);
+        return 'ready';
+      },
+      end: (failed) => {
+        if (client.gone) return;
+        if (failed === null) this.#childEnded(index);
+        else this.#childFailed(failed);
+      },
+    };
+    return { client, sink };
+  }
+
+  #write(frames: string) {
+    return frames === '' ? 'ready' : this.#job.sink.chunk(frames);
+  }
+
+  #encode(index: number, event: NeutralEvent): string {
+    switch (event.type) {
+      case 'start':
+        if (this.#started) return '';
+        this.#started = true;
+        return this.#encoder.step(event);
+      case 'usage':
+        this.#usages.set(index, event.usage);
+        return '';
+      case 'end':
+      case 'failed':
+        return '';
+      default:
+        return this.#encoder.step({ ...event, choice: index });
+    }
+  }
+
+  #childEnded(index: number): void {
+    for (const event of this.#wholes[index]!) if (event.type === 'usage') this.#usages.set(index, event.usage);
+    this.running--;
+    if (this.running > 0) return;
+    const { sink, stream } = this.#job;
+    const usage: NeutralEvent = { type: 'usage', usage: sumUsage([...this.#usages.values()]) };
+    if (stream) {
+      sink.chunk(this.#encoder.step(usage) + this.#encoder.step({ type: 'end' }));
+      return sink.end(null);
+    }
+    for (const [choice, whole] of this.#wholes.entries()) {
+      for (const event of whole) {
+        if (
+          event.type === 'start'
+            ? choice === 0
+            : event.type !== 'usage' && event.type !== 'end' && event.type !== 'failed'
+        ) {
+          this.#fold.add('choice' in event ? { ...event, choice } : event);
+        }
+      }
+    }
+    this.#fold.add(usage);
+    this.#fold.add({ type: 'end' });
+    sendWhole(sink, this.#headers, JSON.stringify(this.#fold.result()));
+  }
+
+  #childFailed(failed: Failed): void {
+    this.#job.sink.end(failed);
+    for (const child of this.#clients) child.leave();
+  }
+}
+
+function sumUsage(usages: readonly Usage[]): Usage {
+  const sum = (pick: (usage: Usage) => number | undefined) =>
+    usages.reduce((total, usage) => total + (pick(usage) ?? 0), 0);
+  return {
+    inputTokens: sum((usage) => usage.inputTokens),
+    outputTokens: sum((usage) => usage.outputTokens),
+    cachedInputTokens: sum((usage) => usage.cachedInputTokens),
+    reasoningTokens: sum((usage) => usage.reasoningTokens),
+  };
+}
+
+/**
+ * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
+ * answer that one child failed was not `committed`: then the others' answers reached nobody.
+ */
+function joinProgress(into: JobProgress, children: readonly JobProgress[], committed: boolean): void {
+  const failed = children.find((child) => child.class !== 'ok' && child.class !== 'aborted');
+  const first = children[0]!;
+  // A route over targets with native n may have been tried before.
+  into.attempts.push(...children.flatMap((child) => child.attempts));
+  into.verdicts = [...into.verdicts, ...first.verdicts];
+  into.losses = first.losses;
+  into.malformedLines = children.reduce((sum, child) => sum + child.malformedLines, 0);
+  into.answeredBy = children.find((child) => child.answeredBy !== null)?.answeredBy ?? null;
+  into.firstTokenMs = children.reduce<number | null>(
+    (least, { firstTokenMs }) => (firstTokenMs === null ? least : Math.min(least ?? firstTokenMs, firstTokenMs)),
+    null,
+  );
+  const used = children.flatMap(({ usage }) => (usage === null ? [] : [usage]));
+  into.usage = used.length === 0 ? null : sumUsage(used);
+  into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
+  const whole = children.every(({ delivered }) => delivered === 'whole');
+  const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;
+  into.delivered = !committed || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
+  const sent = children.filter(({ attempts }) => attempts.length > 0).length;
+  into.calls = Math.max(1, reached === 0 ? sent : reached);
+  into.status = failed?.status ?? first.status;
+  into.class = failed?.class ?? first.class;
+}

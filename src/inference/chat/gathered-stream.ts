@@ -1,0 +1,65 @@
+import type { PassingReader, UpstreamDialect, WholeGatherer } from '../dialects/dialect.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { Usage } from '../neutral/usage.ts';
+import type { AnswerReader } from '../spine/answer-reader.ts';
+import { eventBytesMaxOf, PassedWhole, type PassingOptions, tooLargeEvent } from '../spine/pass-through.ts';
+import type { Bytes } from '../spine/sink.ts';
+import { createSseSplitter } from '../transport/sse-reader.ts';
+
+/** A whole answer that came as a stream of its caller's own format: the provider's own, with the ids that it gave. */
+export class GatheredStream implements AnswerReader {
+  contentEvents = 0;
+  readonly malformedLines = 0;
+  done = false;
+  fault: Fault | null = null;
+  readonly #reader: PassingReader;
+  readonly #gatherer: WholeGatherer;
+  readonly #splitter: ReturnType<typeof createSseSplitter>;
+  readonly #whole: PassedWhole;
+
+  constructor(dialect: UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
+    this.#reader = dialect.readInPassing();
+    this.#gatherer = gatherer;
+    this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
+    this.#whole = new PassedWhole(dialect, options);
+  }
+
+  get usage(): Usage | null {
+    return this.#whole.usage ?? this.#reader.seen.usage;
+  }
+
+  get outputTokensSeen(): number {
+    return this.#reader.seen.outputTokensSeen;
+  }
+
+  push(chunk: Buffer): null {
+    if (this.fault !== null || this.done) return null;
+    for (const event of this.#splitter.push(chunk)) this.#step(event);
+    if (this.#splitter.tooLarge) this.fault ??= tooLargeEvent();
+    return null;
+  }
+
+  finish(): Bytes | null {
+    if (this.fault === null && !this.done) for (const event of this.#splitter.end()) this.#step(event);
+    if (this.fault !== null) return null;
+    const whole = this.#gatherer.whole();
+    if (whole === null) {
+      this.fault = fault('truncated', 'ended the stream before its terminal event');
+      return null;
+    }
+    this.#whole.push(Buffer.from(JSON.stringify(whole)));
+    const out = this.#whole.finish();
+    this.fault = this.#whole.fault;
+    this.contentEvents = Math.max(this.contentEvents, this.#whole.contentEvents);
+    return out;
+  }
+
+  #step(event: { event: string; data: string }): void {
+    if (this.fault !== null || this.done) return;
+    const { content, fault: found } = this.#reader.step(event);
+    this.fault = found;
+    if (content) this.contentEvents++;
+    this.#gatherer.step(event);
+    this.done = this.#reader.seen.terminal;
+  }
+}

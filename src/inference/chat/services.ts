@@ -1,0 +1,22 @@
+import type { PlanBook } from '../../metering/plan-book.ts';
+import type { DialectId } from '../dialects/dialect.ts';
+import type { BodyReader } from '../spine/body-reader.ts';
+import type { SpineServices } from '../spine/services.ts';
+import type { ConversationBody } from './conversation-body.ts';
+import type { MediaFetcher } from './fetch-media.ts';
+import type { ProviderObjects } from './provider-objects.ts';
+import type { TokenCounter } from './token-counter.ts';
+
+export interface ChatServices extends SpineServices {
+  bodies: BodyReader<Record<DialectId, ConversationBody>>;
+  media: MediaFetcher;
+  /** The plans in force. */
+  plans(): PlanBook;
+  /** Loaded at the first request that names or gives what lives at a provider. */
+  objects(): Promise<ProviderObjects>;
+}
+
+/** What it takes to count tokens instead of asking. */
+export interface CountServices extends ChatServices {
+  tokenCounter: TokenCounter;
+}

@@ -1,0 +1,28 @@
+import { parentPort } from 'node:worker_threads';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { DialectId } from '../dialects/dialect.ts';
+import { loadDialects } from '../dialects/dialect-table.ts';
+import { countInPieces, countRequest, readForCount } from './count-request.ts';
+
+/** What the worker is asked; every order is answered once, in turn. */
+export interface CountOrder {
+  raw: Uint8Array<ArrayBuffer>;
+  dialect: DialectId;
+}
+
+// Words such as <|endoftext|> are a caller's text like any other.
+const asText = { disallowedSpecial: new Set<string>() };
+const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
+
+await loadDialects();
+parentPort!.on('message', ({ raw, dialect }: CountOrder) => {
+  try {
+    const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);
+    const result = read.ok
+      ? { ok: true, value: { model: read.value.model, inputTokens: countRequest(read.value.neutral(), countText) } }
+      : read;
+    parentPort!.postMessage({ result });
+  } catch (error) {
+    parentPort!.postMessage({ error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});

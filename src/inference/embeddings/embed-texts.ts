@@ -1,0 +1,80 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Reservation } from '../../metering/admission.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { Trials } from '../spine/endpoint.ts';
+import type { JobProgress } from '../spine/job.ts';
+import { KeptAnswer } from '../spine/kept-answer.ts';
+import type { ModelCall, RunCall } from '../spine/model-call.ts';
+import { runAttempts } from '../spine/run-attempts.ts';
+import { jobOf } from '../spine/serve.ts';
+import type { Client } from '../spine/sink.ts';
+import { type EmbeddingBody, embeddingBody } from './embedding-body.ts';
+import { type EmbeddingWay, embeddingPlan, embeddingTrials } from './endpoint.ts';
+import type { EmbeddingServices } from './services.ts';
+
+/** Texts that become vectors for another endpoint than `/v1/embeddings`. */
+export interface TextsToEmbed {
+  /** Alias. */
+  model: string;
+  purpose: 'document' | 'query';
+  texts: readonly string[];
+}
+
+/** One vector for each text. */
+export interface EmbeddedTexts {
+  /** Length of each. */
+  size: number;
+  /** Row after row, in the order of the texts. */
+  vectors: Float32Array<ArrayBuffer>;
+}
+
+/** For whom: what every admitted request knows of itself. */
+export type TextsCall = Pick<
+  ModelCall,
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'atMs' | 'startedMs'
+> & {
+  /** Whose leaving ends the work. */
+  client?: Client;
+};
+
+/** Texts in the form of a request, for `embeddingWay` and `embedTexts`. */
+export function textsBody({ model, purpose, texts }: TextsToEmbed): EmbeddingBody {
+  return embeddingBody({
+    model,
+    inputs: { kind: 'texts', texts },
+    dimensions: null,
+    inputType: null,
+    purpose,
+    encoding: 'float',
+    answerForm: 'openai',
+    user: null,
+    extra: {},
+  });
+}
+
+/**
+ * Embeds texts for a call that holds a reservation, by the same routing as `/v1/embeddings`. The reservation stays open:
+ * whoever holds it settles it with `progress`.
+ */
+export async function embedTexts(
+  services: EmbeddingServices,
+  snapshot: Snapshot,
+  call: TextsCall,
+  { body, way, reserved }: { body: EmbeddingBody; way: EmbeddingWay; reserved: Reservation },
+): Promise<{ outcome: EmbeddedTexts | Failure; progress: JobProgress }> {
+  const kept = new KeptAnswer();
+  const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
+  const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
+  let vectors: EmbeddedTexts | null = null;
+  let trials: Trials | null = null;
+  const plan = embeddingPlan(way, body.facts, asked);
+  const job = jobOf(services, snapshot, asked, plan, reserved, null, (answer) => trials!.trial(answer));
+  trials = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
+    vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
+    return '';
+  });
+  await runAttempts(services, job);
+  const { outcome } = kept;
+  const failure: Failure = outcome?.kind === 'refused' ? outcome.failure : { kind: 'internal' };
+  return { outcome: vectors ?? failure, progress: job.progress };
+}

@@ -1,0 +1,58 @@
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import type { DecodedEmbeddings, EmbeddingFormatId } from '../dialects/embeddings/format.ts';
+import { embeddingFormats } from '../dialects/embeddings/index.ts';
+import { type EmbeddingAnswer, writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
+import type { AnswerForm } from '../neutral/embedding.ts';
+import type { Fault } from '../neutral/outcome.ts';
+import { parseAnswer } from '../spine/pass-through.ts';
+import { createRestingThread } from '../spine/resting-thread.ts';
+import type { EmbeddingWork } from './embedding-worker.ts';
+
+/** Reads upstreams' vectors and writes callers': few here and now, many in a thread (faults.md F24). */
+export interface EmbeddingCodec {
+  /** An upstream's 2xx body, whose memory may be taken away. */
+  decode(tenant: string, bytes: Buffer, format: EmbeddingFormatId, count: number): Promise<DecodedEmbeddings | Fault>;
+  /** A caller's answer; the memory of the rows may be taken away. */
+  encode(tenant: string, answer: EmbeddingAnswer, form: AnswerForm): Promise<Buffer>;
+  close(): Promise<void>;
+}
+
+/** A number takes some 150 ns to write out; so many take less than 10 ms. */
+const numbersOnLoopMax = 50_000;
+
+/** What waits for the thread is bounded by the calls that a request may have at one time. */
+export function createEmbeddingCodec(): EmbeddingCodec {
+  const thread = createRestingThread(new URL('./embedding-worker.mjs', import.meta.url), 'embedding worker');
+  const offLoop = <T>(tenant: string, work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>
+    thread.ask<T>(tenant, (id) => ({ message: work(id), transfer: [buffer] }));
+
+  return {
+    async decode(tenant, bytes, format, count) {
+      if (bytes.length <= offLoopBodyBytes) return decodeEmbeddings(bytes, format, count);
+      const own = ownBytes(bytes);
+      return offLoop(tenant, (id) => ({ id, kind: 'decode', bytes: own, format, count }), own.buffer);
+    },
+    async encode(tenant, answer, form) {
+      if (answer.rows.length <= numbersOnLoopMax) return writeEmbeddings(answer, form);
+      const bytes = await offLoop<Uint8Array<ArrayBuffer>>(
+        tenant,
+        (id) => ({ id, kind: 'encode', answer, form }),
+        answer.rows.buffer,
+      );
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    },
+    close: thread.close,
+  };
+}
+
+/** Synchronous: see `EmbeddingCodec`. */
+export function decodeEmbeddings(bytes: Buffer, format: EmbeddingFormatId, count: number): DecodedEmbeddings | Fault {
+  const parsed = parseAnswer(bytes);
+  return parsed.fault ?? embeddingFormats[format].decode(parsed.value, count);
+}
+
+/** Moved, not copied, where the memory is the body's alone. */
+function ownBytes(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const alone = bytes.byteOffset === 0 && bytes.buffer.byteLength === bytes.length;
+  return alone ? new Uint8Array(bytes.buffer as ArrayBuffer) : new Uint8Array(bytes);
+}

@@ -1,0 +1,132 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import { noneCapable, noneUsable } from '../models/capability.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { Endpoint, Plan, Trials } from '../spine/endpoint.ts';
+import type { Job } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import { plainQuery } from '../spine/plain-request.ts';
+import type { RequestFacts } from '../spine/request-body.ts';
+import type { Bytes } from '../spine/sink.ts';
+import { EmbeddingTrial } from './embed-attempt.ts';
+import { GatheredVectors, type Precision } from './embedding-batches.ts';
+import type { EmbeddingBody, EmbeddingBodyKind } from './embedding-body.ts';
+import type { EmbeddingServices } from './services.ts';
+
+/** Embeddings: routed and metered like a conversation, over targets of one vector space. */
+export function embeddingsEndpoint(
+  services: EmbeddingServices,
+  kind: EmbeddingBodyKind,
+): Endpoint<Buffer, EmbeddingBody> {
+  return {
+    id: 'embeddings',
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
+    content: (raw) => raw,
+    plan(snapshot, call, { facts }) {
+      const way = embeddingWay(snapshot, facts, call.principal);
+      return 'kind' in way ? way : embeddingPlan(way, facts, call);
+    },
+    trials({ call, request, plan }, job) {
+      const { encoding, answerForm } = request.facts;
+      return embeddingTrials(services, job, request, plan.alias, 'double', (vectors) => {
+        const answer = { ...vectors, model: plan.alias.id, encoding };
+        return services.embeddingCodec.encode(call.principal.tenant, answer, answerForm);
+      });
+    },
+  };
+}
+
+/** Who may answer a request for embeddings. */
+export interface EmbeddingWay {
+  alias: Alias;
+  candidates: readonly RouteCandidate[];
+}
+
+/** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
+export function embeddingWay(snapshot: Snapshot, facts: RequestFacts, principal: Principal): EmbeddingWay | Failure {
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const candidates = ofOneSpace(alias.candidates.filter(({ target }) => embeds(snapshot, target))).map(
+    ({ target, rank }) => ({ target: asEmbedding(target, alias), rank }),
+  );
+  if (candidates.length === 0) {
+    return invalid('model', `No provider of the model '${alias.id}' serves /v1/embeddings. Use another model.`);
+  }
+  return noneCapable(alias.id, candidates, facts.needs) ?? { alias, candidates };
+}
+
+function embeds({ providers }: Snapshot, { provider, embedding }: Target): boolean {
+  if (embedding === undefined) return false;
+  return provider === engineProvider || providers.get(provider)?.connection.embeds != null;
+}
+
+/**
+ * Vectors of two spaces cannot be compared: who asks for a model must never get them in turn. Configuration is checked
+ * for that where it says `type: embedding`; of any other alias, whatever is not in the first target's space is left out.
+ */
+function ofOneSpace(candidates: readonly RouteCandidate[]): readonly RouteCandidate[] {
+  const space = candidates[0]?.target.embedding?.space ?? null;
+  return space === null ? candidates.slice(0, 1) : candidates.filter(({ target }) => target.embedding?.space === space);
+}
+
+/**
+ * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own: a model that
+ * does not embed may well chat. Kept, since health knows targets again by identity.
+ */
+function asEmbedding(target: Target, { type }: Alias): Target {
+  let seen = served.get(target);
+  if (seen === undefined) {
+    const health = type === 'embedding' ? {} : { healthId: `${target.id} (embeddings)` };
+    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], ...health };
+    served.set(target, seen);
+  }
+  return seen;
+}
+
+const served = new WeakMap<Target, Target>();
+
+/** Every input's vector. */
+export interface EmbeddedInputs {
+  /** Row after row, in the order of the inputs. */
+  rows: Float64Array<ArrayBuffer> | Float32Array<ArrayBuffer>;
+  size: number;
+  inputTokens: number;
+}
+
+/** `wishes`: of whoever asks. */
+export function embeddingPlan(
+  way: EmbeddingWay,
+  facts: RequestFacts,
+  { wishes, principal }: Pick<ModelCall, 'wishes' | 'principal'>,
+): Plan {
+  const query = plainQuery(way, facts, wishes, principal.tenant);
+  return { alias: way.alias, charged: way.alias, calls: 1, query, form: 'whole' };
+}
+
+/** `write` makes the answer's body of the vectors of all inputs. */
+export function embeddingTrials(
+  services: EmbeddingServices,
+  job: Job,
+  body: EmbeddingBody,
+  { dimensions }: Pick<Alias, 'dimensions'>,
+  precision: Precision,
+  write: (vectors: EmbeddedInputs) => Promise<Bytes>,
+): Trials {
+  const { tokensEach, needs } = body.facts;
+  const gathered = new GatheredVectors(tokensEach.length, needs.embedding!.dimensions ?? dimensions, precision);
+  const run = {
+    body,
+    gathered,
+    write() {
+      const { rows, size, inputTokens } = gathered;
+      return write({ rows: rows!, size, inputTokens });
+    },
+  };
+  return { trial: (answer) => new EmbeddingTrial(services, job, run, answer) };
+}

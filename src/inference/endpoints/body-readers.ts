@@ -1,0 +1,34 @@
+import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
+import type { DialectId, Result } from '../dialects/dialect.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import {
+  type EmbeddingBody,
+  type EmbeddingBodyKind,
+  isEmbedding,
+  readEmbeddings,
+} from '../embeddings/embedding-body.ts';
+import { type ForwardedBody, readForwarded } from '../forwarded/forwarded-body.ts';
+import { type ImageBody, readImages } from '../images/image-body.ts';
+import { readSpeech, type SpeechBody } from '../speech/speech-body.ts';
+
+/** What comes of a body, by how it is read: as a conversation in a dialect, or for another endpoint. */
+export type Bodies = Record<DialectId, ConversationBody> &
+  Record<ForwardedEndpointId, ForwardedBody> &
+  Record<EmbeddingBodyKind, EmbeddingBody> & { speech: SpeechBody; images: ImageBody };
+
+export type BodyKind = keyof Bodies;
+export type AnyBody = Bodies[BodyKind];
+
+/** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
+export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Result<Bodies[K]>;
+export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
+  if (kind === 'speech') return readSpeech(raw);
+  if (kind === 'images') return readImages(raw);
+  if (isEmbedding(kind)) return readEmbeddings(raw, kind);
+  return isForwarded(kind) ? readForwarded(raw, kind) : readConversation(raw, kind);
+}
+
+function isForwarded(kind: BodyKind): kind is ForwardedEndpointId {
+  return Object.hasOwn(forwardedEndpoints, kind);
+}

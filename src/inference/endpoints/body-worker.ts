@@ -1,0 +1,50 @@
+import { parentPort } from 'node:worker_threads';
+import type { EncodeOrder } from '../chat/conversation-body.ts';
+import { loadDialects } from '../dialects/dialect-table.ts';
+import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
+import type { ForwardOrder } from '../spine/encode-forwarded.ts';
+import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
+
+/** As the body's own `encode` takes it. */
+export type AnyOrder = EncodeOrder | EmbeddingOrder | ForwardOrder;
+
+/** What the worker is asked; every message is answered once, with the same `id`, except `release`. */
+export type WorkerOrder =
+  | { id: number; kind: 'read'; raw: Uint8Array<ArrayBuffer>; bodyKind: BodyKind }
+  | { id: number; kind: 'encode'; body: number; order: AnyOrder }
+  | { kind: 'release'; body: number };
+
+await loadDialects();
+const bodies = new Map<number, AnyBody>();
+
+parentPort!.on('message', (message: WorkerOrder) => {
+  if (message.kind === 'release') {
+    bodies.delete(message.body);
+    return;
+  }
+  const { id } = message;
+  try {
+    if (message.kind === 'read') return read(id, message.raw, message.bodyKind);
+    const encoded = encode(bodies.get(message.body)!, message.order);
+    if (encoded instanceof Promise) throw new Error('a body in a worker encodes synchronously');
+    if (!encoded.ok || 'mediaWanted' in encoded.value) return parentPort!.postMessage({ id, result: encoded });
+    const { bytes } = encoded.value;
+    const own = new Uint8Array(Buffer.from(bytes as string));
+    parentPort!.postMessage({ id, result: { ok: true, value: { ...encoded.value, bytes: own } } }, [own.buffer]);
+  } catch (error) {
+    parentPort!.postMessage({ id, error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});
+
+/** The order was made for this kind of body, where it was read. */
+function encode(body: AnyBody, order: AnyOrder) {
+  if (!('encode' in body)) throw new Error('this body is encoded where its attempts are');
+  return body.encode(order as never);
+}
+
+function read(id: number, raw: Uint8Array<ArrayBuffer>, kind: BodyKind): void {
+  const result = readBody(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), kind);
+  if (!result.ok) return parentPort!.postMessage({ id, result });
+  bodies.set(id, result.value);
+  parentPort!.postMessage({ id, result: { ok: true, value: result.value.facts } });
+}

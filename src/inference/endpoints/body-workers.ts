@@ -1,0 +1,111 @@
+import { type Failure, FailureError } from '../../kernel/failure.ts';
+import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
+import { createWorkThread } from '../../kernel/work-thread.ts';
+import type { Result } from '../dialects/dialect.ts';
+import type { RequestFacts } from '../spine/request-body.ts';
+import type { AllBodies } from './body-reader.ts';
+import type { Bodies, BodyKind } from './body-readers.ts';
+import type { AnyOrder, WorkerOrder } from './body-worker.ts';
+
+/** An unused worker costs some 40 MB: it is let go after this. */
+const idleMs = 60_000;
+/** Bodies in the worker at a time; at up to 32 MB each this bounds its memory. Further ones are refused. */
+const bodiesMax = 64;
+/** Of one tenant. */
+const tenantBodiesMax = 48;
+/** More than bodies times their attempts: those bound it. */
+const ordersMax = 16_384;
+
+/**
+ * Parses, checks and converts large bodies in one worker thread, started at the first of them, so that a 32 MB request
+ * never holds up the streams of others (faults.md F23, F24), in turn for those that send them. A crash of the thread fails its own bodies alone.
+ */
+export function createBodyWorkers(): AllBodies {
+  const thread = createWorkThread(new URL('./body-worker.mjs', import.meta.url), 'body worker');
+  let idle: NodeJS.Timeout | null = null;
+  const held = createTurns({
+    name: 'Large requests',
+    places: bodiesMax,
+    tenantPlaces: tenantBodiesMax,
+    waitingMax: 0,
+    tenantWaitingMax: 0,
+  });
+  const turns = createTurns({ name: 'Large requests', places: 1, waitingMax: ordersMax });
+
+  function release(turn: Turn): void {
+    turn.giveBack();
+    if (!held.idle()) return;
+    idle = setTimeout(thread.letGo, idleMs);
+    idle.unref();
+  }
+
+  return {
+    async read<K extends BodyKind>(tenant: string, raw: Buffer, kind: K): Promise<Result<Bodies[K]>> {
+      const turn = await held.take(tenant, null).catch(failureOf);
+      if ('kind' in turn) return { ok: false, failure: turn };
+      if (idle !== null) clearTimeout(idle);
+      let bodyId = 0;
+      try {
+        const facts = await turns.run(tenant, null, () =>
+          thread.ask<Result<RequestFacts>>((id) => {
+            bodyId = id;
+            return readOrder(id, raw, kind);
+          }),
+        );
+        // Facts and orders are those of this kind of body, there as here.
+        if (facts.ok) return { ok: true, value: remoteBody(tenant, bodyId, facts.value, turn) as unknown as Bodies[K] };
+        release(turn);
+        return facts;
+      } catch (error) {
+        release(turn);
+        throw error;
+      }
+    },
+    async close() {
+      if (idle !== null) clearTimeout(idle);
+      await thread.close();
+    },
+  };
+
+  function remoteBody(tenant: string, body: number, facts: RequestFacts, turn: Turn) {
+    let isHeld = true;
+    return {
+      facts,
+      async encode(order: AnyOrder): Promise<Result<RemoteEncoded>> {
+        const result = await turns.run(tenant, null, () =>
+          thread.ask<Result<RemoteEncoded>>((id) => ({
+            message: { id, kind: 'encode', body, order },
+            transfer: [],
+          })),
+        );
+        if (!result.ok || 'mediaWanted' in result.value) return result;
+        const { bytes } = result.value;
+        return {
+          ok: true,
+          value: { ...result.value, bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) },
+        };
+      },
+      release() {
+        if (!isHeld) return;
+        isHeld = false;
+        thread.tell({ kind: 'release', body } satisfies WorkerOrder);
+        release(turn);
+      },
+    };
+  }
+}
+
+/** What came over from the thread. */
+type RemoteEncoded = { bytes: Uint8Array<ArrayBuffer> } | { mediaWanted: unknown };
+
+function failureOf(error: unknown): Failure {
+  if (error instanceof FailureError) return error.failure;
+  throw error;
+}
+
+function readOrder(id: number, raw: Buffer, bodyKind: BodyKind): { message: WorkerOrder; transfer: ArrayBuffer[] } {
+  // Moved, not copied, where the memory is the body's alone.
+  const alone = raw.byteOffset === 0 && raw.buffer.byteLength === raw.length;
+  const own = alone ? new Uint8Array(raw.buffer as ArrayBuffer) : new Uint8Array(raw);
+  return { message: { id, kind: 'read', raw: own, bodyKind }, transfer: [own.buffer] };
+}

@@ -1,0 +1,42 @@
+import type { Spool } from '../../net/spool.ts';
+import type { ChatServices, CountServices } from '../chat/services.ts';
+import type { EmbeddingServices } from '../embeddings/services.ts';
+import type { ForwardedServices } from '../forwarded/services.ts';
+import type { ImageServices } from '../images/services.ts';
+import type { SpeechServices } from '../speech/services.ts';
+import type { TranscriptionServices } from '../transcription/services.ts';
+import type { AllBodies } from './body-reader.ts';
+
+/** What a conversation needs, which is served from the first moment of a start; lives as long as the process. */
+export interface ConversationServices extends ChatServices {
+  bodies: AllBodies;
+  /** Of keys that `telemetry.log.bodies` names. */
+  logBodies(bodies: LoggedBodies): void;
+}
+
+/** What the requests of all families need. */
+export interface Services
+  extends ConversationServices,
+    CountServices,
+    EmbeddingServices,
+    SpeechServices,
+    TranscriptionServices,
+    ImageServices,
+    ForwardedServices {
+  bodies: AllBodies;
+  /** Where uploads wait. */
+  spool: Spool;
+}
+
+/** What was asked and answered, for the log: bounded and without credentials already. */
+export interface LoggedBodies {
+  requestId: string;
+  /** `account/name`. */
+  key: string;
+  path: string;
+  status: number;
+  request: string;
+  answer: string;
+  /** Why there is no answer, or none to its end. */
+  error?: string;
+}

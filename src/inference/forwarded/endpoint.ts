@@ -1,0 +1,146 @@
+import type { Failure } from '../../kernel/failure.ts';
+import { invalid } from '../../kernel/failure.ts';
+import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { noneCapable, noneUsable } from '../models/capability.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import { affinityOf } from '../routing/affinity.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import { Attempt } from '../spine/attempt.ts';
+import type { EncodedBody } from '../spine/encode-forwarded.ts';
+import type { Endpoint, Plan } from '../spine/endpoint.ts';
+import type { Job, PreparedBody } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import { PassedStream, PassedWhole, UnlikeAnswer } from '../spine/pass-through.ts';
+import { plainQuery } from '../spine/plain-request.ts';
+import type { ForwardedBody, ForwardedFacts } from './forwarded-body.ts';
+import type { ForwardedServices } from './services.ts';
+
+/** An endpoint of one format: its body goes on as it came, to whichever target of its model serves it. */
+export function forwardedEndpoint(
+  services: ForwardedServices,
+  id: ForwardedEndpointId,
+): Endpoint<Buffer, ForwardedBody> {
+  return {
+    id,
+    read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
+    content: (raw) => raw,
+    plan: (snapshot, call, { facts }) => planOf(snapshot, call, id, facts),
+    trials: ({ request }, job) => ({ trial: (answer) => forwardTrial(services, job, request, id, answer) }),
+  };
+}
+
+function planOf(
+  snapshot: Snapshot,
+  { principal, wishes }: ModelCall,
+  id: ForwardedEndpointId,
+  facts: ForwardedFacts,
+): Plan | Failure {
+  const alias = snapshot.models.resolve(facts.model, principal);
+  if ('kind' in alias) return alias;
+  const candidates = servedBy(snapshot, alias, id, facts.stream ? 'stream' : 'whole');
+  if ('kind' in candidates) return candidates;
+  const incapable = noneCapable(alias.id, candidates, facts.needs);
+  if (incapable !== null) return incapable;
+  const session = wishes.session ?? facts.conversationStart;
+  const query = {
+    ...plainQuery({ alias, candidates }, facts, wishes, principal.tenant),
+    affinity: session === '' ? null : affinityOf(principal.tenant, session),
+  };
+  return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };
+}
+
+/**
+ * The targets, those of fallbacks too, whose provider serves the endpoint; a 400 when none does. A stream is wanted of
+ * those that stream: nothing here makes one of a whole answer.
+ */
+function servedBy(
+  { providers }: Snapshot,
+  alias: Alias,
+  endpoint: ForwardedEndpointId,
+  answer: 'stream' | 'whole',
+): readonly RouteCandidate[] | Failure {
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const serving = alias.candidates.filter(({ target }) =>
+    providers.get(target.provider)?.connection.forwardPaths.has(endpoint),
+  );
+  const able = answer === 'whole' ? serving : serving.filter(({ target }) => target.capabilities.streaming);
+  if (able.length > 0) return able.map(({ target, rank }) => ({ target: asServing(target, endpoint), rank }));
+  const { path } = forwardedEndpoints[endpoint];
+  if (serving.length > 0) {
+    return invalid('stream', `The model '${alias.id}' cannot stream its answers of ${path}. Leave 'stream' out.`);
+  }
+  return invalid('model', `No provider of the model '${alias.id}' serves ${path}. Use another model.`);
+}
+
+/**
+ * The same target as this endpoint sees it: a model that is not there for it may well chat, so its health is its own.
+ * Kept, since health knows targets again by identity.
+ */
+function asServing(target: Target, endpoint: ForwardedEndpointId): Target {
+  let byEndpoint = served.get(target);
+  if (byEndpoint === undefined) {
+    byEndpoint = new Map();
+    served.set(target, byEndpoint);
+  }
+  let seen = byEndpoint.get(endpoint);
+  if (seen === undefined) {
+    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], healthId: `${target.id} (${endpoint})` };
+    byEndpoint.set(endpoint, seen);
+  }
+  return seen;
+}
+
+const served = new WeakMap<Target, Map<ForwardedEndpointId, Target>>();
+
+function forwardTrial(
+  services: Pick<ForwardedServices, 'clock' | 'transport'>,
+  job: Job,
+  { encode, facts }: ForwardedBody,
+  endpoint: ForwardedEndpointId,
+  answer: Answer,
+): Attempt | Failure | Promise<Attempt | Failure> {
+  const { target } = answer.attempt;
+  const encoded = encode({
+    provider: job.providers.get(target.provider)!.connection.provider.id,
+    dialect: openAiChat.id,
+    model: target.model,
+    maxOutputTokens: target.maxOutputTokens,
+    body: target.body,
+    child: null,
+  });
+  const made = (result: Awaited<typeof encoded>) => {
+    if (!result.ok) return result.failure;
+    const forwarded = result.value;
+    const sink = facts.stream ? new StreamedAnswer(answer, forwarded) : new WholeAnswer(answer, forwarded);
+    return new Attempt(services, job, answer.attempt, bodyOf(forwarded, endpoint, facts), sink);
+  };
+  return encoded instanceof Promise ? encoded.then(made) : made(encoded);
+}
+
+function bodyOf(
+  { bytes, streamed }: EncodedBody,
+  endpoint: ForwardedEndpointId,
+  { stream, includeUsage, needs }: ForwardedFacts,
+): PreparedBody {
+  const { inputTokensEstimate } = needs;
+  const format = forwardedEndpoints[endpoint];
+  return {
+    bytes,
+    streamed,
+    upstreamDialect: openAiChat,
+    endpoint,
+    inputTokensEstimate,
+    reader(contentType) {
+      const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
+      if (comesStreamed !== stream) return new UnlikeAnswer(stream);
+      return stream
+        ? new PassedStream(format, includeUsage ? 'show' : 'hide', { inputTokensEstimate })
+        : new PassedWhole(format, { inputTokensEstimate });
+    },
+  };
+}

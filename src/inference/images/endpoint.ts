@@ -1,0 +1,163 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { PictureType } from '../dialects/images/picture-type.ts';
+import { readEditForm } from '../dialects/images/read-edit-form.ts';
+import { type FinishedImage, writeImages } from '../dialects/images/write-answer.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { noneCapable, noneUsable } from '../models/capability.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
+import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
+import type { Job } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import { plainQuery } from '../spine/plain-request.ts';
+import type { RequestFacts } from '../spine/request-body.ts';
+import { type GatheredImage, GatheredImages } from './gathered-images.ts';
+import { type ImageRun, ImageTrial } from './image-attempt.ts';
+import { type ImageBody, imageBody } from './image-body.ts';
+import { type ImageEdit, readEditFiles } from './image-edit.ts';
+import { writePictureEvents } from './picture-events.ts';
+import type { ImageServices } from './services.ts';
+
+/** What was received. `linkBase`: where links that it is answered by begin, without a slash at the end. */
+export interface ImageInput {
+  body: Buffer;
+  linkBase: string;
+}
+
+/** The same of a request to change pictures; the form's files are its receiver's to remove. */
+export interface ImageEditInput {
+  form: UploadedForm;
+  linkBase: string;
+}
+
+type ImageRequestBody = ImageBody & { linkBase: string; edit: ImageEdit | null };
+
+/** New pictures. */
+export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, ImageRequestBody> {
+  return {
+    id: 'image',
+    async read({ principal }, { body, linkBase }) {
+      const read = await services.bodies.read(principal.tenant, body, 'images');
+      return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
+    },
+    content: ({ body }) => body,
+    ...drawing(services),
+  };
+}
+
+/** Pictures that are to be changed. */
+export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditInput, ImageRequestBody> {
+  return {
+    id: 'image-edit',
+    async read(_call, { form, linkBase }) {
+      const read = readEditForm(form.fields);
+      if (!read.ok) return read;
+      const edit = await readEditFiles(form);
+      if ('kind' in edit) return { ok: false, failure: edit };
+      return { ok: true, value: { ...imageBody(read.value, edit), linkBase, edit } };
+    },
+    content: ({ form }) => contentOfForm(form),
+    ...drawing(services),
+  };
+}
+
+function drawing(services: ImageServices): Pick<Endpoint<unknown, ImageRequestBody>, 'plan' | 'trials'> {
+  return {
+    async plan(snapshot, { principal, wishes }, { facts }) {
+      const way = imageWay(snapshot, facts, principal);
+      if ('kind' in way) return way;
+      const { request } = facts;
+      // Before anything is drawn that could not be kept for its link.
+      const full = request.answerForm === 'url' ? await services.storage.mayKeep(principal.account) : null;
+      if (full !== null) return full;
+      const query = plainQuery(way, facts, wishes, principal.tenant);
+      const form = request.stream === null ? 'whole' : 'events';
+      return { alias: way.alias, charged: way.alias, calls: request.n, query, form };
+    },
+    trials: (asked, job) => trialsOf(services, asked, job),
+  };
+}
+
+function trialsOf(services: ImageServices, { call, request: body }: Asked<ImageRequestBody, Plan>, job: Job): Trials {
+  const { edit, linkBase } = body;
+  const { request, needs } = body.facts;
+  const gathered = new GatheredImages(request.n);
+  const run: ImageRun = {
+    request,
+    edit,
+    gathered,
+    async write() {
+      const { usage } = gathered;
+      const told = gathered.told ?? {};
+      const createdS = Math.floor(services.clock.wallMs() / 1_000);
+      if (request.stream !== null) {
+        const pictures = gathered.images.map(inBase64);
+        const task = edit === null ? 'image_generation' : 'image_edit';
+        const { inputTokensEstimate } = needs;
+        return writePictureEvents({ task, request, pictures, createdS, usage, told, inputTokensEstimate });
+      }
+      const images = await Promise.all(gathered.images.map((image) => finished(services, image, linkBase, call)));
+      return writeImages({ createdS, images, usage, told });
+    },
+  };
+  return { trial: (answer) => new ImageTrial(services, job, run, answer) };
+}
+
+/** Links of the upstream's own go on; what we have ourselves is in the answer, or kept for the link to it. */
+async function finished(
+  services: ImageServices,
+  image: GatheredImage,
+  linkBase: string,
+  { principal }: ModelCall,
+): Promise<FinishedImage> {
+  const { revisedPrompt } = image;
+  if ('url' in image) return { url: image.url, revisedPrompt };
+  if (image.form === 'base64') return { base64: image.content, revisedPrompt };
+  const url = await services.files.host(image, linkBase);
+  services.storage.add(principal.account, 'pictures', image.content.byteLength);
+  return { url, revisedPrompt };
+}
+
+/** What is streamed was asked for as base64 of every upstream, and fetched where one gave a link. */
+function inBase64(image: GatheredImage): { base64: Uint8Array; type: PictureType } {
+  if ('url' in image || image.form !== 'base64') throw new Error('a streamed picture is not in base64');
+  return { base64: image.content, type: image.type };
+}
+
+/** The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it. */
+function imageWay(
+  snapshot: Snapshot,
+  { model, needs }: RequestFacts,
+  principal: Principal,
+): { alias: Alias; candidates: readonly RouteCandidate[] } | Failure {
+  const alias = snapshot.models.resolve(model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const candidates = alias.candidates
+    .filter(({ target }) => target.image !== undefined)
+    .map(({ target, rank }) => ({ target: asDrawing(target, alias), rank }));
+  if (candidates.length === 0) {
+    return invalid('model', `No provider of the model '${alias.id}' makes pictures. Use another model.`);
+  }
+  return noneCapable(alias.id, candidates, needs) ?? { alias, candidates };
+}
+
+/**
+ * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own: a model that
+ * does not draw may well chat. Kept, since health knows targets again by identity.
+ */
+function asDrawing(target: Target, { type }: Alias): Target {
+  let seen = served.get(target);
+  if (seen === undefined) {
+    const health = type === 'image' ? {} : { healthId: `${target.id} (images)` };
+    seen = { ...target, dialect: openAiChat.id, alsoSpeaks: [], ...health };
+    served.set(target, seen);
+  }
+  return seen;
+}
+
+const served = new WeakMap<Target, Target>();

@@ -1,0 +1,146 @@
+import type { ImageModelFacts, ImageTokens } from '../dialects/images/format.ts';
+import type { ConfiguredProvider } from '../models/connections.ts';
+import type { ImageRequest } from '../neutral/image.ts';
+import type { Usage } from '../neutral/usage.ts';
+import type { Answer } from '../spine/answer.ts';
+import type { Job } from '../spine/job.ts';
+import type { AnswerForm, Bytes } from '../spine/sink.ts';
+import { SplitTrial } from '../spine/split-trial.ts';
+import type { GatheredImage, GatheredImages } from './gathered-images.ts';
+import type { PictureForm, ReadImage } from './image-codec.ts';
+import type { ImageEdit } from './image-edit.ts';
+import { prepareImages } from './prepare-images.ts';
+import type { ImageServices } from './services.ts';
+
+/** What is to be drawn, and what has been so far. */
+export interface ImageRun {
+  request: ImageRequest;
+  edit: ImageEdit | null;
+  gathered: GatheredImages;
+  /** Every picture is there: the answer's body. */
+  write(): Promise<Bytes>;
+}
+
+type TrialServices = Pick<ImageServices, 'clock' | 'transport' | 'imageCodec' | 'pictures'>;
+
+/**
+ * One attempt at one target: as many calls as it needs for the pictures that are missing. What was drawn is kept when a
+ * call fails; the rest is for the next target.
+ */
+export class ImageTrial extends SplitTrial {
+  /** Drawing takes a minute in silence, and twice would cost twice. */
+  readonly shows = null;
+  protected override readonly form: AnswerForm;
+  readonly #services: TrialServices;
+  readonly #run: ImageRun;
+  readonly #facts: ImageModelFacts;
+  readonly #provider: ConfiguredProvider;
+  readonly #ending = new AbortController();
+  /** Pictures that no call has been sent for. */
+  #unasked: number;
+
+  constructor(services: TrialServices, job: Job, run: ImageRun, answer: Answer) {
+    super(services, job, answer);
+    this.#services = services;
+    this.#run = run;
+    this.form = run.request.stream === null ? 'whole' : 'events';
+    const { target } = answer.attempt;
+    this.#facts = target.image!;
+    this.#provider = job.providers.get(target.provider)!;
+    this.#unasked = run.gathered.missing;
+  }
+
+  protected get calls(): number {
+    return Math.ceil(this.#unasked / this.#facts.perCall);
+  }
+
+  protected body(): Promise<Bytes> {
+    return this.#run.write();
+  }
+
+  protected async callNext(): Promise<boolean> {
+    if (this.#unasked === 0) return false;
+    const count = Math.min(this.#facts.perCall, this.#unasked);
+    this.#unasked -= count;
+    const drawn = await this.#call(count);
+    // Some give fewer than they were asked for, such as those that filter them; each call gives one at least.
+    this.#unasked += count - drawn;
+    return true;
+  }
+
+  protected override stopBeside(): void {
+    this.#ending.abort();
+  }
+
+  /** How many pictures came of it. */
+  async #call(count: number): Promise<number> {
+    const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, {
+      inputTokensEstimate: this.job.inputTokensEstimate,
+      preview: this.#preview,
+    });
+    this.losses = losses;
+    const bytes = await this.ask(body);
+    if (bytes === null) return 0;
+    const read = await this.#services.imageCodec.read(this.job.tenant, bytes, this.#facts.format, this.#form);
+    if ('class' in read) {
+      this.fail(read);
+      return 0;
+    }
+    // Nobody asked for more than that.
+    const images = await Promise.all(read.images.slice(0, count).map((image) => this.#inHand(image)));
+    if (this.failed) return 0;
+    this.#run.gathered.add(images as GatheredImage[], read.usage, read.told);
+    this.took(this.#usageOf(images.length, read.usage), read.usage !== null);
+    return images.length;
+  }
+
+  #usageOf(images: number, told: ImageTokens | null): Usage {
+    const { inputTokens, outputTokens } = told ?? { inputTokens: this.job.inputTokensEstimate, outputTokens: 0 };
+    return { inputTokens, outputTokens, images };
+  }
+
+  /** Shows an event of an unfinished picture at once; null: nobody wants any. */
+  get #preview(): ((frame: Buffer) => void) | null {
+    const { request } = this.#run;
+    // Nobody could tell of which one of several an unfinished picture is.
+    if (request.stream === null || request.stream.partialImages === 0 || request.n > 1) return null;
+    if (this.#facts.previews !== true) return null;
+    const { sink } = this.job;
+    return (frame) => {
+      sink.start('events', this.answer.headers({ losses: this.losses }));
+      sink.chunk(frame);
+    };
+  }
+
+  get #form(): PictureForm {
+    return this.#run.request.answerForm === 'url' ? 'bytes' : 'base64';
+  }
+
+  /** A link goes on as it is, if that is what the caller wants and can follow; else the picture is fetched. */
+  async #inHand(image: ReadImage): Promise<GatheredImage | null> {
+    if (!('url' in image)) return image;
+    const own = ownPlace(image.url, this.#provider);
+    if (this.#form === 'bytes' && own === null) return image;
+    const picture = await this.#services.pictures.fetch(image.url, {
+      own,
+      as: this.#form,
+      timeoutMs: this.job.deadlineMs - this.#services.clock.monotonicMs(),
+      signal: this.#ending.signal,
+    });
+    if ('class' in picture) {
+      this.fail(picture);
+      return null;
+    }
+    return { ...picture, revisedPrompt: image.revisedPrompt };
+  }
+}
+
+/**
+ * The upstream's host and port, when that is where the picture lies and no Internet service: callers may not reach a
+ * server on the operator's machines, nor need they know where it is.
+ */
+function ownPlace(url: string, { connection }: ConfiguredProvider): string | null {
+  const { origin, host, port } = new URL(url);
+  if (origin !== connection.origin || !origin.startsWith('http:')) return null;
+  return port === '' ? `${host}:80` : host;
+}

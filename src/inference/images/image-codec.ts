@@ -1,0 +1,80 @@
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
+import type { DecodedImage, ImageFormatId, ImageTokens } from '../dialects/images/format.ts';
+import { imageFormats } from '../dialects/images/index.ts';
+import { type PictureType, pictureTypeOf } from '../dialects/images/picture-type.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { parseAnswer } from '../spine/pass-through.ts';
+import { createRestingThread } from '../spine/resting-thread.ts';
+import type { ImageWork } from './image-worker.ts';
+
+/** Reads upstreams' pictures: small answers here and now, those of many megabytes in a thread (faults.md F24). */
+export interface ImageCodec {
+  /** An upstream's 2xx body, whose memory may be taken away. */
+  read(tenant: string, bytes: Buffer, format: ImageFormatId, as: PictureForm): Promise<ReadImages | Fault>;
+  close(): Promise<void>;
+}
+
+/** As what a picture is to be given on: its own bytes, or the ASCII of their base64. */
+export type PictureForm = 'bytes' | 'base64';
+
+export interface ReadImages {
+  images: readonly ReadImage[];
+  usage: ImageTokens | null;
+  told: Readonly<Record<string, string>>;
+}
+
+/** A picture that was looked at, or where one lies. */
+export type ReadImage = (CheckedPicture | { url: string }) & { revisedPrompt: string | null };
+
+export interface CheckedPicture {
+  type: PictureType;
+  form: PictureForm;
+  content: Uint8Array<ArrayBuffer>;
+}
+
+/** What waits for the thread is bounded by the calls that a request may have at one time. */
+export function createImageCodec(): ImageCodec {
+  const thread = createRestingThread(new URL('./image-worker.mjs', import.meta.url), 'image worker');
+  return {
+    async read(tenant, bytes, format, as) {
+      if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);
+      const own = new Uint8Array(bytes);
+      return thread.ask(tenant, (id) => ({
+        message: { id, bytes: own, format, as } satisfies ImageWork,
+        transfer: [own.buffer],
+      }));
+    },
+    close: thread.close,
+  };
+}
+
+/** Synchronous: see `ImageCodec`. */
+export function readImages(bytes: Buffer, format: ImageFormatId, as: PictureForm): ReadImages | Fault {
+  const parsed = parseAnswer(bytes);
+  const decoded = parsed.fault ?? imageFormats[format].decode(parsed.value);
+  if ('class' in decoded) return decoded;
+  const images: ReadImage[] = [];
+  for (const image of decoded.images) {
+    const read = readImage(image, as);
+    if (read === null) return fault('malformed', 'answered something that is no whole PNG, JPEG or WebP');
+    images.push(read);
+  }
+  return { images, usage: decoded.usage, told: decoded.told };
+}
+
+function readImage(image: DecodedImage, as: PictureForm): ReadImage | null {
+  const { revisedPrompt } = image;
+  if ('url' in image) return { url: image.url, revisedPrompt };
+  const picture = checkedPicture(Buffer.from(image.base64, 'base64'), as);
+  return picture === null ? null : { ...picture, revisedPrompt };
+}
+
+/** Null when the bytes are no picture. */
+export function checkedPicture(bytes: Buffer, as: PictureForm): CheckedPicture | null {
+  const type = pictureTypeOf(bytes);
+  if (type === null) return null;
+  // Memory of its own: that of small buffers is shared, and could not be handed over.
+  const content =
+    as === 'bytes' ? new Uint8Array(bytes) : new Uint8Array(Buffer.from(bytes.toString('base64'), 'latin1'));
+  return { type, form: as, content };
+}

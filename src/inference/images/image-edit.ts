@@ -1,0 +1,57 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { SpooledFile } from '../../net/spool.ts';
+import { type PictureType, pictureStartBytes, pictureTypeOfStart } from '../dialects/images/picture-type.ts';
+import type { UploadedForm } from '../spine/form-content.ts';
+
+/** Pictures to be changed, on disk while their request runs. */
+export interface ImageEdit {
+  pictures: readonly UploadedPicture[];
+  /** Its transparent parts are those to be made anew. */
+  mask: UploadedPicture | null;
+}
+
+export interface UploadedPicture {
+  type: PictureType;
+  file: Pick<SpooledFile, 'bytes' | 'read'>;
+}
+
+/** As OpenAI's newest models take. */
+const picturesMax = 16;
+/** And the mask. */
+export const editFilesMax = picturesMax + 1;
+
+/** `image`, `image[]` or `image[0]`: clients write lists in each of these ways. */
+const imageField = /^image(\[\d{0,3}\])?$/;
+
+/** The pictures of a form; the first fault found names its field. */
+export async function readEditFiles({ files }: Pick<UploadedForm, 'files'>): Promise<ImageEdit | Failure> {
+  const pictures: UploadedPicture[] = [];
+  let mask: UploadedPicture | null = null;
+  for (const { name, file } of files) {
+    const field = imageField.test(name) ? 'image' : name;
+    if (field !== 'image' && field !== 'mask') {
+      const shown = name.slice(0, 80);
+      return invalid(shown, `The form's file '${shown}' is not known here; send pictures as 'image' and 'mask'.`);
+    }
+    const picture = await readPicture(field, file);
+    if ('kind' in picture) return picture;
+    if (field === 'image') pictures.push(picture);
+    else if (mask === null) mask = picture;
+    else return invalid('mask', "'mask' stands in the form twice; send it once.");
+  }
+  if (pictures.length === 0) {
+    return invalid('image', "Missing 'image': send the picture to change as a file of the form, a PNG, JPEG or WebP.");
+  }
+  if (pictures.length > picturesMax) {
+    return invalid('image', `'image' has ${pictures.length} pictures; send at most ${picturesMax}.`);
+  }
+  return { pictures, mask };
+}
+
+async function readPicture(field: string, file: SpooledFile): Promise<UploadedPicture | Failure> {
+  if (file.bytes === 0) return invalid(field, `'${field}' is empty: it has 0 bytes.`);
+  const type = pictureTypeOfStart(await file.head(pictureStartBytes));
+  if (type !== null) return { type, file };
+  const message = `'${field}' is no picture that is known here: its ${file.bytes} bytes begin like none of PNG, JPEG and WebP. What the file is called does not matter.`;
+  return invalid(field, message);
+}

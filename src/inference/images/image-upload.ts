@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { ImageSource } from '../dialects/images/format.ts';
+import { pictureEnding } from '../dialects/images/picture-type.ts';
+import { fieldPart, filePartHead, formEnd, formType } from '../dialects/transcription/form-body.ts';
+import { type BodyPiece, joinedUpload } from '../spine/upload-body.ts';
+import type { UpstreamUpload } from '../transport/upstream-call.ts';
+import type { ImageEdit, UploadedPicture } from './image-edit.ts';
+
+type Upload = UpstreamUpload & { contentType: string };
+
+/** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
+export function formUpload(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
+  const boundary = `culvert-${randomBytes(16).toString('hex')}`;
+  const fields = Object.entries(body).map(([name, value]) => fieldPart(boundary, { name, value: fieldText(value!) }));
+  const pieces: BodyPiece[] = [{ text: fields.join('') }];
+  const add = (name: string, fileName: string, { type, file }: UploadedPicture) => {
+    const head = filePartHead(boundary, { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type });
+    pieces.push({ text: head }, { file, as: 'bytes' }, { text: '\r\n' });
+  };
+  // One alone goes by the name that older servers know.
+  const name = pictures.length === 1 ? 'image' : 'image[]';
+  for (const [i, picture] of pictures.entries()) add(name, `image-${i}`, picture);
+  if (mask !== null) add('mask', 'mask', mask);
+  pieces.push({ text: formEnd(boundary) });
+  return { ...joinedUpload(pieces), contentType: formType(boundary) };
+}
+
+function fieldText(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** JSON in whose place for each picture its base64 is read from disk while it is sent. */
+export interface MarkedSource {
+  /** Holds marks instead of base64. */
+  source: ImageSource;
+  upload(body: JsonObject): Upload;
+}
+
+export function markedSource({ pictures, mask }: ImageEdit): MarkedSource {
+  // Of letters that JSON leaves as they are; nobody can have guessed it to put it into a prompt.
+  const token = randomBytes(16).toString('hex');
+  const files = mask === null ? pictures : [...pictures, mask];
+  const marked = files.map(({ type }, i) => ({ mediaType: type, base64: `<${token}:${i}>` }));
+  return {
+    source: { pictures: marked.slice(0, pictures.length), mask: mask === null ? null : marked.at(-1)! },
+    upload(body) {
+      const parts = JSON.stringify(body).split(new RegExp(`<${token}:(\\d+)>`));
+      const pieces = parts.map(
+        (part, i): BodyPiece => (i % 2 === 0 ? { text: part } : { file: files[Number(part)]!.file, as: 'base64' }),
+      );
+      return { ...joinedUpload(pieces), contentType: 'application/json' };
+    },
+  };
+}

@@ -1,0 +1,75 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { newRequestId } from '../../kernel/ids.ts';
+import type { Admitted, Claim } from '../../metering/admission.ts';
+import { costMilliOf } from '../../metering/cost.ts';
+import type { StorageBook } from '../../metering/storage-book.ts';
+import { newProgress } from '../spine/job.ts';
+import { settleCall } from '../spine/serve.ts';
+import type { SpineServices } from '../spine/services.ts';
+
+/** Must be settled, once. */
+export interface CrawlPageHold {
+  kind: 'held';
+  /** `worked`: nothing came of it, but a thread or the browser was killed over it, so that it is paid. */
+  settle(end: 'got' | 'worked' | 'nothing', failure: Failure | null): void;
+}
+
+/** What pages of crawls cost: the port that `src/tools/crawl/crawl-ports.ts` describes. */
+export interface CrawlPageMeter {
+  hold(owner: { keyId: string }): Promise<CrawlPageHold | Failure>;
+}
+
+/** Nobody waits at the door: a crawl has its own pace, and was let in when it began. */
+export const admittedBefore: Admitted = { kind: 'admitted', headers: [], calls: [], form: 'openai', release() {} };
+
+/** `principalOf`: as things are now, or why this key may not go on. */
+export function createCrawlMeter(
+  services: SpineServices & { storage: StorageBook },
+  principalOf: (keyId: string) => Principal | Failure,
+): CrawlPageMeter {
+  const { clock, admission } = services;
+  return {
+    async hold({ keyId }) {
+      const principal = principalOf(keyId);
+      if ('kind' in principal) return principal;
+      const full = await services.storage.mayKeep(principal.account);
+      if (full !== null) return full;
+      const atMs = clock.wallMs();
+      const startedMs = clock.monotonicMs();
+      const claim: Claim = {
+        requestId: newRequestId(atMs),
+        principal,
+        admitted: admittedBefore,
+        endpoint: 'crawl-page',
+        alias: '',
+        tier: null,
+        costMilli: costMilliOf(services.snapshot().config.costs, 'crawl-page'),
+        inputTokensEstimate: 0,
+        atMs,
+      };
+      const reserved = await admission.reserve(claim);
+      if (reserved.kind !== 'reserved') return reserved;
+      return {
+        kind: 'held',
+        settle(end, failure) {
+          const progress = newProgress();
+          const got = end === 'got';
+          progress.delivered = got ? 'whole' : end === 'worked' ? 'partial' : 'nothing';
+          progress.status = got ? 200 : 502;
+          progress.class = failure?.kind ?? 'ok';
+          if (end !== 'nothing') progress.usage = { inputTokens: 0, outputTokens: 0 };
+          const call = { clientRequestId: null, startedMs };
+          const client = { gone: false, committed: got };
+          settleCall(services, call, claim, reserved, {
+            alias: '',
+            user: null,
+            stream: false,
+            progress,
+            client,
+          });
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { Claim, Reservation } from '../../metering/admission.ts';
+import { costMilliOf } from '../../metering/cost.ts';
+import { costHeaders } from '../spine/answer-headers.ts';
+import { newProgress } from '../spine/job.ts';
+import type { ModelCall } from '../spine/model-call.ts';
+import { settleCall } from '../spine/serve.ts';
+import type { SpineServices } from '../spine/services.ts';
+
+/** One call of a web tool, its caller known and admitted. */
+export type ToolMeterCall = Pick<
+  ModelCall,
+  'requestId' | 'clientRequestId' | 'principal' | 'admitted' | 'atMs' | 'startedMs'
+>;
+
+/** The tool, and how many pages it may scrape beside. */
+export interface ToolCallCharge {
+  tool: 'search' | 'scrape' | 'map';
+  pagesMax: number;
+}
+
+/** What a tools call holds; must be settled, once. */
+export interface ToolCallHold {
+  kind: 'held';
+  /** Answer headers: limits, cost. Flat name, value… */
+  readonly headers: readonly string[];
+  /**
+   * `status`: what the caller gets. A refused, failed or abandoned call costs nothing, unless it `worked`: a thread or
+   * the browser was killed over it. `pages`: of those that it might read, how many it did; unsaid, all.
+   */
+  settle(end: { status: number; failure: Failure | null; aborted: boolean; worked?: boolean; pages?: number }): void;
+  /** Units of the tool with so many pages. */
+  costOf(pages: number): number;
+}
+
+/** What calls of the web tools cost: the port that `src/tools/tool-call.ts` describes. */
+export interface ToolCallMeter {
+  hold(call: ToolMeterCall, charge: ToolCallCharge): Promise<ToolCallHold | Failure>;
+}
+
+export function createToolMeter(services: SpineServices): ToolCallMeter {
+  return {
+    async hold(call, charge) {
+      // Taken once: a price that changes meanwhile is the next call's.
+      const { costs } = services.snapshot().config;
+      const claim = claimFor(costs, call, charge);
+      const reserved = await services.admission.reserve(claim);
+      return reserved.kind === 'reserved'
+        ? holdOf(services, call, claim, reserved, (pages) => milliOf(costs, charge.tool, pages))
+        : reserved;
+    },
+  };
+}
+
+function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCallCharge): Claim {
+  const { requestId, principal, admitted, atMs } = call;
+  return {
+    requestId,
+    principal,
+    admitted,
+    endpoint: tool,
+    alias: '',
+    tier: null,
+    costMilli: milliOf(costs, tool, pagesMax),
+    inputTokensEstimate: 0,
+    atMs,
+  };
+}
+
+function milliOf(costs: Costs, tool: ToolCallCharge['tool'], pages: number): number {
+  return costMilliOf(costs, tool) + costMilliOf(costs, 'scrape', 1, pages);
+}
+
+type Costs = Parameters<typeof costMilliOf>[0];
+
+function holdOf(
+  services: SpineServices,
+  call: ToolMeterCall,
+  claim: Claim,
+  reserved: Reservation,
+  milliWith: (pages: number) => number,
+): ToolCallHold {
+  return {
+    kind: 'held',
+    headers: costHeaders(reserved),
+    costOf: (pages) => milliWith(pages) / 1_000,
+    settle({ status, failure, aborted, worked = false, pages }) {
+      const done = failure === null && !aborted && status < 400;
+      const progress = newProgress();
+      progress.delivered = done ? 'whole' : worked ? 'partial' : 'nothing';
+      progress.status = status;
+      progress.class = failure?.kind ?? 'ok';
+      if (done || worked) progress.usage = { inputTokens: 0, outputTokens: 0 };
+      const ended = { alias: '', user: null, stream: false, progress, client: { gone: aborted, committed: done } };
+      settleCall(services, call, claim, reserved, ended, pages === undefined ? undefined : milliWith(pages));
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { isLoopback } from '../../config/loopback-host.ts';
+import { type Config, configSchema } from '../../config/schema.ts';
+import { createPlanBook, planAllows } from '../../metering/create-plan-book.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
+import { builtInEngines } from '../engines/built-in-engines.ts';
+import type { Engines } from '../engines/local-engines.ts';
+import { providersInEnvironment } from '../providers/catalog.ts';
+import { chats } from '../providers/connection.ts';
+import type { LocalServer } from '../providers/probe-local.ts';
+import type { DiscoveredModel } from '../providers/provider.ts';
+import { type ConfiguredProvider, connectProviders } from './connections.ts';
+import { contractDimensions, embeddingProblems, embeddingSource } from './contract-embeddings.ts';
+import { contractMedia, type MediaType, mediaSource, mediaTypes } from './contract-media.ts';
+import type { KnownModelStore } from './known-models.ts';
+import { createModelTable } from './model-table.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** The simulator's provider name; its models are `sim/…`. */
+export const simulatorName = 'sim';
+
+export interface SnapshotSources {
+  config: Config;
+  env: Readonly<Record<string, string | undefined>>;
+  locals: readonly LocalServer[];
+  known: KnownModelStore;
+  /** What this machine can do by itself; absent: what every Culvert can. */
+  engines?: Engines;
+  /** Where the simulator listens; null when it does not run yet. */
+  simulatorUrl: string | null;
+  nowMs: number;
+  /** The plans in force at any later time. Absent: the file's alone. */
+  plans?: () => PlanBook;
+}
+
+export type BuiltSnapshot =
+  | { kind: 'built'; snapshot: Snapshot; problems: string[] }
+  /** Something that every start has would be missing without it: start it and build again. */
+  | { kind: 'needs-simulator' };
+
+/**
+ * One state of everything that configuration decides: the file's providers, else those of keys in the environment;
+ * confirmed local servers; the simulator for what no provider does at all.
+ */
+export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
+  const { config, env, known, engines, simulatorUrl, nowMs } = sources;
+  const plans = sources.plans ?? plansOfFile(config);
+  const providers = { ...namedProviders(config, env), ...localProviders(config, sources.locals) };
+  const real = connectProviders(providers, null).connected;
+  const stoodIn = simulatedModels(sources, real);
+  const wanted = stoodIn.length > 0;
+  if (wanted && simulatorUrl === null) return { kind: 'needs-simulator' };
+  if (wanted) {
+    Object.assign(providers, parseProviders({ [simulatorName]: { type: 'openai', base_url: `${simulatorUrl}/v1` } }));
+  }
+  const { connected, problems } = connectProviders(providers, wanted ? simulatorName : null);
+  problems.push(...embeddingProblems({ models: config.models, providers: connected }));
+  const simulator = connected.get(simulatorName);
+  if (wanted && simulator !== undefined) known.put(simulator, stoodIn);
+  const models = createModelTable({
+    models: config.models,
+    providers: connected,
+    known: known.of(connected),
+    unheard: known.unheard(connected),
+    engines: engines?.embedding ?? builtInEngines,
+    ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
+    planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
+    nowS: Math.floor(nowMs / 1_000),
+  });
+  return {
+    kind: 'built',
+    snapshot: { config, providers: connected, models, localSearch: localSearch(sources) },
+    problems,
+  };
+}
+
+function plansOfFile(config: Config): () => PlanBook {
+  const book = createPlanBook({ config, stored: [] });
+  return () => book;
+}
+
+/** The file's; without any, one for each known key in the environment. */
+function namedProviders(config: Config, env: SnapshotSources['env']): Config['providers'] {
+  if (Object.keys(config.providers).length > 0) return { ...config.providers };
+  return parseProviders(
+    Object.fromEntries(
+      providersInEnvironment(env).map(({ id, envKey }) => [id, { type: id, api_key: env[envKey!]!.trim() }]),
+    ),
+  );
+}
+
+/** Confirmed servers on this machine, except those that a configured provider points at already. */
+function localProviders(config: Config, locals: readonly LocalServer[]): Config['providers'] {
+  const taken = new Set(Object.values(config.providers).map((provider) => originOf(provider.base_url)));
+  const free = locals.filter(
+    ({ type, url, use }) => use === 'provider' && !taken.has(originOf(url)) && !Object.hasOwn(config.providers, type),
+  );
+  return parseProviders(Object.fromEntries(free.map(({ type, url }) => [type, { type, base_url: url }])));
+}
+
+function localSearch({ config, locals }: SnapshotSources): string | null {
+  if (config.tools.search.providers.length > 0) return null;
+  return locals.find(({ use }) => use === 'search')?.url ?? null;
+}
+
+function originOf(url: string | undefined): string | null {
+  return url === undefined ? null : new URL(url).origin.replace('localhost', '127.0.0.1');
+}
+
+function parseProviders(providers: Record<string, unknown>): Config['providers'] {
+  return configSchema.parse({ providers }, { jitless: true }).providers;
+}
+
+/** What the simulator is for here: everything when it is on, else what no provider does; nothing when it is off. */
+function simulatedModels(
+  { config, known, engines }: SnapshotSources,
+  providers: ReadonlyMap<string, ConfiguredProvider>,
+): DiscoveredModel[] {
+  const named = (type: DiscoveredModel['type']): DiscoveredModel => ({ id: `${simulatorName}/${type}`, type });
+  const chat = named('chat');
+  const embedding = { ...named('embedding'), dimensions: contractDimensions };
+  if (config.simulator === 'on') return [chat, embedding, ...mediaTypes.map(named)];
+  if (config.simulator === 'off' || !isLoopback(config.server.host)) return [];
+  const parts = {
+    models: config.models,
+    providers,
+    known: known.of(providers),
+    unheard: known.unheard(providers),
+    ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
+  };
+  return [
+    ...([...providers.values()].some(({ connection }) => chats(connection)) ? [] : [chat]),
+    ...(embeddingSource(parts).kind === 'none' ? [embedding] : []),
+    ...mediaTypes.filter((type) => isPromised(type, config) && mediaSource(type, parts).kind === 'none').map(named),
+  ];
+}
+
+/** The contract names no model for pictures: where the configuration names models, callers could not ask for it. */
+function isPromised(type: MediaType, { models }: Config): boolean {
+  return contractMedia[type].length > 0 || Object.keys(models).length === 0;
+}

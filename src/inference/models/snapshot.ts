@@ -1,0 +1,12 @@
+import type { Config } from '../../config/schema.ts';
+import type { ConfiguredProvider } from './connections.ts';
+import type { ModelTable } from './model-table.ts';
+
+/** One state of the configuration, replaced whole by a reload. */
+export interface Snapshot {
+  config: Config;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  models: ModelTable;
+  /** A confirmed SearXNG of this machine, where the configuration names no search engine. */
+  localSearch: string | null;
+}

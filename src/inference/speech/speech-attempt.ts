@@ -1,0 +1,224 @@
+import { gemini } from '../dialects/gemini/index.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { speechDialects } from '../dialects/speech/index.ts';
+import { faultOfEngine } from '../engines/engine-error.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { SpeechRequest } from '../neutral/speech.ts';
+import type { Target } from '../routing/target.ts';
+import type { Answer } from '../spine/answer.ts';
+import { Attempt } from '../spine/attempt.ts';
+import { engineTimers, followEngine } from '../spine/follow-engine.ts';
+import type { Job, PreparedBody } from '../spine/job.ts';
+import type { AttemptSeen, Trial } from '../spine/trial.ts';
+import { readGeminiAnswer, readSoundBytes, type SoundReader } from './read-sound.ts';
+import type { SpeechServices } from './services.ts';
+import type { SpeechPlan, SpeechSource } from './speech-way.ts';
+import { type SoundForm, SpokenAnswer } from './spoken-answer.ts';
+
+/** What is to be said, and how each target is to say it. */
+export interface SpeechRun {
+  request: SpeechRequest;
+  plans: ReadonlyMap<Target, SpeechPlan>;
+  /** `whole`: in one piece, which may be kept for a repeat of the request. */
+  form: 'streamed' | 'whole';
+}
+
+type TrialServices = Pick<SpeechServices, 'clock' | 'transport' | 'transcoder'>;
+type TrialJob = Pick<Job, 'tenant' | 'deadlineMs' | 'inputTokensEstimate' | 'providers' | 'callerHeaders' | 'bound'>;
+
+/** One attempt at one target. Until the first sound has gone out another one may follow. */
+export function speechTrial(services: TrialServices, job: TrialJob, run: SpeechRun, answer: Answer): Trial {
+  const plan = run.plans.get(answer.attempt.target)!;
+  const { source } = plan;
+  return source.kind === 'engine'
+    ? new SpeechEngineTrial(services, job, run, plan, source.engine, answer)
+    : new SpeechTrial(services, job, run, plan, source, answer);
+}
+
+type UpstreamSource = Extract<SpeechSource, { kind: 'upstream' }>;
+
+class SpeechTrial implements Trial {
+  /** Some servers make all of it before they say anything. */
+  readonly shows = null;
+  readonly #spoken: SpokenAnswer;
+  readonly #call: Attempt;
+  #reader: SoundReader | null = null;
+
+  constructor(
+    services: TrialServices,
+    job: TrialJob,
+    { request, form }: SpeechRun,
+    plan: SpeechPlan,
+    source: UpstreamSource,
+    answer: Answer,
+  ) {
+    const asked: SoundForm = { format: plan.ask, rateHz: source.facts.pcmRateHz ?? null };
+    const { tenant, inputTokensEstimate } = job;
+    this.#spoken = new SpokenAnswer(answer, {
+      transcoder: services.transcoder,
+      tenant,
+      request,
+      plan,
+      form,
+      came: () => this.#reader?.came ?? asked,
+      told: () => this.#reader?.usage ?? null,
+      inputTokensEstimate,
+    });
+    const { body, losses } = prepared(job, request, plan, source, answer.attempt.target, (contentType) => {
+      const { answer } = speechDialects[source.facts.format];
+      this.#reader = answer === 'gemini' ? readGeminiAnswer(contentType) : readSoundBytes(contentType, plan.ask);
+      this.#spoken.open(asked);
+      return this.#reader;
+    });
+    this.#spoken.losses = [...plan.losses, ...losses];
+    this.#call = new Attempt(services, job, answer.attempt, body, this.#spoken);
+  }
+
+  get signs(): number {
+    return this.#call.signs;
+  }
+
+  run(): Promise<Fault | null> {
+    return this.#call.run();
+  }
+
+  stop(why: Fault): void {
+    this.#spoken.stop(why);
+    this.#call.stop(why);
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    const { status, bytes, usageSource } = this.#call.seen(false, outcome);
+    return { status, bytes, ...this.#spoken.seen(served, usageSource !== 'none') };
+  }
+}
+
+function prepared(
+  { providers, inputTokensEstimate }: TrialJob,
+  request: SpeechRequest,
+  { ask, voice }: SpeechPlan,
+  { facts }: UpstreamSource,
+  target: Target,
+  reader: PreparedBody['reader'],
+): { body: PreparedBody; losses: readonly Loss[] } {
+  const { connection } = providers.get(target.provider)!;
+  const { model } = target;
+  const { apiVersion } = connection;
+  const asked = { model, voice: voice.name, format: ask, request, facts, apiVersion };
+  const encoded = speechDialects[facts.format].encode(asked);
+  return {
+    losses: encoded.losses,
+    body: {
+      bytes: JSON.stringify({ ...encoded.body, ...target.body }),
+      streamed: true,
+      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      endpoint: 'speech',
+      path: encoded.path,
+      inputTokensEstimate,
+      reader,
+    },
+  };
+}
+
+const madeHere: SoundForm = { format: 'pcm', rateHz: null };
+
+class SpeechEngineTrial implements Trial {
+  readonly shows = null;
+  readonly signs = 0;
+  readonly #services: TrialServices;
+  readonly #job: TrialJob;
+  readonly #request: SpeechRequest;
+  readonly #voice: string;
+  readonly #engine: SpeechEngine;
+  readonly #answer: Answer;
+  readonly #spoken: SpokenAnswer;
+  readonly #stopped = new AbortController();
+  /** Wakes the engine's loop that waits for the reader. */
+  #onDrain: (() => void) | null = null;
+  #fault: Fault | null = null;
+  #ran = false;
+  #bytes = 0;
+
+  constructor(
+    services: TrialServices,
+    job: TrialJob,
+    { request, form }: SpeechRun,
+    plan: SpeechPlan,
+    engine: SpeechEngine,
+    answer: Answer,
+  ) {
+    this.#services = services;
+    this.#job = job;
+    this.#request = request;
+    this.#voice = plan.voice.name;
+    this.#engine = engine;
+    this.#answer = answer;
+    const { tenant, inputTokensEstimate } = job;
+    const { transcoder } = services;
+    const sound = { came: () => madeHere, told: () => null };
+    this.#spoken = new SpokenAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
+  }
+
+  async run(): Promise<Fault | null> {
+    const resume = () => {
+      this.#onDrain?.();
+      this.#onDrain = null;
+    };
+    this.#spoken.start({ resume, stop: (why) => this.stop(why) });
+    try {
+      const ended = await this.#speak();
+      this.#fault ??= ended;
+      this.#fault = await this.#spoken.end(this.#fault);
+    } finally {
+      this.#stopped.abort();
+    }
+    return this.#fault;
+  }
+
+  stop(why: Fault): void {
+    this.#fault ??= why;
+    this.#stopped.abort();
+    this.#spoken.stop(why);
+  }
+
+  seen(served: boolean): AttemptSeen {
+    return { status: null, bytes: this.#bytes, ...this.#spoken.seen(served, this.#ran) };
+  }
+
+  /** Null when it has said all. */
+  async #speak(): Promise<Fault | null> {
+    const { input: text, speed } = this.#request;
+    const { signal } = this.#stopped;
+    const { deadlineMs, tenant } = this.#job;
+    const { clock } = this.#services;
+    if (deadlineMs <= clock.monotonicMs()) return fault('deadline', 'the deadline passed');
+    const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
+    const timers = engineTimers(clock, limits, 'made no sound', (found) => this.stop(found));
+    this.#ran = true;
+    this.#spoken.open(madeHere);
+    try {
+      const ended = await followEngine(this.#engine.speak({ tenant, text, voice: this.#voice, speed, signal }), {
+        timers,
+        signal,
+        take: (sound) => {
+          if (sound.length === 0) return 'empty';
+          if (this.#bytes === 0) this.#spoken.content();
+          this.#bytes += sound.length;
+          return this.#spoken.chunk(sound) === 'ready' ? 'taken' : 'behind';
+        },
+        drained: () =>
+          new Promise((resolve) => {
+            this.#onDrain = resolve;
+          }),
+      });
+      if (ended === 'left') return this.#fault;
+      return this.#bytes === 0 ? fault('malformed', 'made no sound of the text') : null;
+    } catch (error) {
+      return this.#fault ?? faultOfEngine(error);
+    } finally {
+      timers.stop();
+    }
+  }
+}

@@ -1,0 +1,226 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Conversion } from '../audio/ffmpeg-arguments.ts';
+import type { SharedTranscoder } from '../audio/transcode.ts';
+import type { SpeechFacts } from '../dialects/speech/format.ts';
+import { type FoundVoice, findVoice, type VoiceFacts, voicesOf } from '../dialects/speech/voices.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import { engineSampleRateHz, type SpeechEngine } from '../engines/speech-engine.ts';
+import { noneUsable } from '../models/capability.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { type AudioFormat, type SpeechRequest, type StandardVoice, standardVoices } from '../neutral/speech.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { SpeechServices } from './services.ts';
+
+/** How one target is to speak one request. */
+export interface SpeechPlan {
+  source: SpeechSource;
+  voice: FoundVoice;
+  /** What it is asked to answer in. */
+  ask: AudioFormat;
+  /** Sound is stretched here by this much; null: it comes in the pace that was asked for. */
+  tempo: number | null;
+  /** What is lost whatever the upstream's format has a place for. */
+  losses: readonly Loss[];
+}
+
+export type SpeechSource = { kind: 'upstream'; facts: SpeechFacts } | { kind: 'engine'; engine: SpeechEngine };
+
+/** Who may speak a request, and how. */
+export interface SpeechWay {
+  alias: Alias;
+  candidates: readonly RouteCandidate[];
+  plans: ReadonlyMap<Target, SpeechPlan>;
+}
+
+type WayServices = Pick<SpeechServices, 'speechEngines' | 'transcoder' | 'voiceLists'>;
+
+/**
+ * The alias and those of its targets that have the voice; a 404, 403 or 400 when it is unknown, not allowed, or none of
+ * them can do it, a 501 when what they give cannot be converted on this machine.
+ */
+export async function speechWay(
+  services: WayServices,
+  snapshot: Snapshot,
+  request: SpeechRequest,
+  principal: Principal,
+): Promise<SpeechWay | Failure> {
+  const alias = snapshot.models.resolve(request.model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const speakers = speakersOf(services, snapshot, alias);
+  if (speakers.length === 0) {
+    return invalid('model', `No provider of the model '${alias.id}' serves /v1/audio/speech. Use another model.`);
+  }
+  let planned = plan(services, alias, speakers, request);
+  if (planned === 'no such voice') {
+    // A server may have been given the voice since its list was read.
+    await services.voiceLists.refresh(speakers.flatMap(({ provider }) => provider ?? []));
+    planned = plan(services, alias, speakers, request);
+  }
+  return planned === 'no such voice' ? unknownVoice(services, alias, speakers, request) : planned;
+}
+
+/** One target that speaks. */
+export interface Speaker extends RouteCandidate {
+  source: SpeechSource;
+  voices: VoiceFacts;
+  /** Null for an engine of this process. */
+  provider: string | null;
+}
+
+export function speakersOf(
+  { speechEngines }: Pick<SpeechServices, 'speechEngines'>,
+  { providers }: Snapshot,
+  alias: Alias,
+): Speaker[] {
+  return alias.candidates.flatMap(({ target, rank }): Speaker[] => {
+    const seen = { target: asSpeaking(target, alias), rank };
+    if (target.provider === engineProvider) {
+      const engine = speechEngines.get(target.model);
+      if (engine === undefined) return [];
+      const standard = engine.standardVoices as Readonly<Record<StandardVoice, string>>;
+      const voices = { names: engine.voices, standard };
+      return [{ ...seen, source: { kind: 'engine', engine }, voices, provider: null }];
+    }
+    const facts = providers.get(target.provider)?.connection.speech ?? null;
+    if (facts === null) return [];
+    const voices = voicesOf(facts.voices, target.model);
+    return [{ ...seen, source: { kind: 'upstream', facts }, voices, provider: target.provider }];
+  });
+}
+
+function plan(
+  { transcoder, voiceLists }: WayServices,
+  alias: Alias,
+  speakers: readonly Speaker[],
+  request: SpeechRequest,
+): SpeechWay | Failure | 'no such voice' {
+  const plans = new Map<Target, SpeechPlan>();
+  const candidates: RouteCandidate[] = [];
+  let refused: Failure | null = null;
+  let voiceFound = false;
+  for (const speaker of speakers) {
+    const { target, rank, source, provider } = speaker;
+    const voice = voiceAt(speaker, request, {
+      mapped: mappedVoice(alias, request),
+      listed: provider === null ? [] : voiceLists.known(provider),
+    });
+    if (voice === null) continue;
+    voiceFound = true;
+    const form = formFor(transcoder, source, request);
+    if ('kind' in form) {
+      refused ??= form;
+      continue;
+    }
+    const lost: Loss[] = voice.how === 'instead' ? [{ field: 'voice', why: 'unsupported' }] : [];
+    plans.set(target, { source, voice, ...form, losses: [...lost, ...form.losses] });
+    // Another voice is better than none, and worse than the one that was asked for.
+    candidates.push({ target, rank, awkward: voice.how === 'instead' });
+  }
+  if (candidates.length > 0) return { alias, candidates, plans };
+  return voiceFound && refused !== null ? refused : 'no such voice';
+}
+
+/** A voice of the caller's own is known to OpenAI's format alone. */
+function voiceAt(
+  { source, voices }: Speaker,
+  { voice, voiceKind }: SpeechRequest,
+  known: { mapped: string | undefined; listed: readonly string[] },
+): FoundVoice | null {
+  if (voiceKind === 'name') return findVoice(voice, voices, known);
+  return source.kind === 'upstream' && source.facts.format === 'openai' ? { name: voice, how: 'as asked' } : null;
+}
+
+function mappedVoice({ voices }: Alias, { voice }: SpeechRequest): string | undefined {
+  return voices !== undefined && Object.hasOwn(voices, voice) ? voices[voice] : undefined;
+}
+
+/** Of what a target can give, from which another format is made best: what says its own rate first. */
+const bestToConvert: readonly AudioFormat[] = ['wav', 'pcm', 'flac', 'mp3', 'opus', 'aac'];
+
+function formFor(
+  transcoder: Pick<SharedTranscoder, 'refusal'>,
+  source: SpeechSource,
+  { format, speed }: SpeechRequest,
+): Pick<SpeechPlan, 'ask' | 'tempo' | 'losses'> | Failure {
+  const outputs: readonly AudioFormat[] = source.kind === 'engine' ? ['pcm'] : source.facts.outputs;
+  const rateHz = source.kind === 'engine' ? engineSampleRateHz : source.facts.pcmRateHz;
+  const tempo = source.kind === 'upstream' && source.facts.speed === 'not taken' && speed !== 1 ? speed : null;
+  const ask = outputs.includes(format) ? format : bestToConvert.find((one) => outputs.includes(one))!;
+  const refusalOf = (tempoHere: number | null) => {
+    const conversion = conversionOf({ format: ask, rateHz: rateHz ?? null }, format, tempoHere);
+    return conversion === null ? null : transcoder.refusal(conversion);
+  };
+  if (refusalOf(tempo) === null) return { ask, tempo, losses: [] };
+  // Speech in another pace is better than none.
+  const refusal = refusalOf(null);
+  return refusal ?? { ask, tempo: null, losses: [{ field: 'speed', why: 'unsupported' }] };
+}
+
+/** What must be done to the sound; null: nothing. */
+export function conversionOf(
+  from: { format: AudioFormat; rateHz: number | null },
+  to: AudioFormat,
+  tempo: number | null,
+): Conversion | null {
+  const rateHz = from.format === 'pcm' ? (from.rateHz ?? engineSampleRateHz) : null;
+  if (from.format === to && tempo === null && (rateHz === null || rateHz === engineSampleRateHz)) return null;
+  return {
+    from: { format: from.format, ...(rateHz !== null && { rateHz }) },
+    to: { format: to },
+    ...(tempo !== null && { tempo }),
+  };
+}
+
+const voicesToldMax = 100;
+
+function unknownVoice(
+  services: WayServices,
+  alias: Alias,
+  speakers: readonly Speaker[],
+  request: SpeechRequest,
+): Failure {
+  const names = voiceNames(services, alias, speakers);
+  const told = names.slice(0, voicesToldMax).join(', ');
+  const more = names.length > voicesToldMax ? ` and ${names.length - voicesToldMax} more (GET /v1/audio/voices)` : '';
+  const asked = JSON.stringify(request.voice.slice(0, 64));
+  return invalid('voice', `The model '${alias.id}' has no voice ${asked}. Its voices: ${told}${more}.`);
+}
+
+/** Every voice that an alias can be asked for, in the caller's words: its own names first, then the standard ones. */
+export function voiceNames(
+  { voiceLists }: Pick<SpeechServices, 'voiceLists'>,
+  alias: Pick<Alias, 'voices'>,
+  speakers: readonly Speaker[],
+): string[] {
+  return [
+    ...new Set([
+      ...Object.keys(alias.voices ?? {}),
+      ...standardVoices,
+      ...speakers.flatMap(({ voices, provider }) => [
+        ...voices.names,
+        ...(provider === null ? [] : voiceLists.known(provider)),
+      ]),
+    ]),
+  ];
+}
+
+/**
+ * The same target as this endpoint sees it. Of an alias that is for something else, its health is its own. Kept, since
+ * health knows targets again by identity.
+ */
+function asSpeaking(target: Target, { type }: Alias): Target {
+  let seen = speaking.get(target);
+  if (seen === undefined) {
+    const health = type === 'speech' ? {} : { healthId: `${target.id} (speech)` };
+    seen = { ...target, dialect: 'openai-chat', alsoSpeaks: [], ...health };
+    speaking.set(target, seen);
+  }
+  return seen;
+}
+
+const speaking = new WeakMap<Target, Target>();

@@ -1,0 +1,140 @@
+import type { SharedTranscoder } from '../audio/transcode.ts';
+import type { Loss } from '../neutral/loss.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { AudioFormat, SpeechRequest } from '../neutral/speech.ts';
+import type { Usage } from '../neutral/usage.ts';
+import { type Answer, answeredElsewhere } from '../spine/answer.ts';
+import type { AttemptSink, AttemptSource, Pace } from '../spine/sink.ts';
+import type { AttemptSeen } from '../spine/trial.ts';
+import { createSoundOutlet, type SoundOutlet } from './sound-outlet.ts';
+import { createSoundWay, type SoundWay } from './sound-way.ts';
+import { conversionOf, type SpeechPlan } from './speech-way.ts';
+
+/** Of one answer: hours of speech. What goes on beyond it never ends. */
+const soundBytesMax = 512 * 1024 * 1024;
+
+/** What sound is. `rateHz` null: as the format says. */
+export interface SoundForm {
+  format: AudioFormat;
+  rateHz: number | null;
+}
+
+export interface SpokenParts {
+  transcoder: SharedTranscoder;
+  tenant: string;
+  request: SpeechRequest;
+  plan: SpeechPlan;
+  /** `whole`: in one piece, which may be kept for a repeat of the request. */
+  form: 'streamed' | 'whole';
+  /** What the sound is that comes, as far as it is known. */
+  came(): SoundForm;
+  /** Null: whoever speaks does not tell. */
+  told(): Usage | null;
+  /** For a service that does not tell. */
+  inputTokensEstimate: number;
+}
+
+/** The answer to a request for speech: takes sound as it is made, converts it if it must be, and gives it out. */
+export class SpokenAnswer implements AttemptSink {
+  losses: readonly Loss[];
+  readonly #parts: SpokenParts;
+  readonly #answer: Answer;
+  readonly #outlet: SoundOutlet;
+  #source: AttemptSource | null = null;
+  /** The way that sound of the opened kind takes. */
+  #way: SoundWay | null = null;
+  #opened: SoundForm | null = null;
+  #fault: Fault | null = null;
+  #bytesOut = 0;
+
+  constructor(answer: Answer, parts: SpokenParts) {
+    this.#answer = answer;
+    this.#parts = parts;
+    this.losses = parts.plan.losses;
+    const facts = () => ({ losses: this.losses, answer: 'converted' as const });
+    this.#outlet = createSoundOutlet(answer, parts.request, parts.form, facts);
+  }
+
+  start(source: AttemptSource): void {
+    this.#source = source;
+    this.#answer.onDrain(() => this.#way?.readerDrained());
+  }
+
+  /** Before the first sound, so that whoever converts is there when it comes. */
+  open(from: SoundForm): void {
+    const { request, plan, transcoder, tenant } = this.#parts;
+    this.#opened = from;
+    this.#way = createSoundWay(conversionOf(from, request.format, plan.tempo), {
+      transcoder: transcoder.of(tenant),
+      out: (sound) => this.#out(sound) === 'ready',
+      onDrain: () => this.#source?.resume(),
+      onFault: (found) => this.#break(found),
+    });
+  }
+
+  content(): boolean {
+    this.#answer.noteFirst();
+    return true;
+  }
+
+  chunk(sound: Buffer): Pace {
+    if (this.#fault !== null) return 'ready';
+    const came = this.#parts.came();
+    const { format, rateHz } = this.#opened!;
+    // Believe what came: some servers have one format alone.
+    if (came.format !== format || (came.rateHz !== null && came.rateHz !== rateHz)) {
+      this.#way!.stop();
+      this.open(came);
+    }
+    return this.#way!.write(sound) ? 'ready' : 'behind';
+  }
+
+  async end(found: Fault | null): Promise<Fault | null> {
+    this.#fault ??= found;
+    // What is still being converted when all was said.
+    const unconverted = this.#fault === null ? await this.#way?.end() : null;
+    this.#fault ??= unconverted ?? null;
+    if (this.#fault === null && this.#outlet.end(this.usage(), this.#told) === 'lost')
+      this.#fault = answeredElsewhere();
+    this.#way?.stop();
+    return this.#fault;
+  }
+
+  /** Nobody wants it any more. */
+  stop(why: Fault): void {
+    this.#fault ??= why;
+    this.#way?.stop();
+  }
+
+  usage(): Usage {
+    const { request, told, inputTokensEstimate } = this.#parts;
+    const { inputTokens, outputTokens } = told() ?? { inputTokens: inputTokensEstimate, outputTokens: 0 };
+    return { inputTokens, outputTokens, characters: request.characters };
+  }
+
+  /** `ran`: it may have cost something. */
+  seen(served: boolean, ran: boolean): Pick<AttemptSeen, 'usage' | 'usageSource'> {
+    if (!served && !ran) return { usage: null, usageSource: 'none' };
+    return { usage: this.usage(), usageSource: served ? this.#told : 'abandoned' };
+  }
+
+  get #told(): 'upstream' | 'counted' {
+    return this.#parts.told() === null ? 'counted' : 'upstream';
+  }
+
+  #out(sound: Buffer): Pace {
+    if (this.#fault !== null) return 'ready';
+    this.#bytesOut += sound.length;
+    if (this.#bytesOut > soundBytesMax) return this.#break(fault('malformed', 'sent over 512 MB of sound'));
+    const pace = this.#outlet.write(sound);
+    if (pace === 'lost') return this.#break(answeredElsewhere());
+    if (pace !== 'too long') return pace;
+    return this.#break(fault('malformed', 'sent more sound than is kept for an answer in one piece'));
+  }
+
+  #break(found: Fault): 'ready' {
+    this.stop(found);
+    this.#source?.stop(found);
+    return 'ready';
+  }
+}

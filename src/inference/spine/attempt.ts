@@ -1,0 +1,290 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { upstreamErrorBytesMax } from '../../kernel/limits.ts';
+import type { ConfiguredProvider } from '../models/connections.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import { encodeUpstream } from '../providers/encode.ts';
+import type { RouteAttempt } from '../routing/route.ts';
+import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
+import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
+import { answeredElsewhere } from './answer.ts';
+import type { AnswerReader } from './answer-reader.ts';
+import { expiredFault } from './expired-fault.ts';
+import type { AttemptParts, Job, PreparedBody } from './job.ts';
+import { usageOf } from './record-attempt.ts';
+import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
+import { faultInAnswer, statusFault } from './status-fault.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
+
+/** How long an upstream may take to end its body after its end mark, before the connection is given up. */
+const lingerMs = 1_000;
+
+/** What an attempt knows of its request. */
+export type AttemptJob = Pick<Job, 'deadlineMs' | 'providers' | 'callerHeaders' | 'given' | 'bound'>;
+
+/**
+ * One call of one target with one credential: a state machine fed by the transport, the timers and whoever stops it,
+ * which yields to its sink and ends exactly once, whatever comes first.
+ */
+export class Attempt implements Trial, UpstreamObserver, AttemptSource {
+  status: number | null = null;
+  bytes = 0;
+  readonly #parts: AttemptParts;
+  readonly #job: AttemptJob;
+  readonly #attempt: RouteAttempt;
+  readonly #body: PreparedBody;
+  readonly #provider: ConfiguredProvider;
+  readonly #sink: AttemptSink;
+  #resolve: ((fault: Fault | null | Promise<Fault | null>) => void) | null = null;
+  #reject: ((error: unknown) => void) | null = null;
+  #call: UpstreamCall | null = null;
+  #timers: AttemptTimers | null = null;
+  #reader: AnswerReader | null = null;
+  #responseHeaders: UpstreamHeaders | null = null;
+  #errorBody: Buffer[] = [];
+  #errorBytes = 0;
+  #contentSeen = false;
+  /** The answer is over, the upstream's connection is not. */
+  #lingering: NodeJS.Timeout | null = null;
+
+  constructor(parts: AttemptParts, job: AttemptJob, attempt: RouteAttempt, body: PreparedBody, sink: AttemptSink) {
+    this.#parts = parts;
+    this.#job = job;
+    this.#attempt = attempt;
+    this.#body = body;
+    this.#sink = sink;
+    const provider = job.providers.get(attempt.target.provider);
+    if (provider === undefined) throw new Error(`no connection to ${attempt.target.provider}`);
+    this.#provider = provider;
+  }
+
+  get shows(): 'stream' | 'whole' {
+    return this.#body.streamed ? 'stream' : 'whole';
+  }
+
+  get signs(): number {
+    return this.status === null ? 0 : this.bytes + 1;
+  }
+
+  run(): Promise<Fault | null> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#guarded(() => this.#start());
+    });
+  }
+
+  stop(why: Fault): void {
+    this.#guarded(() => this.#end(why));
+  }
+
+  resume(): void {
+    this.#timers?.resume();
+    this.#call?.resume();
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    const { status, bytes } = this;
+    const used = usageOf(this.#body.inputTokensEstimate, this.#reader, served, outcome);
+    return { status, bytes, ...used, malformedLines: this.#reader?.malformedLines ?? 0 };
+  }
+
+  #start(): void {
+    const { target, credential } = this.#attempt;
+    const { timeouts } = target;
+    const { deadlineMs } = this.#job;
+    this.#sink.start(this);
+    const nowMs = this.#parts.clock.monotonicMs();
+    if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
+    this.#timers = createAttemptTimers(
+      {
+        // A whole answer that is forwarded shows nothing until its end: only the total counts.
+        firstTokenMs: this.#body.streamed ? timeouts.firstTokenMs : timeouts.totalMs,
+        idleMs: timeouts.idleMs,
+        totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
+      },
+      (kind) => this.#guarded(() => this.#end(this.#expired(kind))),
+    );
+    const { upload, bytes } = this.#body;
+    const address = encodeUpstream(this.#provider.connection, {
+      credential: credential.id,
+      model: target.model,
+      answer: this.shows,
+      dialect: this.#body.upstreamDialect.id,
+      endpoint: this.#body.endpoint,
+      path: this.#body.path,
+      contentType: upload?.contentType,
+      callerHeaders: this.#job.callerHeaders,
+    });
+    this.#call = this.#parts.transport.send(
+      {
+        origin: address.origin,
+        path: address.path,
+        method: 'POST',
+        headers: address.headers,
+        body: upload ?? bytes,
+        connectTimeoutMs: timeouts.connectMs,
+        headersTimeoutMs: timeouts.totalMs,
+        bodyTimeoutMs: timeouts.totalMs,
+      },
+      this,
+    );
+    // The transport may have failed before it returned.
+    if (this.#resolve === null) this.#call.abort();
+  }
+
+  headers(status: number, headers: UpstreamHeaders): void {
+    if (this.#resolve === null) return;
+    this.status = status;
+    this.#responseHeaders = headers;
+    if (status < 200 || status >= 300) return;
+    this.#guarded(() => {
+      const { given } = this.#job;
+      this.#reader = this.#body.reader(
+        headers.get('content-type') ?? '',
+        given === undefined ? undefined : (ids) => given(this.#attempt, ids),
+      );
+    });
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#resolve === null) return;
+    try {
+      this.#take(chunk);
+    } catch (error) {
+      this.#crash(error);
+    }
+  }
+
+  ended(): void {
+    if (this.#lingering !== null) clearTimeout(this.#lingering);
+    if (this.#resolve === null) return;
+    this.#guarded(() => this.#finish());
+  }
+
+  failed(error: TransportError): void {
+    if (this.#lingering !== null) clearTimeout(this.#lingering);
+    if (this.#resolve === null) return;
+    if (error.kind === 'no-descriptor') return this.#crash(noDescriptor());
+    // After the first byte of an answer a broken connection is a cut answer, not an upstream that cannot be reached.
+    const cut = this.#reader !== null;
+    const faultClass =
+      error.kind === 'decode' || error.kind === 'protocol'
+        ? 'malformed'
+        : cut
+          ? 'truncated'
+          : isConnectionFault(error)
+            ? 'unreachable'
+            : 'transient';
+    const stalled = error.kind.endsWith('-timeout') && error.kind !== 'connect-timeout';
+    this.#end(fault(stalled ? 'stall_idle' : faultClass, error.message, this.status));
+  }
+
+  #take(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    const reader = this.#reader;
+    if (reader === null) {
+      if (this.#errorBytes < upstreamErrorBytesMax) this.#errorBody.push(chunk);
+      this.#errorBytes += chunk.length;
+      // The message stands at the beginning; an endless error page is not read to its end.
+      if (this.#errorBytes >= upstreamErrorBytesMax) this.#end(this.#refused());
+      return;
+    }
+    const before = reader.contentEvents;
+    const out = reader.push(chunk);
+    if (reader.contentEvents > before) this.#timers?.content();
+    if (out !== null && !this.#yield(out)) return;
+    if (reader.fault !== null) this.#end(this.#answerFault(reader.fault));
+    else if (reader.done) {
+      // The client has it all; an upstream that keeps its connection open must not hold the answer's end back.
+      this.#lingering = setTimeout(() => this.#call?.abort(), lingerMs);
+      this.#finish();
+    }
+  }
+
+  #finish(): void {
+    const reader = this.#reader;
+    if (reader === null) return this.#end(this.#refused());
+    const out = reader.finish();
+    if (out !== null && !this.#yield(out)) return;
+    this.#end(reader.fault === null ? null : this.#answerFault(reader.fault));
+  }
+
+  /** False: the attempt is over. */
+  #yield(out: Chunk): boolean {
+    if (!this.#contentSeen && this.#reader!.contentEvents > 0) {
+      this.#contentSeen = true;
+      if (!this.#sink.content()) {
+        this.#end(answeredElsewhere());
+        return false;
+      }
+    }
+    if (this.#sink.chunk(out) === 'behind') {
+      this.#call?.pause();
+      this.#timers?.pause();
+    }
+    return this.#resolve !== null;
+  }
+
+  #expired(kind: ExpiredTimer): Fault {
+    const { deadlineMs } = this.#job;
+    const told = { ...this.#attempt.target.timeouts, deadlineMs, silence: 'sent no content', status: this.status };
+    return expiredFault(kind, told, this.#parts.clock.monotonicMs());
+  }
+
+  /** A non-2xx answer, by its status and whatever its body says. */
+  #refused(): Fault {
+    const said = { status: this.status ?? 0, headers: this.#responseHeaders, body: Buffer.concat(this.#errorBody) };
+    const found = statusFault(said, this.#body.upstreamDialect, this.#provider.connection, this.#parts.clock.wallMs());
+    // What the request names may have been removed there: that says nothing of the model or the credential.
+    const isGone = this.#job.bound !== null && (found.status === 404 || found.status === 403);
+    return isGone && found.code !== 'model_not_found' ? { ...found, class: 'caller_fault' } : found;
+  }
+
+  /** A fault found inside a 200: its words come from the upstream too. */
+  #answerFault(found: Fault): Fault {
+    return faultInAnswer(found, this.#provider.connection);
+  }
+
+  /** For what runs once an attempt; `data` has the same written out, since it runs for every chunk. */
+  #guarded(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#crash(error);
+    }
+  }
+
+  /** An error of our own must end this request, not the transport or timer that called us, nor the process. */
+  #crash(error: unknown): void {
+    if (this.#resolve === null) return;
+    this.#resolve = null;
+    this.#timers?.stop();
+    this.#call?.abort();
+    this.#reject?.(error);
+  }
+
+  #end(outcome: Fault | null): void {
+    const resolve = this.#resolve;
+    if (resolve === null) return;
+    this.#resolve = null;
+    this.#timers?.stop();
+    if (outcome !== null) this.#call?.abort();
+    try {
+      if (outcome !== null) this.#reader?.abandon?.();
+      resolve(this.#sink.end(outcome, outcome === null ? undefined : this.#reader?.mark));
+    } catch (error) {
+      this.#reject?.(error);
+    }
+  }
+}
+
+/** Ours, whoever would have been asked: no provider is blamed, and no other is asked. */
+function noDescriptor(): FailureError {
+  const message =
+    'This server has no open files left to ask a provider with (ulimit -n). Nothing is charged; retry shortly.';
+  return new FailureError({ kind: 'overloaded', message });
+}
+
+function isConnectionFault({ kind }: TransportError): boolean {
+  return kind === 'connect' || kind === 'connect-timeout' || kind === 'dns' || kind === 'tls';
+}

@@ -1,0 +1,283 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FakeClient } from '../../../test/fake-client.ts';
+import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-samples.ts';
+import { fakeClock } from '../../kernel/clock.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { seededRandom } from '../../kernel/random.ts';
+import { type Conversation, conversationTrial } from '../chat/conversation-trial.ts';
+import type { PreparedConversation } from '../chat/prepare.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { providerOf } from '../providers/catalog.ts';
+import { createConnection } from '../providers/connection.ts';
+import { createRoute } from '../routing/create-route.ts';
+import { createHealth } from '../routing/health.ts';
+import { createRetryBudget } from '../routing/retry-budget.ts';
+import { createSilenceWatch } from '../routing/silence.ts';
+import type { TransportError, UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
+import { type Job, newProgress } from './job.ts';
+import { runAttempts } from './run-attempts.ts';
+
+/** One call as the upstream sees it. */
+interface Call {
+  aborted: boolean;
+  /** Content, which reaches the caller of a stream. */
+  say(text: string): void;
+  finish(): void;
+  refuse(status: number, message: string): void;
+  break(kind: TransportError['kind']): void;
+}
+
+const body: PreparedConversation = {
+  bytes: '{}',
+  streamed: true,
+  answer: 'pass-through',
+  losses: [],
+  upstreamDialect: openAiChat,
+} as unknown as PreparedConversation;
+
+/** A request for a stream at targets `a`, `b`… in this order, on a clock that only `wait` moves. */
+function setUp(names: readonly string[], prepare: Conversation['prepare'] = () => body) {
+  const clock = fakeClock();
+  const health = createHealth({ clock });
+  const silence = createSilenceWatch(health);
+  const calls: Record<string, Call[]> = {};
+  const transport = {
+    send(request: UpstreamRequest, observer: UpstreamObserver) {
+      const call = callOf(observer);
+      const name = new URL(request.origin).hostname[0]!;
+      calls[name] ??= [];
+      calls[name].push(call);
+      return {
+        abort() {
+          call.aborted = true;
+        },
+        pause() {},
+        resume() {},
+      };
+    },
+  };
+  const targets = names.map((name, i) => targetOf(`${name}/m`, { priority: i + 1 }));
+  const deps = { health, retryBudget: createRetryBudget(), random: seededRandom(1), nowMs: clock.monotonicMs() };
+  const route = createRoute(queryOf(targets), deps);
+  const client = new FakeClient();
+  const parts = { clock, transport: transport as never, silence };
+  const facts = { stream: true, includeUsage: false, inputTokensEstimate: 1 };
+  const job: Job = {
+    requestId: 'req_1',
+    tenant: 'dev/test',
+    alias: 'chat',
+    user: null,
+    client,
+    sink: client,
+    newRoute: () => route,
+    lastResort: null,
+    candidates: [],
+    routeOver: () => route,
+    needs: plainNeeds,
+    hedgeAfter: null,
+    stream: true,
+    inputTokensEstimate: 1,
+    deadlineMs: clock.monotonicMs() + 600_000,
+    headers: [],
+    costMilli: 0,
+    calls: 1,
+    callerHeaders: {},
+    providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
+    trial: (answer) => conversationTrial(parts, job, { facts, prepare }, answer, (taker) => taker),
+    bound: null,
+    progress: newProgress(),
+    attemptsMade: () => 0,
+  };
+  silence.look(clock.monotonicMs());
+  /** Lets time pass, looked at four times a second. */
+  async function wait(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 250) {
+      clock.advance(250);
+      silence.look(clock.monotonicMs());
+    }
+    await turn();
+  }
+  const running = runAttempts(parts, job);
+  const callTo = (name: string, index = 0) => {
+    const call = calls[name]?.[index];
+    assert.ok(call !== undefined, `${name} was not asked`);
+    return call;
+  };
+  const asked = () => Object.keys(calls).join(' ');
+  const standing = () => health.snapshot(clock.monotonicMs()).map(({ target, why }) => `${target} ${why}`);
+  return { client, job, route, running, wait, callTo, asked, standing };
+}
+
+/** What was promised in this turn of the loop has happened. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function callOf(observer: UpstreamObserver): Call {
+  const send = (data: object | string) =>
+    observer.data(Buffer.from(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`));
+  const chunk = (delta: object, finish_reason: string | null = null) => ({
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  let begun = false;
+  function begin(): void {
+    if (begun) return;
+    begun = true;
+    observer.headers(200, { get: (name) => (name === 'content-type' ? 'text/event-stream' : undefined) });
+  }
+  return {
+    aborted: false,
+    say(text) {
+      begin();
+      send(chunk({ content: text }));
+    },
+    finish() {
+      send(chunk({}, 'stop'));
+      send('[DONE]');
+      observer.ended();
+    },
+    refuse(status, message) {
+      observer.headers(status, { get: (name) => (name === 'content-type' ? 'application/json' : undefined) });
+      observer.data(Buffer.from(JSON.stringify({ error: { message } })));
+      observer.ended();
+    },
+    break(kind) {
+      observer.failed({ kind, message: kind });
+    },
+  };
+}
+
+function connectionOf(name: string) {
+  const made = createConnection({
+    name,
+    provider: providerOf('openai')!,
+    baseUrl: `http://${name}.test/v1`,
+    secrets: ['secret'],
+    headers: {},
+    apiVersion: null,
+  });
+  assert.ok(made.ok);
+  return made.connection;
+}
+
+const classes = (job: Pick<Job, 'progress'>) =>
+  job.progress.attempts.map(({ provider, class: outcome, usageSource }) => `${provider} ${outcome} ${usageSource}`);
+
+test('a silent target: the request is asked elsewhere too, the first content wins, the other call is aborted', async () => {
+  const { client, job, running, wait, callTo, asked, standing } = setUp(['a', 'b']);
+  await wait(10_000);
+  assert.equal(asked(), 'a');
+  await wait(250);
+  assert.equal(asked(), 'a b');
+  callTo('b').say('from b');
+  assert.equal(callTo('a').aborted, true);
+  callTo('b').finish();
+  await running;
+  assert.match(client.text, /from b/);
+  assert.equal(client.ends, 1);
+  assert.deepEqual(classes(job), ['a cancelled abandoned', 'b ok counted']);
+  assert.equal(job.progress.answeredBy?.target.id, 'b/m');
+  assert.deepEqual(standing(), ['a/m silent', 'b/m null']);
+});
+
+test('the silent target may still be the first: the second call is aborted and settled as abandoned', async () => {
+  const { client, job, running, wait, callTo } = setUp(['a', 'b']);
+  await wait(10_250);
+  callTo('a').say('from a');
+  assert.equal(callTo('b').aborted, true);
+  // What the loser still sends reaches nobody.
+  callTo('b').say('from b');
+  callTo('a').finish();
+  await running;
+  assert.match(client.text, /from a/);
+  assert.doesNotMatch(client.text, /from b/);
+  assert.deepEqual(classes(job), ['b cancelled abandoned', 'a ok counted']);
+});
+
+test('a second call that fails does not end the first, and a third target is asked', async () => {
+  const { client, job, running, wait, callTo, asked } = setUp(['a', 'b', 'c']);
+  await wait(10_250);
+  callTo('b').refuse(500, 'broken');
+  await turn();
+  assert.equal(asked(), 'a b c');
+  callTo('a').say('late');
+  callTo('a').finish();
+  await running;
+  assert.equal(callTo('c').aborted, true);
+  assert.match(client.text, /late/);
+  assert.deepEqual(classes(job), ['b transient none', 'c cancelled abandoned', 'a ok counted']);
+});
+
+test('when both fail, the request goes on to the next target', async () => {
+  const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
+  await wait(10_250);
+  callTo('a').break('reset');
+  await turn();
+  callTo('c').break('reset');
+  await turn();
+  callTo('b').say('from b');
+  callTo('b').finish();
+  await running;
+  assert.match(client.text, /from b/);
+  assert.deepEqual(classes(job), ['a transient none', 'c transient none', 'b ok counted']);
+});
+
+test('the winner that breaks off half-way ends the request: another answer cannot follow', async () => {
+  const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
+  await wait(10_250);
+  callTo('b').say('half of');
+  callTo('b').break('reset');
+  await running;
+  assert.equal(client.ends, 1);
+  assert.deepEqual(classes(job), ['a cancelled abandoned', 'b truncated counted']);
+});
+
+test('the caller leaves: every call is aborted', async () => {
+  const { client, job, running, wait, callTo } = setUp(['a', 'b']);
+  await wait(10_250);
+  client.leave();
+  await running;
+  assert.deepEqual([callTo('a').aborted, callTo('b').aborted], [true, true]);
+  assert.equal(job.progress.class, 'aborted');
+});
+
+test('with no other target, a silent one is waited for', async () => {
+  const { client, job, running, wait, callTo, asked } = setUp(['a']);
+  await wait(15_000);
+  assert.equal(asked(), 'a');
+  callTo('a').say('at last');
+  callTo('a').finish();
+  await running;
+  assert.match(client.text, /at last/);
+  assert.deepEqual(classes(job), ['a ok counted']);
+});
+
+test('a target that cannot take the request is passed over, and costs no attempt', async () => {
+  const cannot: Failure = { kind: 'invalid-request', message: 'not in this format' } as Failure;
+  const { client, job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) => (id === 'b/m' ? cannot : body));
+  await wait(11_000);
+  assert.equal(asked(), 'a');
+  callTo('a').say('from a');
+  callTo('a').finish();
+  await running;
+  assert.match(client.text, /from a/);
+  assert.deepEqual(classes(job), ['a ok counted']);
+});
+
+test('a body that is ready too late is not sent', async () => {
+  let ready: (body: PreparedConversation) => void = () => undefined;
+  const { job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) =>
+    id === 'b/m' ? new Promise((resolve) => (ready = resolve)) : body,
+  );
+  await wait(10_250);
+  callTo('a').say('from a');
+  callTo('a').finish();
+  await running;
+  ready(body);
+  await turn();
+  assert.equal(asked(), 'a');
+  assert.deepEqual(classes(job), ['a ok counted']);
+});

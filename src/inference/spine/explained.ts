@@ -1,0 +1,61 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Endpoint as EndpointId } from '../../metering/cost.ts';
+import type { RoutingWishes } from '../models/routing-wishes.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { Health } from '../routing/health.ts';
+import type { HedgeReason } from '../routing/route.ts';
+
+/** What is asked about a body. */
+export interface Question {
+  snapshot: Snapshot;
+  principal: Principal;
+  raw: Buffer;
+  wishes: RoutingWishes;
+  health: Health;
+  /** Monotonic ms, by the clock of `health`. */
+  nowMs: number;
+}
+
+/** What would happen to a body. */
+export interface ExplainedRequest {
+  kind: 'explained';
+  alias: string;
+  endpoint: EndpointId;
+  stream: boolean;
+  /** Units of quota. */
+  cost: number;
+  attemptsMax: number;
+  /** Why it would also be asked of another target while the first one runs; empty when it never would. */
+  hedgedWhen: readonly HedgeReason[];
+  inputTokensEstimate: number;
+  /** Separate upstream requests for `n` choices; 1 when one does. */
+  upstreamRequests: number;
+  /** In the order in which they would be asked; those that are out come last. */
+  candidates: readonly ExplainedTarget[];
+  /** What no candidate can do, when that is why nothing would be sent. */
+  unmet: readonly string[];
+}
+
+/** One candidate, and what it would be sent. */
+export interface ExplainedTarget {
+  target: string;
+  rank: number;
+  priority: number;
+  weight: number;
+  verdict: string;
+  simulated: boolean;
+  /** Null when nothing can be sent there; `why` says so. */
+  sent: SentBody | null;
+  why: string | null;
+}
+
+export interface SentBody {
+  answer: 'pass-through' | 'converted';
+  dialect: string;
+  /** As many calls as inputs for embeddings need at this target; else 1. */
+  calls: number;
+  /** Of all calls together. */
+  bytes: number;
+  /** `x-culvert-dropped`'s value: fields that would be left out or changed. */
+  dropped: string | null;
+}

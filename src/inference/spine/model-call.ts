@@ -1,0 +1,30 @@
+import type { Principal } from '../../auth/principal.ts';
+import type { Admitted } from '../../metering/admission.ts';
+import type { RoutingWishes } from '../models/routing-wishes.ts';
+import type { Client, Delivery, Sink } from './sink.ts';
+
+/** One request that a model answers, its caller known and admitted. */
+export interface ModelCall {
+  requestId: string;
+  clientRequestId: string | null;
+  principal: Principal;
+  admitted: Admitted;
+  delivery: Delivery;
+  /** Who waits, and where the answer goes: `delivery`, or what stands before it. */
+  client: Client;
+  sink: Sink;
+  /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
+  callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
+  wishes: RoutingWishes;
+  /** Of `Idempotency-Key`; a stream is run whatever it says. */
+  idempotencyKey: string | null;
+  /** Wall-clock and monotonic ms of arrival. */
+  atMs: number;
+  startedMs: number;
+}
+
+/** What attempts need to know of it. */
+export type RunCall = Pick<
+  ModelCall,
+  'requestId' | 'principal' | 'client' | 'sink' | 'startedMs' | 'wishes' | 'callerHeaders'
+>;

@@ -1,0 +1,25 @@
+import { openAiChatId } from '../dialects/openai-chat/wire.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { RoutingWishes } from '../models/routing-wishes.ts';
+import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { RequestFacts } from './request-body.ts';
+
+/** What routing is asked for such a request; `culvert explain` asks the same. */
+export function plainQuery(
+  { alias, candidates }: { alias: Alias; candidates: readonly RouteCandidate[] },
+  { needs }: Pick<RequestFacts, 'needs'>,
+  { fallback }: Pick<RoutingWishes, 'fallback'>,
+  tenant: string,
+): RouteQuery {
+  return {
+    alias: alias.id,
+    tenant,
+    targets: candidates,
+    needs,
+    affinity: null,
+    attemptsMax: alias.attempts,
+    fallback,
+    callerDialect: openAiChatId,
+    hedge: alias.hedge,
+  };
+}

@@ -1,0 +1,168 @@
+import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import { incapable } from '../models/capability.ts';
+import type { Fault } from '../neutral/outcome.ts';
+import type { AttemptRecord, Route, RouteStep } from '../routing/route.ts';
+import { refusalHeaders } from './answer-headers.ts';
+import { Contest } from './contest.ts';
+import type { ContestParts, Job } from './job.ts';
+
+/**
+ * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed.
+ * Ends the client's answer in every case; never throws for what an upstream does.
+ */
+export async function runAttempts<C>(parts: ContestParts, job: Job<C>): Promise<void> {
+  const route = job.newRoute();
+  try {
+    await follow(parts, job, route);
+  } finally {
+    job.progress.verdicts = [...route.verdicts(), ...job.progress.verdicts];
+  }
+}
+
+async function follow<C>(parts: ContestParts, job: Job<C>, route: Route): Promise<void> {
+  const { client } = job;
+  const { clock } = parts;
+  /** The first one is the answer, whatever a second opinion ends with. */
+  let callerFault: Fault | null = null;
+  let unencodable: Failure | null = null;
+  for (;;) {
+    if (client.gone) return left(job);
+    const step = route.next(clock.monotonicMs());
+    if (step.kind === 'exhausted') {
+      const failure =
+        job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
+      if (job.lastResort !== null && failure.kind !== 'upstream-refused') return job.lastResort();
+      return end(job, failure);
+    }
+    const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
+    if (delayMs > 0) {
+      const rested = await pause(parts, job, delayMs);
+      if (!rested) {
+        if (step.kind === 'attempt')
+          route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+        return client.gone ? left(job) : end(job, failed(job));
+      }
+    }
+    if (step.kind === 'wait') continue;
+
+    let fault: Fault | null;
+    try {
+      const contest = new Contest(parts, job, route);
+      const answer = contest.answerOf(step.attempt);
+      const made = job.trial(answer);
+      const trial = made instanceof Promise ? await made : made;
+      if ('kind' in trial) {
+        unencodable = trial;
+        route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
+        continue;
+      }
+      // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
+      if (client.gone) {
+        route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+        return left(job);
+      }
+      fault = await contest.run(answer, trial);
+    } catch (error) {
+      // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
+      route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+      if (error instanceof FailureError) return end(job, error.failure);
+      job.progress.class = 'internal';
+      job.progress.status = client.committed ? 200 : 500;
+      throw error;
+    }
+    if (fault === null) return;
+    if (fault.class === 'cancelled') return left(job);
+    if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') {
+      return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
+    }
+    if (fault.class === 'caller_fault') callerFault ??= fault;
+  }
+}
+
+/** The client left before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
+function left<C>(job: Job<C>): void {
+  job.progress.status = job.client.committed ? 200 : 499;
+  job.progress.class = 'aborted';
+}
+
+function end<C>(job: Job<C>, failure: Failure): void {
+  const { progress, client, sink } = job;
+  progress.class = failure.kind;
+  // Where the status line is out, what the ledger keeps is what the client saw.
+  progress.status = client.committed ? 200 : statusOf(failure);
+  sink.end({ failure, headers: refusalHeaders(job), mark: progress.mark });
+}
+
+function exhausted<C>(
+  step: Extract<RouteStep, { kind: 'exhausted' }>,
+  job: Job<C>,
+  callerFault: Fault | null,
+): Failure {
+  const { attempts } = job.progress;
+  if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
+  if (step.reason === 'no-capable-target') return incapable(job.alias, step.unmet);
+  const last = attempts.at(-1);
+  if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
+  const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
+  if (!limited || step.soonestMs === null) return failed(job);
+  return {
+    kind: 'no-target',
+    model: job.alias,
+    retryAfterMs: step.soonestMs,
+    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+  };
+}
+
+/** No room on this machine for what the attempt needs: its queue is full. */
+function isCrowded({ class: outcome, status }: AttemptRecord): boolean {
+  return outcome === 'gateway_fault' && status === 503;
+}
+
+/** Why nobody else was asked. */
+function boundWords<C>({ bound }: Job<C>): string {
+  return bound === null ? '' : ` ('${bound}' names what only one credential can reach)`;
+}
+
+/** What this machine's own engines said: how far a download is. */
+function ownWords<C>({ progress }: Job<C>): string {
+  const message = progress.attempts.findLast(({ provider }) => provider === engineProvider)?.message;
+  return message == null ? '' : ` (${message})`;
+}
+
+function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
+  const provider = job.progress.attempts.find((attempt) => attempt.class === 'caller_fault')?.provider ?? 'upstream';
+  const status =
+    fault.status !== null && fault.status >= 400 && fault.status < 500 && fault.status !== 422 ? fault.status : 400;
+  return {
+    kind: 'upstream-refused',
+    status,
+    message: fault.message,
+    provider,
+    param: fault.param ?? null,
+    ...(fault.code !== undefined && { code: fault.code }),
+  };
+}
+
+function failed<C>(job: Job<C>): Failure {
+  return {
+    kind: 'upstreams-failed',
+    model: job.alias,
+    attempts: job.progress.attempts.map((attempt) => ({
+      provider: attempt.provider,
+      reason: attempt.message ?? attempt.class,
+    })),
+  };
+}
+
+/** False when the caller left or the deadline came first. */
+function pause<C>(parts: ContestParts, job: Job<C>, ms: number): Promise<boolean> {
+  const leftMs = job.deadlineMs - parts.clock.monotonicMs();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(ms < leftMs), Math.min(ms, Math.max(0, leftMs)));
+    job.client.onGone(() => {
+      clearTimeout(timer);
+      resolve(false);
+    });
+  });
+}

@@ -1,0 +1,28 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { Admission } from '../../metering/admission.ts';
+import type { UsageEvent } from '../../metering/ledger.ts';
+import type { Settlement } from '../../metering/settlement.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { Health } from '../routing/health.ts';
+import type { RetryBudget } from '../routing/retry-budget.ts';
+import type { SilenceWatch } from '../routing/silence.ts';
+import type { Transport } from '../transport/upstream-call.ts';
+import type { Idempotency } from './idempotency.ts';
+
+/** What a request of any family runs on; lives as long as the process. A family adds what it needs itself. */
+export interface SpineServices {
+  clock: Clock;
+  random: Random;
+  transport: Transport;
+  health: Health;
+  retryBudget: RetryBudget;
+  silence: SilenceWatch;
+  admission: Admission;
+  settlement: Settlement;
+  idempotency: Idempotency;
+  /** The configuration in force. A request takes it once, at its beginning, and keeps it to its end. */
+  snapshot(): Snapshot;
+  /** Told of every settled request: log, metrics. */
+  finished(event: UsageEvent): void;
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { FailureError, statusOf } from '../../kernel/failure.ts';
+import { AudioFault } from '../audio/audio-fault.ts';
+import { gemini } from '../dialects/gemini/index.ts';
+import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { transcriptionDialects } from '../dialects/transcription/index.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
+import type { TranscriptionRequest } from '../neutral/transcript.ts';
+import type { Target } from '../routing/target.ts';
+import { type Answer, type AnswerFacts, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import { Attempt } from '../spine/attempt.ts';
+import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
+import type { AttemptSeen, Trial } from '../spine/trial.ts';
+import { uploadOf } from '../spine/upload-body.ts';
+import { transcriptReader } from './read-transcript.ts';
+import type { TranscriptionPlan } from './transcription-way.ts';
+import type { SoundToSend, UploadedSound } from './uploaded-sound.ts';
+import { typeOfTranscript } from './write-transcript.ts';
+
+/** What is to be written down, and by whom how. */
+export interface TranscriptionRun {
+  request: TranscriptionRequest;
+  sound: UploadedSound;
+  plans: ReadonlyMap<Target, TranscriptionPlan>;
+}
+
+export type UpstreamPlan = Extract<TranscriptionPlan, { kind: 'upstream' }>;
+
+/** One attempt at an upstream; the file is read again for each, in a format that it takes. */
+export class TranscriptionTrial implements Trial {
+  /** A long file takes minutes in silence. */
+  readonly shows = null;
+  readonly #parts: AttemptParts;
+  readonly #job: Job;
+  readonly #run: TranscriptionRun;
+  readonly #plan: UpstreamPlan;
+  readonly #answer: Answer;
+  #stopped: Fault | null = null;
+  /** Null while the file is converted. */
+  #call: Attempt | null = null;
+
+  constructor(parts: AttemptParts, job: Job, run: TranscriptionRun, plan: UpstreamPlan, answer: Answer) {
+    this.#parts = parts;
+    this.#job = job;
+    this.#run = run;
+    this.#plan = plan;
+    this.#answer = answer;
+  }
+
+  get signs(): number {
+    return this.#call?.signs ?? 0;
+  }
+
+  async run(): Promise<Fault | null> {
+    const sound = await this.#soundToSend();
+    if (this.#stopped !== null) return this.#stopped;
+    if ('class' in sound) return sound;
+    const { request } = this.#run;
+    const { body, facts } = prepared(this.#job, this.#run, this.#plan, this.#answer.attempt.target, sound);
+    const sink = request.stream ? new StreamedAnswer(this.#answer, facts) : new WholeAnswer(this.#answer, facts);
+    this.#call = new Attempt(this.#parts, this.#job, this.#answer.attempt, body, sink);
+    return this.#call.run();
+  }
+
+  stop(why: Fault): void {
+    this.#stopped ??= why;
+    if (this.#call !== null) this.#call.stop(why);
+    else this.#run.sound.stop();
+  }
+
+  seen(served: boolean, outcome: Fault | null): AttemptSeen {
+    return this.#call?.seen(served, outcome) ?? { status: null, bytes: 0, usage: null, usageSource: 'none' };
+  }
+
+  /** Converting takes a while: it ends when the client leaves or the deadline comes. */
+  async #soundToSend(): Promise<SoundToSend | Fault> {
+    const { sound } = this.#run;
+    const { sendAs, facts } = this.#plan;
+    const { deadlineMs } = this.#job;
+    const { clock } = this.#parts;
+    const deadline = setTimeout(() => sound.stop(), Math.max(0, deadlineMs - clock.monotonicMs()));
+    try {
+      const sent = await sound.as(sendAs);
+      const { fileBytesMax } = facts;
+      if (fileBytesMax === undefined || sent.bytes <= fileBytesMax) return sent;
+      const mb = Math.floor(fileBytesMax / 1024 / 1024);
+      return fault('not_capable', `a file of this length: it takes at most ${mb} MB`);
+    } catch (error) {
+      if (deadlineMs <= clock.monotonicMs() + 1) return fault('deadline', 'the deadline passed');
+      return faultOfConversion(error);
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+}
+
+/** Sound that cannot be read is its sender's fault; trouble of our own says nothing against a target. */
+function faultOfConversion(error: unknown): Fault {
+  if (error instanceof AudioFault) {
+    if (error.reason === 'crashed' || error.reason === 'stalled')
+      return fault('gateway_fault', `the audio ${error.message}`);
+    return { ...fault('caller_fault', `the audio ${error.message}`, 400), param: 'file' };
+  }
+  if (error instanceof FailureError && 'message' in error.failure)
+    return fault('gateway_fault', error.failure.message, statusOf(error.failure));
+  throw error;
+}
+
+function prepared(
+  job: Job,
+  { request }: TranscriptionRun,
+  { facts }: UpstreamPlan,
+  target: Target,
+  sound: SoundToSend,
+): { body: PreparedBody; facts: AnswerFacts } {
+  const { connection } = job.providers.get(target.provider)!;
+  const dialect = transcriptionDialects[facts.format];
+  const streamed = request.stream && target.stream && facts.streams?.test(target.model) === true;
+  const { path, contentType, pieces, losses } = dialect.encode({
+    model: target.model,
+    request,
+    file: { extension: sound.extension, mime: sound.mime },
+    facts,
+    apiVersion: connection.apiVersion,
+    stream: streamed,
+    body: target.body,
+    boundary: `culvert-${randomBytes(16).toString('hex')}`,
+  });
+  const isPassed = facts.format === 'openai' && (request.stream ? streamed : request.format === 'json');
+  return {
+    body: {
+      bytes: '',
+      upload: { ...uploadOf(pieces, sound), contentType },
+      streamed,
+      upstreamDialect: connection.provider.dialect === 'gemini' ? gemini : openAiChat,
+      path,
+      inputTokensEstimate: job.inputTokensEstimate,
+      reader: (answerType) => transcriptReader(dialect, request, answerType),
+    },
+    facts: {
+      losses,
+      answer: isPassed ? 'pass-through' : 'converted',
+      ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
+    },
+  };
+}

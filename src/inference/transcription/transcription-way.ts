@@ -1,0 +1,122 @@
+import type { Principal } from '../../auth/principal.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { SharedTranscoder } from '../audio/transcode.ts';
+import { type TranscriptionFacts, timestampsOf, translates } from '../dialects/transcription/format.ts';
+import { engineProvider } from '../engines/embedding-engine.ts';
+import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
+import { noneCapable, noneUsable } from '../models/capability.ts';
+import type { Alias } from '../models/model-table.ts';
+import type { Snapshot } from '../models/snapshot.ts';
+import type { RequestNeeds } from '../neutral/request.ts';
+import type { TranscriptionRequest } from '../neutral/transcript.ts';
+import { unmetNeed } from '../routing/candidates.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import type { Target } from '../routing/target.ts';
+import type { TranscriptionServices } from './services.ts';
+import { conversionTo, type SentAs, type UploadedSound } from './uploaded-sound.ts';
+
+/** Who may write down one file, and how. */
+export interface TranscriptionWay {
+  alias: Alias;
+  candidates: readonly RouteCandidate[];
+  plans: ReadonlyMap<Target, TranscriptionPlan>;
+}
+
+export type TranscriptionPlan =
+  /** `sendAs` null: the file as it came. */
+  | { kind: 'upstream'; facts: TranscriptionFacts; sendAs: SentAs | null }
+  | { kind: 'engine'; engine: TranscriptionEngine };
+
+type WayServices = Pick<TranscriptionServices, 'transcriptionEngines' | 'transcoder'>;
+
+/**
+ * The alias and its targets; a 404, 403 or 400 when it is unknown, not allowed, or none of them can do it, a 501 when
+ * the file would have to be converted for each and cannot be on this machine.
+ */
+export function transcriptionWay(
+  services: WayServices,
+  snapshot: Snapshot,
+  request: TranscriptionRequest,
+  needs: RequestNeeds,
+  sound: UploadedSound,
+  principal: Principal,
+): TranscriptionWay | Failure {
+  const alias = snapshot.models.resolve(request.model, principal);
+  if ('kind' in alias) return alias;
+  if (alias.candidates.length === 0) return noneUsable(alias.id);
+  const plans = new Map<Target, TranscriptionPlan>();
+  const able: RouteCandidate[] = [];
+  for (const { target, rank } of alias.candidates) {
+    const plan = planFor(services, snapshot, target, sound);
+    if (plan === null) continue;
+    const seen = asTranscribing(target, alias, plan, services.transcoder, sound);
+    plans.set(seen, plan);
+    able.push({ target: seen, rank });
+  }
+  if (able.length === 0) {
+    const endpoint = request.task === 'translate' ? 'translations' : 'transcriptions';
+    return invalid('model', `No provider of the model '${alias.id}' serves /v1/audio/${endpoint}. Use another model.`);
+  }
+  const incapable = noneCapable(alias.id, able, needs);
+  if (incapable !== null) return incapable;
+  let refused: Failure | null = null;
+  const candidates = able.filter(({ target }) => {
+    const refusal = refusalOf(plans.get(target)!, services.transcoder, sound);
+    if (unmetNeed(target, needs) === null) refused ??= refusal;
+    return refusal === null;
+  });
+  const stillIncapable = candidates.length === 0 ? refused : noneCapable(alias.id, candidates, needs);
+  return stillIncapable === null ? { alias, candidates, plans } : (refused ?? stillIncapable);
+}
+
+function planFor(
+  { transcriptionEngines }: WayServices,
+  { providers }: Snapshot,
+  { provider, model }: Target,
+  sound: UploadedSound,
+): TranscriptionPlan | null {
+  if (provider === engineProvider) {
+    const engine = transcriptionEngines.get(model);
+    return engine === undefined ? null : { kind: 'engine', engine };
+  }
+  const facts = providers.get(provider)?.connection.transcription ?? null;
+  return facts === null ? null : { kind: 'upstream', facts, sendAs: sendAs(facts, sound) };
+}
+
+/** What the file is converted to: nothing where the service takes it, else what loses nothing, else what is smallest. */
+function sendAs({ containers, fileBytesMax }: TranscriptionFacts, { sniffed, bytes }: UploadedSound): SentAs | null {
+  const reads = (extension: string) => containers === undefined || containers.includes(extension);
+  const tooLarge = fileBytesMax !== undefined && bytes > fileBytesMax;
+  if (reads(sniffed.extension)) return tooLarge && reads('mp3') ? 'mp3' : null;
+  if (tooLarge && reads('mp3')) return 'mp3';
+  return reads('flac') ? 'flac' : 'wav';
+}
+
+function refusalOf(plan: TranscriptionPlan, transcoder: Pick<SharedTranscoder, 'refusal'>, { sniffed }: UploadedSound) {
+  if (plan.kind === 'engine' || plan.sendAs === null) return null;
+  return transcoder.refusal(conversionTo(plan.sendAs, sniffed));
+}
+
+/** The same target as this endpoint sees it for this file. Of an alias for something else, its health is its own. */
+function asTranscribing(
+  target: Target,
+  { type }: Alias,
+  plan: TranscriptionPlan,
+  transcoder: Pick<SharedTranscoder, 'refusal'>,
+  sound: UploadedSound,
+): Target {
+  const transcription =
+    plan.kind === 'engine'
+      ? { timestamps: 'words' as const, translates: plan.engine.translates, fileBytesMax: null }
+      : {
+          timestamps: timestampsOf(plan.facts, target.model),
+          translates: translates(plan.facts, target.model),
+          // What is converted for being too large is small then.
+          fileBytesMax:
+            plan.sendAs === 'mp3' && refusalOf(plan, transcoder, sound) === null
+              ? null
+              : (plan.facts.fileBytesMax ?? null),
+        };
+  const health = type === 'transcription' ? {} : { healthId: `${target.id} (transcription)` };
+  return { ...target, dialect: 'openai-chat', alsoSpeaks: [], ...health, transcription };
+}
