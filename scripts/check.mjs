@@ -1,36 +1,62 @@
-// `npm run check`: types, lint and format, rooms, fast tests, generated docs; under a minute.
-import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+// `npm run check`: types, lint and format, rooms, and the unit tests that need nothing but Node; under a minute on two
+// cores. These tests share a process for each core: starting one for each file costs more than most of their tests.
+import { spawn } from 'node:child_process';
+import { globSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { reporters, testEnvironment, testOptions } from './test-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const bin = (name) => join(root, 'node_modules', '.bin', name);
+/** A file that names a tool it may lack (ffmpeg, espeak-ng, PostgreSQL, Chromium …) starts it: that is for `npm test`. */
+const needsTool = /missingTool\(|setup:test-tools|[a-z]Missing\b/;
+const testTimeoutMs = 60_000;
 
-function step(title, command, args) {
-  const run = spawnSync(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, NODE_NO_WARNINGS: '1' },
-  });
-  if (run.status !== 0) {
-    console.error(`${title} failed.`);
-    process.exit(run.status ?? 1);
-  }
-  console.log(`${title}: ok`);
+/** Test files that may share a process, below the root. */
+export function quickTests() {
+  return ['test/rooms.test.ts', ...globSync('src/**/*.test.ts', { cwd: root }).sort()].filter(
+    (file) => !needsTool.test(readFileSync(join(root, file), 'utf8')),
+  );
 }
 
-export function checkStatic() {
-  step('types', bin('tsc'), ['--noEmit', '-p', '.']);
-  step('lint and format', bin('biome'), ['check', '--error-on-warnings', '.']);
+/** Runs everything at once and prints each part when it ends. Resolves to which failed. */
+export async function check({ names }) {
+  const files = quickTests();
+  const shards = Math.min(availableParallelism(), files.length);
+  const tests = Array.from({ length: shards }, (_, at) => [
+    '--test-isolation=none',
+    ...testOptions(testTimeoutMs),
+    ...reporters(names ? 'names' : 'none'),
+    ...files.filter((_, index) => index % shards === at),
+  ]);
+  const parts = await Promise.all([
+    part('types', bin('tsc'), ['--noEmit', '-p', '.']),
+    part('lint and format', bin('biome'), ['check', '--error-on-warnings', '.']),
+    ...tests.map((args, at) => part(`unit tests ${at + 1} of ${shards}`, process.execPath, args)),
+  ]);
+  return parts.filter(({ passed }) => !passed).map(({ title }) => title);
+}
+
+function part(title, command, args) {
+  const { promise, resolve } = Promise.withResolvers();
+  const run = spawn(command, args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: testEnvironment(),
+  });
+  const said = [];
+  run.stdout.on('data', (bytes) => said.push(bytes));
+  run.stderr.on('data', (bytes) => said.push(bytes));
+  run.on('close', (code) => {
+    process.stdout.write(`${Buffer.concat(said)}`);
+    console.log(code === 0 ? `${title}: ok` : `${title} failed.`);
+    resolve({ title, passed: code === 0 });
+  });
+  return promise;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  checkStatic();
-  step('rooms and unit tests', process.execPath, [
-    '--test',
-    '--test-reporter=dot',
-    'test/rooms.test.ts',
-    ...globSync('src/**/*.test.ts', { cwd: root }),
-  ]);
+  const failed = await check({ names: process.argv.includes('--names') });
+  process.exit(failed.length === 0 ? 0 : 1);
 }

@@ -1,20 +1,26 @@
-// `npm test`: types, lint, then every suite. `npm test -- PATTERN…` runs only the test files whose path holds a pattern.
+// `npm test`: what `npm run check` does, then every other suite, on as many cores as there are. `npm test -- PATTERN…` runs
+// only the test files whose path holds a pattern; `--names` prints the name of each test.
 // `npm run test:fuzz`: the files with properties alone, with a new seed and ten times the cases.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { checkStatic } from './check.mjs';
+import { fileURLToPath } from 'node:url';
+import { check, quickTests } from './check.mjs';
+import { reporters, testEnvironment, testOptions } from './test-options.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const fuzz = process.argv[2] === '--fuzz';
-const patterns = process.argv.slice(fuzz ? 3 : 2);
+const [fuzz, names] = ['--fuzz', '--names'].map((option) => process.argv.includes(option));
+const patterns = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const everything = patterns.length === 0 && !fuzz;
 // More files than this are not a test that found no peace, but a change that breaks things.
 const secondLookFilesMax = 5;
 
-if (patterns.length === 0 && !fuzz) checkStatic();
+const failedChecks = everything ? await check({ names }) : [];
+if (failedChecks.some((title) => !title.startsWith('unit tests'))) process.exit(1);
+const quick = new Set(everything ? quickTests() : []);
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'], { cwd: root })
+  .filter((file) => !quick.has(file))
   .filter((file) => patterns.length === 0 || patterns.some((pattern) => file.includes(pattern)))
   .filter((file) => !fuzz || readFileSync(join(root, file), 'utf8').includes('fast-check'))
   .sort();
@@ -23,7 +29,14 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-const seed = process.env.FC_SEED ?? (fuzz ? String(Math.trunc(Math.random() * 2 ** 31)) : '20261120');
+const environment = testEnvironment(
+  fuzz
+    ? {
+        FC_SEED: process.env.FC_SEED ?? String(Math.trunc(Math.random() * 2 ** 31)),
+        FC_RUNS: process.env.FC_RUNS ?? '1000',
+      }
+    : {},
+);
 const notes = mkdtempSync(join(tmpdir(), 'culvert-test-'));
 const failedList = join(notes, 'failed.json');
 
@@ -31,27 +44,12 @@ function run(paths, concurrency) {
   const { status } = spawnSync(
     process.execPath,
     [
-      '--test',
       `--test-concurrency=${concurrency}`,
-      `--test-timeout=${fuzz ? 1_800_000 : 180_000}`,
-      `--import=${pathToFileURL(join(root, 'scripts/seeded-properties.mjs'))}`,
-      '--test-reporter=dot',
-      '--test-reporter-destination=stdout',
-      '--test-reporter=./scripts/test-summary.mjs',
-      '--test-reporter-destination=stdout',
+      ...testOptions(fuzz ? 1_800_000 : 180_000),
+      ...reporters(names ? 'names' : 'dots'),
       ...paths,
     ],
-    {
-      cwd: root,
-      stdio: 'inherit',
-      env: {
-        ...process.env,
-        NODE_NO_WARNINGS: '1',
-        FC_SEED: seed,
-        ...(fuzz && { FC_RUNS: process.env.FC_RUNS ?? '1000' }),
-        FAILED_FILES: failedList,
-      },
-    },
+    { cwd: root, stdio: 'inherit', env: { ...environment, FAILED_FILES: failedList } },
   );
   return status ?? 1;
 }
@@ -64,7 +62,7 @@ function failedFiles() {
   }
 }
 
-let status = run(files, 2);
+let status = run(files, availableParallelism());
 const failed = failedFiles().map((file) => relative(root, file));
 // A test that a file beside it made carries that one's name: it cannot be run by itself.
 const alone = failed.every((file) => files.includes(file));
@@ -76,6 +74,7 @@ if (status !== 0 && !fuzz && alone && failed.length > 0 && failed.length <= seco
   if (status === 0)
     console.log('\nThey passed by themselves: the tests that failed above need a quieter machine, and mending.');
 }
-if (fuzz) console.log(`seed ${seed}: FC_SEED=${seed} npm run test:fuzz runs it again`);
+if (fuzz) console.log(`seed ${environment.FC_SEED}: FC_SEED=${environment.FC_SEED} npm run test:fuzz runs it again`);
+if (failedChecks.length > 0) console.log(`\nFailed above: ${failedChecks.join(', ')}.`);
 rmSync(notes, { recursive: true, force: true });
-process.exit(status);
+process.exit(status || failedChecks.length);
