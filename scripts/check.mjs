@@ -15,7 +15,7 @@ const testTimeoutMs = 60_000;
 
 /** Test files that may share a process, below the root. */
 export function quickTests() {
-  return ['test/rooms.test.ts', ...globSync('src/**/*.test.ts', { cwd: root }).sort()].filter(
+  return ['test/rooms.test.ts', 'test/cited.test.ts', ...globSync('src/**/*.test.ts', { cwd: root }).sort()].filter(
     (file) => !needsTool.test(readFileSync(join(root, file), 'utf8')),
   );
 }
