@@ -14,6 +14,7 @@ const subjects = {
   audio: 'audio/run.ts',
   tools: 'tools/run.ts',
   availability: 'availability/run.ts',
+  path: 'path/run.ts',
 };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');
