@@ -56,7 +56,8 @@ const filesOf = (names: readonly (readonly [string, unknown])[]) => new Set(name
 const files = filesOf(entered);
 const calls = entered.reduce((sum, [, one]) => sum + one.calls, 0) / rounds;
 const metering = [...files].filter((file) => meteringRooms.some((room) => file.startsWith(room)));
-if (process.argv.includes('--functions')) for (const [name, one] of entered.sort()) console.log(name, one.calls / rounds);
+if (process.argv.includes('--functions'))
+  for (const [name, one] of entered.sort()) console.log(name, one.calls / rounds);
 
 const whole = { unit: '', digits: 0 };
 const byRoom = Object.entries(Object.groupBy(files, (file) => file.replace(/^(inference\/)?([^/]+)\/.*$/, '$1$2')))

@@ -1,14 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Principal } from '../auth/principal.ts';
-import type { ConversationEndpoint } from '../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../inference/dialects/dialect.ts';
-import type { ForwardedEndpointId } from '../inference/dialects/forwarded/endpoint.ts';
 import type { Delivery } from '../inference/spine/sink.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
 import type { Admitted, AdmitWeight, LimitHeaderForm } from '../metering/admission.ts';
 import type { Refusal } from '../metering/refusal.ts';
-import type { ToolName } from '../tools/tool-call.ts';
-import type { VectorVerb } from '../vectors/verbs.ts';
 
 /** One request on its way through the server, with all that was found out about it so far. */
 export interface Exchange {
@@ -53,26 +49,8 @@ export interface Route {
   quota: AdmitWeight | 'none';
   /** Whose limit headers its answers carry beside the IETF's. Default: OpenAI's. */
   limitForm?: LimitHeaderForm;
-  /**
-   * Which schema checks its body (`admin`: the operation's own); `none` for routes without one, `unread` for those that
-   * refuse every call before its body.
-   */
-  validator:
-    | ConversationEndpoint
-    | ForwardedEndpointId
-    | 'embeddings'
-    | 'speech'
-    | 'images'
-    | 'image-edits'
-    | 'transcription'
-    | 'translation'
-    | VectorVerb
-    | ToolName
-    | 'crawl'
-    | 'mcp'
-    | 'admin'
-    | 'unread'
-    | 'none';
+  /** As the ledger and what is told of refused requests name it. Default: its path. */
+  endpoint?: string;
   /** Whose error bodies it speaks. */
   dialect: Pick<CallerDialect, 'errorBody' | 'errorFrame'>;
   /** What it does, in a few words, for /openapi.json. */

@@ -1,6 +1,6 @@
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
-import type { Exchange, Route } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 
 /** What is told of a request that gets this failure before anything was held for it. */
 export function refusalOf(
@@ -20,7 +20,7 @@ export function refusalOf(
     account: principal?.account ?? '',
     keyId: principal?.keyId ?? '',
     tenant: principal?.tenant ?? '',
-    endpoint: route === null ? '' : endpointOf(route),
+    endpoint: route === null ? '' : (route.endpoint ?? route.path),
     model: admitted?.asked || modelOf(failure),
   };
 }
@@ -53,22 +53,4 @@ function whatFailed(failure: Failure, { status, message }: FailureFacts) {
 /** Cut to 256 characters where it was made. */
 function modelOf(failure: Failure): string {
   return failure.kind === 'model-unknown' || failure.kind === 'model-not-in-plan' ? failure.model : '';
-}
-
-/** As the ledger names it (metering/cost); the path as the table has it for what the ledger does not know. */
-function endpointOf({ validator, path, quota }: Route): string {
-  if (quota === 'vector') return 'vectors';
-  if (path.endsWith('/count_tokens') || path.endsWith('/input_tokens') || path.endsWith(':countTokens'))
-    return 'count-tokens';
-  switch (validator) {
-    case 'none':
-    case 'unread':
-      return path;
-    case 'images':
-      return 'image';
-    case 'image-edits':
-      return 'image-edit';
-    default:
-      return validator;
-  }
 }

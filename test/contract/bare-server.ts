@@ -38,7 +38,7 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         path: '/v1/chat/completions',
         auth: 'key',
         quota: 'one',
-        validator: 'chat',
+        endpoint: 'chat',
         dialect: openAiChat,
         async handle(exchange) {
           handled++;

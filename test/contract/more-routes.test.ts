@@ -5,7 +5,7 @@ import { writeJson } from '../../src/http/write-json.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { startBareServer } from './bare-server.ts';
 
-const open = { auth: 'none', quota: 'none', validator: 'none', dialect: openAiChat } as const;
+const open = { auth: 'none', quota: 'none', dialect: openAiChat } as const;
 const byId: Route = {
   ...open,
   method: 'GET',

@@ -31,7 +31,7 @@ export function adminRoutes(api: Pick<AdminApi, 'handle'>, clock: Clock): Route[
     path: `${prefix}/*`,
     auth: 'admin',
     quota: 'none',
-    validator: 'admin',
+    endpoint: 'admin',
     dialect: openAiChat,
     handle: (exchange) => answer(api, clock, method, exchange),
   }));

@@ -29,7 +29,7 @@ export function conversationRoute(
     auth: 'key',
     quota: 'one',
     limitForm,
-    validator: endpoint,
+    endpoint,
     dialect,
     async handle(exchange) {
       const received = await receiveModelCall(services, exchange, readBody);

@@ -1,5 +1,4 @@
 import { countTokens } from '../../inference/chat/count-tokens.ts';
-import type { ConversationEndpoint } from '../../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { refuse } from '../../inference/spine/sink.ts';
@@ -12,7 +11,6 @@ import { writeJson } from '../write-json.ts';
 /** Where a request's input is counted and not answered, and in whose format. */
 export interface CountingPlace {
   path: string;
-  endpoint: ConversationEndpoint;
   dialect: CallerDialect;
   limitForm: LimitHeaderForm;
   answer(inputTokens: number): JsonObject;
@@ -20,14 +18,14 @@ export interface CountingPlace {
 
 /** A POST that tells the input tokens of a body. Free: Claude Code sends 25 at once. */
 export function countingRoute(services: Services, place: CountingPlace): Route {
-  const { path, endpoint, dialect, limitForm } = place;
+  const { path, dialect, limitForm } = place;
   return {
     method: 'POST',
     path,
     auth: 'key',
     quota: 'free',
     limitForm,
-    validator: endpoint,
+    endpoint: 'count-tokens',
     dialect,
     handle: (exchange) => count(services, exchange, place),
   };

@@ -45,7 +45,7 @@ function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Rou
     auth: 'key',
     // Whoever asks how far it is asks often: pages are what costs.
     quota: method === 'POST' ? 'one' : 'free',
-    validator: method === 'POST' ? 'crawl' : 'none',
+    ...(method === 'POST' && { endpoint: 'crawl' }),
     dialect,
     summary,
     async handle(exchange) {

@@ -14,7 +14,7 @@ export function embeddingsRoute(services: Services): Route {
     auth: 'key',
     quota: 'one',
     limitForm: 'openai',
-    validator: 'embeddings',
+    endpoint: 'embeddings',
     dialect: openAiChat,
     async handle(exchange) {
       const received = await receiveModelCall(services, exchange);

@@ -16,7 +16,7 @@ export function forwardedRoutes(services: Services): Route[] {
       auth: 'key',
       quota: 'one',
       limitForm: 'openai',
-      validator: id,
+      endpoint: id,
       dialect: openAiChat,
       async handle(exchange) {
         const received = await receiveModelCall(services, exchange);

@@ -25,7 +25,7 @@ export function imageRoutes(services: Services): Route[] {
     {
       ...shared,
       path: '/v1/images/generations',
-      validator: 'images',
+      endpoint: 'image',
       async handle(exchange) {
         const received = await receiveModelCall(services, exchange);
         if (received === null) return;
@@ -36,7 +36,7 @@ export function imageRoutes(services: Services): Route[] {
     {
       ...shared,
       path: '/v1/images/edits',
-      validator: 'image-edits',
+      endpoint: 'image-edit',
       async handle(exchange) {
         await receiveUpload(services, exchange, editFilesMax, async (call, form) => {
           await serve(services, (await drawn()).edits, call, { form, linkBase: linkBase(exchange) });

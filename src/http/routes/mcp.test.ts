@@ -16,7 +16,7 @@ async function startMcp(t: TestContext, handle: Route['handle']) {
     path: '/v1/tools/scrape',
     auth: 'key',
     quota: 'one',
-    validator: 'scrape',
+    endpoint: 'scrape',
     dialect: toolErrors,
     handle,
   };

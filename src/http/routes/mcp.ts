@@ -33,7 +33,7 @@ export function mcpRoute(parts: McpParts): Route {
     path: '/mcp',
     auth: 'key',
     quota: 'free',
-    validator: 'mcp',
+    endpoint: 'mcp',
     dialect: mcpErrors,
     summary: 'Model Context Protocol: search, scrape, crawl, vectors and models as tools',
     handle: (exchange) => answerMessage(parts, exchange),

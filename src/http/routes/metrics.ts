@@ -9,7 +9,6 @@ export function metricsRoute(render: () => Promise<{ contentType: string; text: 
     path: '/metrics',
     auth: 'admin',
     quota: 'none',
-    validator: 'none',
     dialect: openAiChat,
     async handle(exchange) {
       const { contentType, text } = await render();

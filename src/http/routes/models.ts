@@ -9,7 +9,7 @@ import { writeJson } from '../write-json.ts';
 
 /** `GET /v1/models` and `GET /v1/models/{id}`: what this key may use, in OpenAI's shape or, asked for it, Anthropic's. */
 export function modelRoutes(services: Services): Route[] {
-  const shared = { method: 'GET', auth: 'key', quota: 'free', validator: 'none', dialect: openAiChat } as const;
+  const shared = { method: 'GET', auth: 'key', quota: 'free', dialect: openAiChat } as const;
   return [
     { ...shared, path: '/v1/models', handle: (exchange) => listModels(services, exchange) },
     // Ids may contain slashes, encoded or not.

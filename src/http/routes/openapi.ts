@@ -19,7 +19,6 @@ export function openApiRoute(parts: OpenApiParts): Route {
     path: '/openapi.json',
     auth: 'none',
     quota: 'none',
-    validator: 'none',
     dialect: openAiChat,
     async handle(exchange) {
       document ??= Buffer.from(JSON.stringify(await documentOf(parts)));

@@ -12,7 +12,6 @@ export function requestRoute(ledger: Pick<Ledger, 'find'>): Route {
     path: '/v1/requests/:id',
     auth: 'key',
     quota: 'free',
-    validator: 'none',
     dialect: openAiChat,
     async handle(exchange) {
       const id = exchange.params.id ?? '';

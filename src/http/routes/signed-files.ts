@@ -14,7 +14,6 @@ export function signedFilesRoute(files: HostedFiles): Route {
     // A link must open in a browser, which has no key: its signature is the key, and ends with it.
     auth: 'none',
     quota: 'none',
-    validator: 'none',
     dialect: openAiChat,
     summary: 'A generated picture, by the link that an answer gave, for one hour.',
     async handle(exchange) {

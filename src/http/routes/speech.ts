@@ -21,7 +21,7 @@ export function speechRoutes(services: Services): Route[] {
       auth: 'key',
       quota: 'one',
       limitForm: 'openai',
-      validator: 'speech',
+      endpoint: 'speech',
       dialect: openAiChat,
       summary: 'Speak a text; the answer is the sound',
       async handle(exchange) {
@@ -36,7 +36,6 @@ export function speechRoutes(services: Services): Route[] {
       path: '/v1/audio/voices',
       auth: 'key',
       quota: 'free',
-      validator: 'none',
       dialect: openAiChat,
       summary: 'The voices of a model (?model=), or of all that speak',
       handle: (exchange) => answerVoices(services, exchange),

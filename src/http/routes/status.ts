@@ -17,7 +17,7 @@ export interface StatusParts {
 
 /** Whether this process lives and can serve. Without a key, so nothing about models, keys or providers is told. */
 export function statusRoutes(parts: StatusParts): Route[] {
-  const open = { auth: 'none', quota: 'none', validator: 'none', dialect: openAiChat } as const;
+  const open = { auth: 'none', quota: 'none', dialect: openAiChat } as const;
   return [
     { ...open, method: 'GET', path: '/healthz', handle: (exchange) => writeJson(exchange, 200, { status: 'ok' }) },
     { ...open, method: 'GET', path: '/readyz', handle: (exchange) => ready(parts, exchange) },

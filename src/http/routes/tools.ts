@@ -34,7 +34,7 @@ export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
     method: 'POST',
     auth: 'key',
     quota: 'one',
-    validator: tool.name,
+    endpoint: tool.name,
     summary: tool.summary,
     handle: (exchange: Exchange) => answerToolCall(parts, tool, exchange),
   } as const;

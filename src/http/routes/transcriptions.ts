@@ -15,7 +15,7 @@ export function transcriptionRoutes(services: Services): Route[] {
     auth: 'key',
     quota: 'one',
     limitForm: 'openai',
-    validator: endpoint,
+    endpoint,
     dialect: openAiChat,
     async handle(exchange) {
       await receiveUpload(services, exchange, 1, async (call, form) => {

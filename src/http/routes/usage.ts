@@ -30,7 +30,6 @@ export function usageRoute(parts: UsageParts): Route {
     path: '/v1/usage',
     auth: 'key',
     quota: 'free',
-    validator: 'none',
     dialect: openAiChat,
     handle: (exchange) => answerUsage(parts, exchange),
   };

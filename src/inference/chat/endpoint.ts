@@ -31,6 +31,7 @@ export type ChatEndpoint = Endpoint<Buffer, ConversationBody>;
 export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, dialectId: DialectId): ChatEndpoint {
   return {
     id,
+    cost: id,
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, dialectId),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),

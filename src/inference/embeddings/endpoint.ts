@@ -25,6 +25,7 @@ export function embeddingsEndpoint(
 ): Endpoint<Buffer, EmbeddingBody> {
   return {
     id: 'embeddings',
+    cost: 'embeddings',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, kind),
     content: (raw) => raw,
     plan(snapshot, call, { facts }) {

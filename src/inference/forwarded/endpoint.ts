@@ -27,6 +27,7 @@ export function forwardedEndpoint(
 ): Endpoint<Buffer, ForwardedBody> {
   return {
     id,
+    cost: forwardedEndpoints[id].cost,
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, id),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(snapshot, call, id, facts),

@@ -40,6 +40,7 @@ type ImageRequestBody = ImageBody & { linkBase: string; edit: ImageEdit | null }
 export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, ImageRequestBody> {
   return {
     id: 'image',
+    cost: 'image',
     async read({ principal }, { body, linkBase }) {
       const read = await services.bodies.read(principal.tenant, body, 'images');
       return read.ok ? { ok: true, value: { ...read.value, linkBase, edit: null } } : read;
@@ -53,6 +54,7 @@ export function imagesEndpoint(services: ImageServices): Endpoint<ImageInput, Im
 export function imageEditsEndpoint(services: ImageServices): Endpoint<ImageEditInput, ImageRequestBody> {
   return {
     id: 'image-edit',
+    cost: 'image',
     async read(_call, { form, linkBase }) {
       const read = readEditForm(form.fields);
       if (!read.ok) return read;

@@ -44,7 +44,7 @@ export function createCrawlMeter(
         endpoint: 'crawl-page',
         alias: '',
         tier: null,
-        costMilli: costMilliOf(services.snapshot().config.costs, 'crawl-page'),
+        costMilli: costMilliOf(services.snapshot().config.costs, 'crawl_page'),
         inputTokensEstimate: 0,
         atMs,
       };

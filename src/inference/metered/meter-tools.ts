@@ -68,7 +68,7 @@ function claimFor(costs: Costs, call: ToolMeterCall, { tool, pagesMax }: ToolCal
 }
 
 function milliOf(costs: Costs, tool: ToolCallCharge['tool'], pages: number): number {
-  return costMilliOf(costs, tool) + costMilliOf(costs, 'scrape', 1, pages);
+  return costMilliOf(costs, tool === 'map' ? 1 : tool) + costMilliOf(costs, 'scrape', 1, pages);
 }
 
 type Costs = Parameters<typeof costMilliOf>[0];

@@ -15,6 +15,7 @@ interface SpokenPlan extends Plan {
 export function speechEndpoint(services: SpeechServices): Endpoint<Buffer, SpeechBody, SpokenPlan> {
   return {
     id: 'speech',
+    cost: 'speech',
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, 'speech'),
     content: (raw) => raw,
     async plan(snapshot, { principal, wishes, idempotencyKey }, { facts }) {

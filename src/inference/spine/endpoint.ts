@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { Endpoint as EndpointId } from '../../metering/cost.ts';
+import type { CostLine } from '../../metering/cost.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
@@ -39,8 +39,9 @@ export interface Asked<R, P> {
  * what was received, `R` what was read of it.
  */
 export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
-  /** As the table of costs and the ledger name it. */
-  readonly id: EndpointId;
+  /** As the ledger names it. */
+  readonly id: string;
+  readonly cost: CostLine;
   /** Checks what was received; the failure is the caller's. */
   read(call: ModelCall, input: I): Result<R> | Promise<Result<R>>;
   /** What two equal requests have in common, for their Idempotency-Key. */

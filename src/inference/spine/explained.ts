@@ -1,5 +1,4 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { Endpoint as EndpointId } from '../../metering/cost.ts';
 import type { RoutingWishes } from '../models/routing-wishes.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Health } from '../routing/health.ts';
@@ -20,7 +19,7 @@ export interface Question {
 export interface ExplainedRequest {
   kind: 'explained';
   alias: string;
-  endpoint: EndpointId;
+  endpoint: string;
   stream: boolean;
   /** Units of quota. */
   cost: number;

@@ -78,7 +78,7 @@ async function run<I, R extends RequestBody, P extends Plan>(
 function claimOf<I, R extends RequestBody, P extends Plan>(
   { requestId, principal, admitted, atMs }: ModelCall,
   { config }: Snapshot,
-  { id: endpoint }: Pick<Endpoint<I, R, P>, 'id'>,
+  { id: endpoint, cost }: Pick<Endpoint<I, R, P>, 'id' | 'cost'>,
   { alias, charged, calls, query }: Plan,
 ): Claim {
   return {
@@ -88,7 +88,7 @@ function claimOf<I, R extends RequestBody, P extends Plan>(
     endpoint,
     alias: alias.id,
     tier: charged.tier,
-    costMilli: costMilliOf(config.costs, endpoint, charged.cost, calls),
+    costMilli: costMilliOf(config.costs, cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
     atMs,
   };

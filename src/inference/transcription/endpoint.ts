@@ -31,6 +31,7 @@ export function transcriptionEndpoint(
 ): Endpoint<UploadedForm, TranscriptionBody, TranscribedPlan> {
   return {
     id,
+    cost: 'transcription',
     async read({ principal }, form) {
       const read = readTranscriptionRequest(form.fields, id === 'translation' ? 'translate' : 'transcribe');
       if (!read.ok) return read;

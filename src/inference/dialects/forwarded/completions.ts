@@ -12,6 +12,7 @@ import { errorInside, faultInList } from './read-whole.ts';
 /** OpenAI's older text completions: a prompt is continued. Base models and code infilling still live on it. */
 export const completions: ForwardedEndpoint = {
   id: 'completions',
+  cost: 'chat',
   path: '/v1/completions',
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, null);

@@ -8,6 +8,8 @@ export type ForwardedEndpointId = 'completions' | 'moderations' | 'rerank';
 /** One of them. Pure: no I/O, no clock. Its errors are chat completions'. */
 export interface ForwardedEndpoint {
   id: ForwardedEndpointId;
+  /** The line of `costs` that it is charged by, or units. */
+  cost: 'chat' | 0 | 1;
   /** Where callers find it, for messages to them. */
   path: `/v1/${string}`;
   /** Checks what routing and metering must know; all else is the upstream's to judge. */

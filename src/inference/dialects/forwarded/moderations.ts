@@ -11,6 +11,7 @@ const defaultModel = 'omni-moderation-latest';
 /** Whether texts or pictures are harmful, by categories. */
 export const moderations: ForwardedEndpoint = {
   id: 'moderations',
+  cost: 0,
   path: '/v1/moderations',
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, defaultModel);

@@ -10,6 +10,7 @@ import { faultInList, readWholeInPassing } from './read-whole.ts';
 /** Documents in the order in which they answer a query: Cohere's format, which Jina, vLLM and others took over. */
 export const rerank: ForwardedEndpoint = {
   id: 'rerank',
+  cost: 1,
   path: '/v1/rerank',
   readRequest(raw, body, scan) {
     const wrong = faultOf(body, null);
