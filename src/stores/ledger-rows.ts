@@ -32,7 +32,8 @@ export function reservationOf(row: Record<string, unknown>): ReservationRow {
 }
 
 function cellOf<Row>(name: string, type: string): Column<Row> {
-  const field = readerOfField<Row>(fieldOf(name));
+  const own = fieldOf(name) as keyof Row;
+  const field = (row: Row) => row[own] as never;
   switch (type) {
     case 'text':
     case 'text?':
@@ -74,9 +75,4 @@ function read(readers: readonly Reader[], row: Record<string, unknown>): unknown
   const fields: Record<string, unknown> = {};
   for (const [name, field, of] of readers) fields[field] = of(row[name], row);
   return fields;
-}
-
-/** `(row) => row.inputTokens`, for each field a function of its own: by name, a thousand rows cost a third more. */
-function readerOfField<Row>(field: string): (row: Row) => never {
-  return new Function('row', `return row.${field}`) as (row: Row) => never;
 }
