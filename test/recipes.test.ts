@@ -82,16 +82,14 @@ autodetect: off
   const gateway = await startProcess(t, { bin, cwd, args: ['--config', 'culvert.yaml'] });
   const admin = (path: string) =>
     fetch(`${gateway.url}/admin/v1${path}`, { headers: { authorization: `Bearer ${adminKey}` } });
-  const made = await runCommand(['keys', 'create', '--account', 'dev', '--name', 'recipe', '--url', gateway.url], {
-    bin,
-    cwd,
-    env: { CULVERT_ADMIN_KEY: adminKey },
-  });
+  const command = (...args: string[]) =>
+    runCommand([...args, '--url', gateway.url], { bin, cwd, env: { CULVERT_ADMIN_KEY: adminKey } });
+  const made = await command('keys', 'create', '--account', 'dev', '--name', 'recipe');
   const key = made.stdout.trim();
   assert.match(key, /^sk-cv-/, made.stderr);
   return {
-    upstream,
     admin,
+    command,
     async ask() {
       const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
@@ -178,7 +176,7 @@ test('a key of the configuration', async (t) => {
   assert.deepEqual(count, promised('A key of the configuration'));
 });
 
-test('an operation of the admin API', async (t) => {
+test('an operation of the admin API with its command', async (t) => {
   const { newFile, before, count, bin } = checkout(t);
   newFile(
     'src/admin/clock.ts',
@@ -200,8 +198,35 @@ export function clockOperations({ clock }: AdminParts): Operation[] {
   );
   before('src/admin/create-admin-api.ts', "from './configuration.ts'", "import { clockOperations } from './clock.ts';");
   before('src/admin/create-admin-api.ts', '...configurationOperations(parts),', '    ...clockOperations(parts),');
+  newFile(
+    'src/cli/commands/clock.ts',
+    `import type { Command } from 'commander';
+import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, type Run } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { printRow } from '../rows.ts';
+
+export function declare(command: Command, run: Run, parts: CliParts): void {
+  adminOptions(command)
+    .addHelpText('after', example('culvert clock'))
+    .action((flags: AdminFlags) =>
+      run(withAdmin(flags, parts, async (admin) => {
+        printRow(flags, (await admin.request('GET', '/clock')) as Record<string, unknown>);
+        return 0;
+      })),
+    );
+}
+`,
+  );
+  before(
+    'src/cli/program.ts',
+    "['plans', ",
+    "  ['clock', 'show the time of the server', () => import('./commands/clock.ts')],",
+  );
   const gateway = await start(t, bin);
   const told = (await (await gateway.admin('/clock')).json()) as { at: string };
   assert.ok(Math.abs(Date.parse(told.at) - Date.now()) < 60_000);
-  assert.deepEqual(count, promised('An operation of the admin API'));
+  const { stdout, stderr } = await gateway.command('clock', '--json');
+  assert.ok(Date.parse((JSON.parse(stdout) as { at: string }).at) >= Date.parse(told.at), stderr);
+  assert.deepEqual(count, promised('An operation of the admin API with its command'));
 });

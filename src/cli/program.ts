@@ -1,16 +1,34 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nearest } from '../kernel/nearest.ts';
-import { addAccountsCommands } from './accounts-commands.ts';
 import { addAddCommand } from './add-command.ts';
 import { CommandFailed } from './command-failed.ts';
 import { addImportCommand } from './import-command.ts';
-import { addKeysCommands } from './keys-commands.ts';
-import { addLedgerCommands } from './ledger-commands.ts';
 import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { portNumber } from './start-options.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
-import { addVectorsCommands } from './vectors-commands.ts';
+
+/** Adds what a command takes and does, or its subcommands. */
+type Declare = (command: Command, run: Run, parts: CliParts) => void;
+
+/** Commands over the admin API: for each subject of src/admin a file, which is loaded when it is called. */
+const subjects: readonly (readonly [name: string, description: string, load: () => Promise<{ declare: Declare }>])[] = [
+  [
+    'keys',
+    'create, list, rotate and revoke API keys, whether or not a server runs',
+    () => import('./commands/keys.ts'),
+  ],
+  ['accounts', 'create, list and change accounts: who pays, and by which plan', () => import('./commands/accounts.ts')],
+  ['plans', 'list and show plans: what accounts may use', () => import('./commands/plans.ts')],
+  ['audit', 'show who changed accounts, keys and plans, newest first', () => import('./commands/audit.ts')],
+  ['usage', 'sum up requests, units, tokens and USD', () => import('./commands/usage.ts')],
+  ['requests', 'list, explain and export single requests', () => import('./commands/requests.ts')],
+  [
+    'vectors',
+    'list, export, import, hand over and delete the vector data of tenants',
+    () => import('./commands/vectors.ts'),
+  ],
+];
 
 /** Runs any command but a plain start; resolves to the exit code once it has ended. `serving`: it may go on for ever. */
 export async function runProgram(argv: readonly string[], parts: CliParts, serving: () => void): Promise<number> {
@@ -22,7 +40,7 @@ export async function runProgram(argv: readonly string[], parts: CliParts, servi
     serving();
     return run(work);
   };
-  const program = createProgram(parts, run, serve);
+  const program = await createProgram(parts, run, serve, argv[argv[0] === 'help' ? 1 : 0] ?? '');
   try {
     const unknown = unknownCommand(program, argv);
     if (unknown !== null) throw new CommandFailed(unknown, 2);
@@ -34,8 +52,11 @@ export async function runProgram(argv: readonly string[], parts: CliParts, servi
   }
 }
 
-/** The whole command line; `run` takes the work of a command, `serve` that of one which goes on until a signal. */
-export function createProgram(parts: CliParts, run: Run, serve: Run): Command {
+/**
+ * The command line; `run` takes the work of a command, `serve` that of one which goes on until a signal. Of subjects that
+ * are not `called` it knows the name; null = it knows all of everything.
+ */
+export async function createProgram(parts: CliParts, run: Run, serve: Run, called: string | null): Promise<Command> {
   const program = new Command('culvert')
     .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
     .version(parts.version)
@@ -140,10 +161,10 @@ Example:
     .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert mcp --url http://127.0.0.1:4141'))
     .action((options) => run(import('./commands/mcp.ts').then(({ mcp }) => mcp(options))));
 
-  addKeysCommands(program, run, parts);
-  addAccountsCommands(program, run, parts);
-  addLedgerCommands(program, run, parts);
-  addVectorsCommands(program, run, parts);
+  for (const [name, description, load] of subjects) {
+    const command = program.command(name).description(description);
+    if (called === name || called === null) (await load()).declare(command, run, parts);
+  }
   addUpkeepCommands(program, run, parts);
   addAddCommand(program, run, parts);
   addImportCommand(program, run);

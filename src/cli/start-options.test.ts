@@ -10,13 +10,13 @@ test('a start without the whole command line understands every option that its h
   const asked: unknown[] = [];
   const start = async (options: unknown) => asked.push(options);
   const run = async (work: Promise<unknown>) => void (await work);
-  const program = () => createProgram({ start, version: '0' } as unknown as CliParts, run, run);
-  const options = program()
-    .commands.find((command) => command.name() === 'start')!
+  const program = () => createProgram({ start, version: '0' } as unknown as CliParts, run, run, null);
+  const options = (await program()).commands
+    .find((command) => command.name() === 'start')!
     .options.map(({ long }) => long!);
   const all = options.flatMap((option) => [option, values[option] ?? 'no value in this test']);
   for (const argv of [[], ['start'], all, ['start', ...all], ['start', '--port=0', '--config', '']]) {
-    await program().parseAsync(argv, { from: 'user' });
+    await (await program()).parseAsync(argv, { from: 'user' });
     assert.deepEqual(startArguments(argv), asked.at(-1), argv.join(' '));
   }
 });

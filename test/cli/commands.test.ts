@@ -24,7 +24,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
     assert.match(create.stdout, /Example:\n {2}KEY=\$\(culvert keys create/);
   });
 
-  test('every command has an example in its help, and stands in docs/cli.md', () => {
+  test('every command has an example in its help, and stands in docs/cli.md', async () => {
     const ignore = async () => undefined;
     const docs = readFileSync('docs/cli.md', 'utf8');
     const look = (command: Command, words: readonly string[]) => {
@@ -35,7 +35,7 @@ describe('commands, run as programs', { concurrency: true }, () => {
       if (command.commands.length === 0) assert.ok(docs.includes(line), `docs/cli.md does not show ${line}`);
       for (const each of command.commands) look(each, [...words, each.name()]);
     };
-    look(createProgram({ version: '0.0.0' } as CliParts, ignore, ignore), []);
+    look(await createProgram({ version: '0.0.0' } as CliParts, ignore, ignore, null), []);
   });
 
   test('a wrong call ends with 2 and says what was probably meant', async (t) => {

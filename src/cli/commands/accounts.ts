@@ -1,21 +1,68 @@
+import type { Command } from 'commander';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { type Column, listRows, printRow, printRows, type Row, rowTable, shownDate } from '../rows.ts';
-import { checkPlan } from './keys-create.ts';
-import { keyColumns } from './keys-list.ts';
+import { checkPlan, keyColumns } from './keys.ts';
 import { type Windows, windowTable } from './windows.ts';
+
+/** `culvert accounts …` */
+export function declare(accounts: Command, run: Run, parts: CliParts): void {
+  accounts.addHelpText('after', example('culvert accounts list'));
+
+  adminOptions(
+    accounts
+      .command('create')
+      .description('make an account')
+      .argument('<id>', 'its id')
+      .option('--plan <plan>', "its plan (default: the configuration's default_plan)")
+      .option('--name <name>', 'what people call it (default: the id)'),
+  )
+    .addHelpText('after', example('culvert accounts create acme --plan pro --name "Acme Inc."'))
+    .action((id, options) => run(createAccount(id, options, parts)));
+
+  adminOptions(accounts.command('list').description('list accounts'))
+    .addHelpText('after', example('culvert accounts list --json'))
+    .action((options) => run(listAccounts(options, parts)));
+
+  adminOptions(
+    accounts.command('show').description('show an account, its keys and its windows').argument('<id>', 'its id'),
+  )
+    .addHelpText('after', example('culvert accounts show acme'))
+    .action((id, options) => run(showAccount(id, options, parts)));
+
+  adminOptions(
+    accounts.command('suspend').description('refuse all calls of an account with 403').argument('<id>', 'its id'),
+  )
+    .addHelpText('after', example('culvert accounts suspend acme'))
+    .action((id, options) => run(changeAccount(id, { status: 'suspended' }, options, parts)));
+
+  adminOptions(accounts.command('activate').description('take calls of an account again').argument('<id>', 'its id'))
+    .addHelpText('after', example('culvert accounts activate acme'))
+    .action((id, options) => run(changeAccount(id, { status: 'active' }, options, parts)));
+
+  adminOptions(
+    accounts
+      .command('plan')
+      .description("change an account's plan; it applies to its windows at once")
+      .argument('<id>', 'its id')
+      .argument('<plan>', 'its new plan'),
+  )
+    .addHelpText('after', example('culvert accounts plan acme pro'))
+    .action((id, plan, options) => run(changeAccount(id, { plan }, options, parts)));
+}
 
 const accountsMax = 100_000;
 const keysShownMax = 1_000;
 
-export interface AccountCreateFlags extends AdminFlags {
+interface AccountCreateFlags extends AdminFlags {
   plan?: string;
   name?: string;
 }
 
 /** `culvert accounts create` */
-export async function createAccount(id: string, flags: AccountCreateFlags, parts: CliParts): Promise<number> {
+async function createAccount(id: string, flags: AccountCreateFlags, parts: CliParts): Promise<number> {
   const { plan, name } = flags;
   return withAdmin(flags, parts, async (admin) => {
     if (plan !== undefined) await checkPlan(admin, plan);
@@ -26,7 +73,7 @@ export async function createAccount(id: string, flags: AccountCreateFlags, parts
 }
 
 /** `culvert accounts list` */
-export async function listAccounts(flags: AdminFlags, parts: CliParts): Promise<number> {
+async function listAccounts(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/accounts', {}, accountsMax));
   printRows(flags, rows, columns, 'There is no account yet: culvert accounts create ID --plan P');
   if (more) note(`Only the first ${accountsMax} are listed.`);
@@ -42,18 +89,13 @@ const columns: readonly Column[] = [
   ['from', (account) => account.from],
 ];
 
-export interface AccountChange {
+interface AccountChange {
   status?: 'active' | 'suspended';
   plan?: string;
 }
 
 /** `culvert accounts suspend`, `activate` and `set` */
-export async function changeAccount(
-  id: string,
-  change: AccountChange,
-  flags: AdminFlags,
-  parts: CliParts,
-): Promise<number> {
+async function changeAccount(id: string, change: AccountChange, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     if (change.plan !== undefined) await checkPlan(admin, change.plan);
     const changed = await admin.request('PATCH', accountPath(id), { body: change });
@@ -64,7 +106,7 @@ export async function changeAccount(
 }
 
 /** `culvert accounts show`: the account, its keys, and how full its windows are where the server can tell. */
-export async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+async function showAccount(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     const account = (await admin.request('GET', accountPath(id))) as Row;
     const { rows: keys } = await listRows(admin, '/keys', { account: id }, keysShownMax);

@@ -1,13 +1,22 @@
+import type { Command } from 'commander';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { type Column, listRows, printRows, shown, shownTime } from '../rows.ts';
 
-export interface AuditFlags extends AdminFlags {
+/** `culvert audit` */
+export function declare(command: Command, run: Run, parts: CliParts): void {
+  adminOptions(command.option('--limit <rows>', 'how many', whole(1, 100_000), 100))
+    .addHelpText('after', example('culvert audit --limit 20'))
+    .action((options) => run(audit(options, parts)));
+}
+
+interface AuditFlags extends AdminFlags {
   limit: number;
 }
 
 /** `culvert audit`: who changed what, newest first. */
-export async function audit(flags: AuditFlags, parts: CliParts): Promise<number> {
+async function audit(flags: AuditFlags, parts: CliParts): Promise<number> {
   const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/audit', {}, flags.limit));
   printRows(flags, rows, columns, 'Nothing was changed yet.');
   return 0;

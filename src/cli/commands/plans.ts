@@ -1,20 +1,35 @@
+import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
+import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row, shown } from '../rows.ts';
 
+/** `culvert plans …` */
+export function declare(plans: Command, run: Run, parts: CliParts): void {
+  plans.addHelpText('after', example('culvert plans list'));
+
+  adminOptions(plans.command('list').description('list plans'))
+    .addHelpText('after', example('culvert plans list'))
+    .action((options) => run(listPlans(options, parts)));
+
+  adminOptions(plans.command('show').description('show all limits of a plan').argument('<name>', 'its name'))
+    .addHelpText('after', example('culvert plans show pro'))
+    .action((name, options) => run(showPlan(name, options, parts)));
+}
+
 const plansMax = 10_000;
 
 /** `culvert plans list` */
-export async function listPlans(flags: AdminFlags, parts: CliParts): Promise<number> {
+async function listPlans(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows } = await withAdmin(flags, parts, (admin) => listRows(admin, '/plans', {}, plansMax));
   printRows(flags, rows, columns, 'There is no plan.');
   return 0;
 }
 
 /** `culvert plans show`: as YAML on a terminal, ready for culvert.yaml. */
-export async function showPlan(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+async function showPlan(name: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/plans/${encodeURIComponent(name)}`;
   const plan = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
   if (listForm(flags) === 'json') printJson(plan);

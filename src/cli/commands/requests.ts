@@ -1,25 +1,66 @@
 import { pipeline } from 'node:stream/promises';
+import { type Command, Option } from 'commander';
 import { type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { pastInstant } from '../instant-option.ts';
+import { adminOptions, example, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row, shownTime } from '../rows.ts';
 import { writeWholeFile } from '../whole-file.ts';
 import { describedRequest } from './request-described.ts';
 
-export interface RequestFilters extends AdminFlags {
+/** `culvert requests …` */
+export function declare(requests: Command, run: Run, parts: CliParts): void {
+  requests.addHelpText('after', example('culvert requests list --status 502'));
+
+  adminOptions(
+    filters(requests.command('list').description('list requests, newest first'))
+      .option('--since <date>', 'a date or time, or how long ago such as 2h')
+      .option('--limit <rows>', 'how many', whole(1, 100_000), 50),
+  )
+    .addHelpText('after', example('culvert requests list --account dev --since 2h'))
+    .action((options) => run(listRequests(options, parts)));
+
+  adminOptions(
+    requests
+      .command('show')
+      .description('explain one request: targets considered, attempts, what conversion left out, cost')
+      .argument('<id>', "its id (x-culvert-request-id), or the caller's own"),
+  )
+    .addHelpText('after', example('culvert requests show req_019aa0d2-6f0e-7b53-9c7e-0c6c2d1b5a11'))
+    .action((id, options) => run(showRequest(id, options, parts)));
+
+  adminOptions(
+    filters(requests.command('export').description('write all requests of a time as CSV or JSON lines'))
+      .option('--from <date>', 'a date or time, or how long ago such as 7d')
+      .option('--to <date>', 'a date or time, or how long ago (default: now)')
+      .addOption(new Option('--format <format>', 'form of the export').choices(['csv', 'jsonl']).default('csv'))
+      .option('--out <file>', 'file to write (default: standard output)'),
+  )
+    .addHelpText('after', example('culvert requests export --from 2026-11-01 --to 2026-12-01 --out november.csv'))
+    .action((options) => run(exportRequests(options, parts)));
+}
+
+function filters(command: Command): Command {
+  return command
+    .option('--account <id>', 'only of this account')
+    .option('--model <model>', 'only of this model')
+    .option('--status <status>', 'only with this HTTP status, such as 502, or 5 for all of 5xx');
+}
+
+interface RequestFilters extends AdminFlags {
   account?: string;
   model?: string;
   status?: string;
 }
 
-export interface RequestsListFlags extends RequestFilters {
+interface RequestsListFlags extends RequestFilters {
   since?: string;
   limit: number;
 }
 
 /** `culvert requests list`: newest first. */
-export async function listRequests(flags: RequestsListFlags, parts: CliParts): Promise<number> {
+async function listRequests(flags: RequestsListFlags, parts: CliParts): Promise<number> {
   const query = { ...filtersOf(flags), since: pastInstant('--since', flags.since, Date.now()) };
   const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/requests', query, flags.limit));
   printRows(flags, rows, columns, 'No such request is kept.');
@@ -40,7 +81,7 @@ const columns: readonly Column[] = [
 ];
 
 /** `culvert requests show`: one request with the explanation of its route. */
-export async function showRequest(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+async function showRequest(id: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   const path = `/requests/${encodeURIComponent(id)}`;
   const request = (await withAdmin(flags, parts, (admin) => admin.request('GET', path))) as Row;
   if (listForm(flags) === 'json') printJson(request);
@@ -48,7 +89,7 @@ export async function showRequest(id: string, flags: AdminFlags, parts: CliParts
   return 0;
 }
 
-export interface RequestsExportFlags extends RequestFilters {
+interface RequestsExportFlags extends RequestFilters {
   from?: string;
   to?: string;
   format: 'csv' | 'jsonl';
@@ -56,7 +97,7 @@ export interface RequestsExportFlags extends RequestFilters {
 }
 
 /** `culvert requests export`: every request of a time, as CSV or JSON lines, to stdout or a file of its owner's. */
-export async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Promise<number> {
+async function exportRequests(flags: RequestsExportFlags, parts: CliParts): Promise<number> {
   const nowMs = Date.now();
   const query = {
     ...filtersOf(flags),

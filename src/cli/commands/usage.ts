@@ -1,11 +1,31 @@
+import { type Command, Option } from 'commander';
 import { type AdminClient, type AdminFlags, type AdminQuery, withAdmin } from '../admin-client.ts';
 import { pastInstant } from '../instant-option.ts';
+import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
 import { type Column, type Row, rowTable } from '../rows.ts';
 import { type Windows, windowTable } from './windows.ts';
 
-export interface UsageFlags extends AdminFlags {
+/** `culvert usage` */
+export function declare(command: Command, run: Run, parts: CliParts): void {
+  adminOptions(
+    command
+      .option('--account <id>', 'only of this account, with its windows')
+      .addOption(
+        new Option('--group-by <group>', 'what the sums are by')
+          .choices(['day', 'model', 'account', 'endpoint', 'user', 'provider', 'key'])
+          .default('day'),
+      )
+      .option('--from <date>', 'a date or time, or how long ago such as 7d (default: 30d)')
+      .option('--to <date>', 'a date or time, or how long ago (default: now)')
+      .option('--csv', 'print CSV'),
+  )
+    .addHelpText('after', example('culvert usage --account dev --group-by model --from 7d'))
+    .action((options) => run(usage(options, parts)));
+}
+
+interface UsageFlags extends AdminFlags {
   account?: string;
   groupBy: string;
   from?: string;
@@ -14,7 +34,7 @@ export interface UsageFlags extends AdminFlags {
 }
 
 /** `culvert usage`: sums by group, and of one account its windows where the server can tell. */
-export async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
+async function usage(flags: UsageFlags, parts: CliParts): Promise<number> {
   const nowMs = Date.now();
   const query = {
     account: flags.account,

@@ -1,13 +1,70 @@
+import type { Command } from 'commander';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
+import { adminOptions, example, type Run, whole } from '../options.ts';
 import type { CliParts } from '../parts.ts';
 import { note, printJson } from '../print.ts';
 import { type Column, listRows, printRows, type Row } from '../rows.ts';
 
+/** `culvert vectors …` */
+export function declare(vectors: Command, run: Run, parts: CliParts): void {
+  vectors.addHelpText('after', example('culvert vectors list'));
+  const tenantOption = ['--tenant <tenant>', 'whose data: account/name of its key, as vectors list shows it'] as const;
+
+  adminOptions(vectors.command('list').description('list the tenants that have vector data'))
+    .addHelpText('after', example('culvert vectors list'))
+    .action((options) => run(listTenants(options, parts)));
+
+  adminOptions(
+    vectors
+      .command('export')
+      .description('write all that a tenant has to a file, as JSON lines: each collection, then its points')
+      .argument('<file>', 'file to write; one that is there is replaced once the new one is whole')
+      .requiredOption(...tenantOption),
+  )
+    .addHelpText('after', example('culvert vectors export --tenant dev/laptop laptop.jsonl'))
+    .action((file, options) =>
+      run(import('./vectors-export.ts').then(({ exportVectors }) => exportVectors(file, options, parts))),
+    );
+
+  adminOptions(
+    vectors
+      .command('import')
+      .description('write what an export holds for a tenant, ids and all; points with the same ids are replaced')
+      .argument('<file>', 'a file that culvert vectors export wrote, from whichever engine')
+      .requiredOption(...tenantOption)
+      .option('--from-line <number>', 'go on where an import stopped: it named the line', whole(1, 1e15), 1),
+  )
+    .addHelpText('after', example('culvert vectors import --tenant dev/laptop laptop.jsonl'))
+    .action((file, options) =>
+      run(import('./vectors-import.ts').then(({ importVectors }) => importVectors(file, options, parts))),
+    );
+
+  adminOptions(
+    vectors
+      .command('adopt')
+      .description("make all of one tenant another's, such as of a key that was revoked; nobody may write meanwhile")
+      .argument('<from>', 'tenant that has it')
+      .argument('<to>', 'tenant of a key, which has nothing of the same name'),
+  )
+    .addHelpText('after', example('culvert vectors adopt dev/old-laptop dev/laptop'))
+    .action((from, to, options) => run(adoptTenant(from, to, options, parts)));
+
+  adminOptions(
+    vectors
+      .command('purge')
+      .description('delete all that a tenant has, for ever')
+      .argument('<tenant>', 'whose')
+      .option('--yes', 'do it; without this it only says what there is'),
+  )
+    .addHelpText('after', example('culvert vectors purge dev/old-laptop --yes'))
+    .action((tenant, options) => run(purgeTenant(tenant, options, parts)));
+}
+
 const tenantsMax = 100_000;
 
 /** `culvert vectors list` */
-export async function listTenants(flags: AdminFlags, parts: CliParts): Promise<number> {
+async function listTenants(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows, more } = await withAdmin(flags, parts, tenants);
   printRows(flags, rows, columns, 'Nobody has vector data.');
   if (more) note(`Only the first ${tenantsMax} are listed.`);
@@ -23,7 +80,7 @@ const columns: readonly Column[] = [
 ];
 
 /** `culvert vectors adopt` */
-export async function adoptTenant(from: string, to: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+async function adoptTenant(from: string, to: string, flags: AdminFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     const adopted = (await admin.request('POST', '/vectors/adopt', { body: { from, to } })) as Row;
     if (flags.json) printJson(adopted);
@@ -32,12 +89,12 @@ export async function adoptTenant(from: string, to: string, flags: AdminFlags, p
   });
 }
 
-export interface PurgeFlags extends AdminFlags {
+interface PurgeFlags extends AdminFlags {
   yes?: boolean;
 }
 
 /** `culvert vectors purge` */
-export async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): Promise<number> {
+async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): Promise<number> {
   return withAdmin(flags, parts, async (admin) => {
     if (!flags.yes) {
       const found = (await tenants(admin)).rows.find((row) => row.tenant === tenant);

@@ -1,0 +1,242 @@
+import { type Command, Option } from 'commander';
+import { keyPrefix } from '../../auth/api-key.ts';
+import { parseDurationMs } from '../../config/scalars.ts';
+import { didYouMean } from '../../kernel/nearest.ts';
+import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
+import { CommandFailed } from '../command-failed.ts';
+import { futureInstantMs } from '../instant-option.ts';
+import { adminOptions, example, listOf, type Run } from '../options.ts';
+import type { CliParts } from '../parts.ts';
+import { note, print, printJson } from '../print.ts';
+import { type Column, listRows, printRows, type Row, shown, shownDate } from '../rows.ts';
+
+/** `culvert keys …` */
+export function declare(keys: Command, run: Run, parts: CliParts): void {
+  keys.addHelpText('after', example('culvert keys list'));
+
+  adminOptions(
+    keys
+      .command('create')
+      .description('make a key; its secret is printed once, alone on standard output')
+      .requiredOption('--account <id>', 'account that pays; created if there is none of that name')
+      .requiredOption('--name <name>', 'what the key is for')
+      .option('--plan <plan>', "plan of a new account (default: the configuration's default_plan)")
+      .option('--expires <date>', 'a date such as 2027-01-01, or a time from now such as 90d (default: never)')
+      .option(
+        '--models <list>',
+        'models it may use, parted by commas; * stands for any characters',
+        listOf('smart,claude-*'),
+      )
+      .option(
+        '--ips <list>',
+        'addresses and networks it may be used from, parted by commas',
+        listOf('10.0.0.0/8,192.0.2.7'),
+      )
+      .option('--share-vectors-with <key>', 'key of the same account (id or account/name) whose vector data it shares'),
+  )
+    .addHelpText('after', example("KEY=$(culvert keys create --account dev --name laptop --models 'smart,claude-*')"))
+    .action((options) => run(createKey(options, parts)));
+
+  adminOptions(
+    keys
+      .command('list')
+      .description('list keys, without secrets')
+      .option('--account <id>', 'only of this account')
+      .addOption(
+        new Option('--status <status>', 'only those that are so now').choices([
+          'active',
+          'expired',
+          'suspended',
+          'revoked',
+        ]),
+      ),
+  )
+    .addHelpText('after', example('culvert keys list --account dev'))
+    .action((options) => run(listKeys(options, parts)));
+
+  adminOptions(
+    keys
+      .command('rotate')
+      .description('give a key a new secret, printed once; the old one works on for a while')
+      .argument('<key>', 'its id or account/name')
+      .option('--grace <time>', 'how long the old secret works on; 0s ends it at once', '24h'),
+  )
+    .addHelpText('after', example('NEW=$(culvert keys rotate dev/laptop --grace 24h)'))
+    .action((key, options) => run(rotateKey(key, options, parts)));
+
+  adminOptions(keys.command('revoke').description('end a key for good').argument('<key>', 'its id or account/name'))
+    .addHelpText('after', example('culvert keys revoke dev/laptop'))
+    .action((key, options) => run(revokeKey(key, options, parts)));
+}
+
+interface KeysCreateFlags extends AdminFlags {
+  account: string;
+  name: string;
+  plan?: string;
+  expires?: string;
+  models?: string[];
+  ips?: string[];
+  shareVectorsWith?: string;
+}
+
+/**
+ * `culvert keys create`: the account too if there is none of that name. The secret stands alone on stdout, so that
+ * `KEY=$(culvert keys create …)` takes it.
+ */
+async function createKey(flags: KeysCreateFlags, parts: CliParts): Promise<number> {
+  const { account, name } = flags;
+  const expires =
+    flags.expires === undefined
+      ? undefined
+      : new Date(futureInstantMs('--expires', flags.expires, Date.now())).toISOString();
+  return withAdmin(flags, parts, async (admin) => {
+    const found = await accountOf(admin, account, flags.plan);
+    const shared = flags.shareVectorsWith;
+    const body = {
+      account,
+      name,
+      ...(expires !== undefined && { expires }),
+      ...(flags.models !== undefined && { models: flags.models }),
+      ...(flags.ips !== undefined && { ips: flags.ips }),
+      ...(shared !== undefined && { share_vectors_with: shared }),
+    };
+    const create = async () => (await admin.request('POST', '/keys', { body })) as Row;
+    const made = found === null ? await createWithAccount(admin, account, flags.plan, create) : await create();
+    if (flags.json) printJson(made);
+    else {
+      note(`Key '${name}' of account '${account}', plan '${made.plan}'; the secret is shown this once:`);
+      print(String(made.key));
+    }
+    return 0;
+  });
+}
+
+/** Null when there is no such account. Refuses one whose plan is another than the one asked for. */
+async function accountOf(admin: AdminClient, id: string, plan: string | undefined): Promise<Row | null> {
+  if (plan !== undefined) await checkPlan(admin, plan);
+  let account: Row;
+  try {
+    account = (await admin.request('GET', `/accounts/${encodeURIComponent(id)}`)) as Row;
+  } catch (error) {
+    if (error instanceof AdminRefused && error.status === 404) return null;
+    throw error;
+  }
+  if (plan === undefined || account.plan === plan) return account;
+  throw new CommandFailed(`Account '${id}' has plan '${account.plan}', which a new key does not change.`);
+}
+
+/** The key is tried first: what is wrong with it is said before an account is made for nothing. */
+async function createWithAccount(
+  admin: AdminClient,
+  id: string,
+  plan: string | undefined,
+  create: () => Promise<Row>,
+): Promise<Row> {
+  let refused: AdminRefused;
+  try {
+    return await create();
+  } catch (error) {
+    if (!(error instanceof AdminRefused) || error.param !== 'account') throw error;
+    refused = error;
+  }
+  try {
+    await admin.request('POST', '/accounts', { body: { id, name: id, ...(plan !== undefined && { plan }) } });
+  } catch (error) {
+    // What no account may be called was said of the key's account in its own words.
+    throw error instanceof AdminRefused && error.param === 'id' ? refused : error;
+  }
+  return create();
+}
+
+const plansMax = 10_000;
+
+/** Refuses a plan that is none, and says which was probably meant. */
+export async function checkPlan(admin: AdminClient, named: string): Promise<void> {
+  const plans = (await listRows(admin, '/plans', {}, plansMax)).rows.map(({ name }) => String(name));
+  if (plans.includes(named)) return;
+  throw new CommandFailed(`There is no plan '${named}'${didYouMean(named, plans)}. Plans: ${plans.join(', ')}.`);
+}
+
+interface KeysListFlags extends AdminFlags {
+  account?: string;
+  status?: string;
+}
+
+/** `culvert keys list`: all keys of the configuration and the stores, without secrets. */
+async function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> {
+  const { rows, more } = await withAdmin(flags, parts, (admin) =>
+    listRows(admin, '/keys', { account: flags.account, status: flags.status }, keysMax),
+  );
+  printRows(flags, rows, keyColumns, 'There is no key yet: culvert keys create --account A --name N');
+  if (more) note(`Only the first ${keysMax} are listed; --account narrows them.`);
+  return 0;
+}
+
+export const keyColumns: readonly Column[] = [
+  ['account', (key) => key.account],
+  ['name', (key) => key.name],
+  ['id', (key) => key.id],
+  ['plan', (key) => key.plan],
+  ['models', (key) => (key.models === null ? 'all' : key.models)],
+  ['ips', (key) => (shown(key.ips) === '' ? 'any' : key.ips)],
+  ['expires', (key) => shownDate(key.expires, 'never')],
+  ['status', (key) => key.status],
+  ['from', (key) => key.from],
+];
+
+interface RotateFlags extends AdminFlags {
+  grace: string;
+}
+
+/** `culvert keys rotate`: the new secret stands alone on stdout, as `keys create` prints it. */
+async function rotateKey(named: string, flags: RotateFlags, parts: CliParts): Promise<number> {
+  const graceMs = flags.grace === '0' ? 0 : parseDurationMs(flags.grace);
+  if (graceMs === undefined) throw new CommandFailed('--grace: expected a time such as 24h, or 0s', 2);
+  return withAdmin(flags, parts, async (admin) => {
+    const id = await keyIdOf(admin, named);
+    const path = `/keys/${encodeURIComponent(id)}/rotate`;
+    const rotated = (await admin.request('POST', path, { body: { grace: flags.grace } })) as Row;
+    if (flags.json) printJson(rotated);
+    else {
+      const until = graceMs === 0 ? 'no longer works' : `works for another ${flags.grace}`;
+      note(`Key '${id}' has a new secret, shown this once; the old one ${until}:`);
+      print(String(rotated.key));
+    }
+    return 0;
+  });
+}
+
+/** `culvert keys revoke` */
+async function revokeKey(named: string, flags: AdminFlags, parts: CliParts): Promise<number> {
+  return withAdmin(flags, parts, async (admin) => {
+    const id = await keyIdOf(admin, named);
+    const revoked = await admin.request('POST', `/keys/${encodeURIComponent(id)}/revoke`, { body: {} });
+    if (flags.json) printJson(revoked);
+    else note(`Key '${id}' is revoked: new calls are refused within a second, running ones end as they are.`);
+    return 0;
+  });
+}
+
+const keysMax = 100_000;
+const publicIdForm = /^[A-Za-z0-9]{12}$/;
+
+/** The id of a key that is named by its id, its prefix, its secret or `account/name`. */
+async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
+  // A declared key's id, as lists show it: sk-cv-declared:dev/laptop.
+  if (named.includes(':')) return named;
+  if (named.startsWith(keyPrefix)) {
+    // A secret holds its id, and must not come into a URL.
+    const id = named.slice(keyPrefix.length).split('-')[0]!;
+    if (publicIdForm.test(id)) return id;
+    throw new CommandFailed('That secret is not one of a stored key. Name the key by account/name; culvert keys list.');
+  }
+  const slash = named.indexOf('/');
+  if (slash === -1) return named;
+  const [account, name] = [named.slice(0, slash), named.slice(slash + 1)];
+  const { rows } = await listRows(admin, '/keys', { account }, keysMax);
+  const found = rows.filter((row) => row.name === name);
+  // A revoked key may have had the name before.
+  const id = (found.find(({ status }) => status !== 'revoked') ?? found[0])?.id;
+  if (typeof id !== 'string') throw new CommandFailed(`There is no key '${named}'. culvert keys list shows them.`);
+  return id;
+}
