@@ -12,8 +12,12 @@ import { openStores } from '../../src/main/stores.ts';
 import type { Admission, Claim } from '../../src/metering/admission.ts';
 import { createPlanBook } from '../../src/metering/create-plan-book.ts';
 import { createLimitedAdmission } from '../../src/metering/limited-admission.ts';
-import { createSettledLimits } from '../../src/metering/settled-limits.ts';
-import { createSettlement, type RequestFacts, type Settlement } from '../../src/metering/settlement.ts';
+import {
+  createSettledLimits,
+  createSettlement,
+  type RequestFacts,
+  type Settlement,
+} from '../../src/metering/settlement.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { percentile } from '../gateway/load.ts';
 import { allLimits } from '../gateway/processes.ts';

@@ -1,7 +1,7 @@
 import type { DeclaredAccount } from '../config/declared.ts';
 import type { KeyLimitsConfig } from '../config/schema.ts';
+import { createNetworkSet } from '../kernel/network.ts';
 import type { KeyRow, Stored } from './account-store.ts';
-import { type AddressGate, createAddressGate } from './address-gate.ts';
 import { hashKey, keyPrefix } from './api-key.ts';
 import type { Principal } from './principal.ts';
 
@@ -111,4 +111,20 @@ const adminIdentity: Identity = {
 /** A declared secret has no public part of its own: its identity is what the ledger names. */
 export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
   return `${keyPrefix}declared:${key.account}/${key.name}`;
+}
+
+/** Whether a key may be used from an address; unknown addresses may not. */
+interface AddressGate {
+  lets(address: string | null): boolean;
+}
+
+/** Built at the first question: most keys of a directory are not used before it is built anew. */
+function createAddressGate(networks: readonly string[]): AddressGate {
+  let set: ReturnType<typeof createNetworkSet> | null = null;
+  return {
+    lets(address) {
+      set ??= createNetworkSet(networks);
+      return set.has(address);
+    },
+  };
 }

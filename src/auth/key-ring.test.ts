@@ -5,8 +5,8 @@ import { statusOf } from '../kernel/failure.ts';
 import type { KeyRow } from './account-store.ts';
 import { hashKey, mintAdminKey, mintKey } from './api-key.ts';
 import type { Declared, DeclaredKey } from './key-directory.ts';
+import type { KeyHeaders } from './key-ring.ts';
 import { createKeyRing, isFailure, type KeyRing } from './key-ring.ts';
-import type { KeyHeaders } from './presented-key.ts';
 
 const devKey = 'sk-cv-devdevdev1';
 const otherKey = 'sk-cv-other_other';

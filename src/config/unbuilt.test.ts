@@ -3,7 +3,7 @@ import test from 'node:test';
 import { checkConfigText } from './check.ts';
 import { formatProblem } from './problem.ts';
 import { configSchema } from './schema.ts';
-import { knownKeys } from './shape.ts';
+import { knownKeys } from './schema-issues.ts';
 import { unbuilt } from './unbuilt.ts';
 
 const check = (text: string) => {

@@ -1,3 +1,4 @@
+import type { Config } from '../config/schema.ts';
 import type { Plan } from './plan.ts';
 
 /** How far a request came: decides what it costs. One of these, by the pipeline, at its very end. */
@@ -68,4 +69,55 @@ export function chargeOf(
 
 function inputOnly(inputTokens: number): MeteredUsage {
   return { inputTokens, outputTokens: 0 };
+}
+
+/** Which line of `costs` a call is charged by, or the units that every one costs. */
+export type CostLine = keyof Config['costs'] | number;
+
+/**
+ * What a call is charged, in milli-units: its line × the model's own cost (1 where no model answers) × `count`, the
+ * images of an image call, the pages of a crawl. Attempts, fallbacks and the items of a batch cost nothing more.
+ */
+export function costMilliOf(costs: Config['costs'], line: CostLine, modelCost = 1, count = 1): number {
+  const units = typeof line === 'number' ? line : costs[line];
+  return Math.round(units * modelCost * 1_000) * count;
+}
+
+/** USD per million tokens, and for what is counted otherwise. */
+export interface TokenPrice {
+  input: number;
+  output: number;
+  /** Null: cached input costs what other input does. */
+  cachedInput: number | null;
+  /** Absent: nothing beside its tokens. */
+  image?: number;
+  minute?: number;
+  millionCharacters?: number;
+}
+
+/** The counts a price applies to; `cachedInputTokens` is part of `inputTokens`. */
+interface PricedUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens?: number;
+  images?: number;
+  audioMs?: number;
+  characters?: number;
+}
+
+/**
+ * USD for one attempt or request; null when the target has no price. Rounded to 1e-9 USD, so that sums over a month
+ * do not show binary dust. Writing a provider's cache is counted as plain input.
+ */
+export function usdOf(usage: PricedUsage, price: TokenPrice | null): number | null {
+  if (price === null) return null;
+  const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
+  const perMillion =
+    (usage.inputTokens - cached) * price.input +
+    cached * (price.cachedInput ?? price.input) +
+    usage.outputTokens * price.output +
+    (usage.characters ?? 0) * (price.millionCharacters ?? 0) +
+    1e6 * (usage.images ?? 0) * (price.image ?? 0) +
+    1e6 * ((usage.audioMs ?? 0) / 60_000) * (price.minute ?? 0);
+  return Math.round(perMillion * 1_000) / 1e9;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
-import { type CostLine, costMilliOf } from './cost.ts';
+import { type CostLine, costMilliOf } from './charge.ts';
 
 const standard = configSchema.parse({}).costs;
 

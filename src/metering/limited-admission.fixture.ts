@@ -8,7 +8,7 @@ import { createPlanBook } from './create-plan-book.ts';
 import type { ReservationRow } from './ledger.ts';
 import { createLimitedAdmission } from './limited-admission.ts';
 import { createMemoryCounters } from './memory-counters.ts';
-import { createSettledLimits } from './settled-limits.ts';
+import { createSettledLimits } from './settlement.ts';
 
 export const startMs = Date.parse('2026-01-02T03:00:00Z');
 /** A caller without limits of its own. */

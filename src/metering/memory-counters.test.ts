@@ -14,7 +14,7 @@ import {
   usedOf,
 } from '../../test/stores/counter-requests.ts';
 import { createMemoryCounters, holdsMax } from './memory-counters.ts';
-import { scopeKeptMs } from './rolling-scopes.ts';
+import { scopeKeptMs } from './rolling-scope.ts';
 
 const unit = 1_000;
 const minuteMs = 60_000;

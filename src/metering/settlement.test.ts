@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
 import type { Claim, Reservation } from './admission.ts';
 import type { Delivered } from './charge.ts';
+import { usdOf } from './charge.ts';
 import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { planOf } from './plan-rules.ts';
-import { usdOf } from './price.ts';
 import { createSettlement, type RequestFacts } from './settlement.ts';
 
 const claim: Claim = {

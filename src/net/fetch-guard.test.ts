@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type Address, createFetchGuard, type FetchRules } from './fetch-guard.ts';
-import { isPublicAddress } from './public-address.ts';
+import { type Address, createFetchGuard, type FetchRules, isPublicAddress } from './fetch-guard.ts';
 
 const usual: FetchRules = { ports: [80, 443, 8080, 8443], allow_private: [] };
 const addressOf = (address: string): Address => ({ address, family: address.includes(':') ? 6 : 4 });

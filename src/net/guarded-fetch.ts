@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { Readable } from 'node:stream';
+import zlib from 'node:zlib';
 import { request as httpRequest } from '../kernel/node-http.ts';
-import type { Address, FetchGuard } from './fetch-guard.ts';
-import { portOf } from './fetch-guard.ts';
-import { acceptedEncodings, unpacked } from './unpack.ts';
+import { type Address, type FetchGuard, portOf } from './fetch-guard.ts';
 
 export interface GuardedFetchOptions {
   guard: FetchGuard;
@@ -231,5 +231,32 @@ async function bodyOf(
   } finally {
     stream?.destroy();
     response.destroy();
+  }
+}
+
+/** What an answer may be packed in; asked for by `accept-encoding`. */
+const acceptedEncodings = 'gzip, deflate, br';
+
+/** A stream of the unpacked bytes, or null for a packing that nobody asked for. Errors of `body` reach the result. */
+function unpacked(body: Readable, encoding: string | undefined): Readable | null {
+  const packing = encoding?.trim().toLowerCase() ?? '';
+  if (packing === '' || packing === 'identity') return body;
+  const unpacker = unpackerOf(packing);
+  if (unpacker === null) return null;
+  body.on('error', (error) => unpacker.destroy(error));
+  return body.pipe(unpacker);
+}
+
+function unpackerOf(packing: string) {
+  switch (packing) {
+    case 'gzip':
+    case 'x-gzip':
+      return zlib.createGunzip();
+    case 'deflate':
+      return zlib.createInflate();
+    case 'br':
+      return zlib.createBrotliDecompress();
+    default:
+      return null;
   }
 }

@@ -1,7 +1,7 @@
 import { shardOf } from './embedded/shard-of.ts';
 import { moveTenant } from './move-tenant.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
-import type { StoreMethod, WorkerDriver } from './worker-messages.ts';
+import type { KeptBytes, StoreMethod, WorkerDriver } from './worker-messages.ts';
 import type { WorkerThread } from './worker-thread.ts';
 
 /** The store's methods, each in the thread of its tenant. */
@@ -56,4 +56,37 @@ export function createThreadStore(
 function mergeTenants(tenants: readonly TenantSummary[]): TenantSummary[] {
   const known = new Map(tenants.map((one) => [`${one.tenant}\0${one.account}`, one]));
   return [...known.values()].sort((a, b) => (a.tenant < b.tenant ? -1 : a.tenant > b.tenant ? 1 : 0));
+}
+
+/** Bytes that accounts keep over all threads. Derived: each thread says what it has when it starts. */
+interface ThreadTotals {
+  /** What a thread has, as of now; what was known of it before is forgotten. */
+  set(thread: number, kept: readonly KeptBytes[]): void;
+  add(thread: number, kept: KeptBytes): void;
+  of(account: string): number;
+}
+
+export function createThreadTotals(): ThreadTotals {
+  const threads = new Map<number, Map<string, number>>();
+
+  function add(thread: number, { account, bytes }: KeptBytes): void {
+    const totals = threads.get(thread) ?? new Map<string, number>();
+    threads.set(thread, totals);
+    const total = (totals.get(account) ?? 0) + bytes;
+    if (total === 0) totals.delete(account);
+    else totals.set(account, total);
+  }
+
+  return {
+    set(thread, kept) {
+      threads.delete(thread);
+      for (const one of kept) add(thread, one);
+    },
+    add,
+    of(account) {
+      let total = 0;
+      for (const totals of threads.values()) total += totals.get(account) ?? 0;
+      return Math.max(0, total);
+    },
+  };
 }

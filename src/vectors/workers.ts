@@ -9,8 +9,7 @@ import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from 
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
 import type { VectorStore } from './store.ts';
-import { createThreadStore } from './thread-store.ts';
-import { createThreadTotals } from './thread-totals.ts';
+import { createThreadStore, createThreadTotals } from './thread-store.ts';
 import type { FromWorker, PreparedReply, WorkerData } from './worker-messages.ts';
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 

@@ -1,11 +1,28 @@
+import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { refuse } from '../../inference/spine/sink.ts';
+import type { Failure } from '../../kernel/failure.ts';
+import { requestIdMs } from '../../kernel/ids.ts';
+import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { type VectorVerb, vectorVerbNames, vectorVerbs } from '../../vectors/verbs.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
 import { ownRootPaths, unsupportedQdrant, unsupportedQdrantCalls } from './unsupported-qdrant.ts';
 import { answerVectorCall, type VectorParts } from './vector-call.ts';
-import { vectorErrors } from './vector-errors.ts';
-import { vectorSummaries } from './vector-summaries.ts';
+
+/** Error bodies of the vector API: ours, with Qdrant's `status` and `time` (seconds) beside, which its clients read. */
+const vectorErrors: Route['dialect'] = {
+  errorBody(failure, requestId, nowMs) {
+    return withQdrantMembers(openAiChat.errorBody(failure, requestId, nowMs), requestId, nowMs);
+  },
+  // No call of the vector API streams.
+  errorFrame: (failure: Failure, requestId: string, nowMs: number) =>
+    JSON.stringify(vectorErrors.errorBody(failure, requestId, nowMs)),
+};
+
+function withQdrantMembers(body: JsonObject, requestId: string, nowMs: number): JsonObject {
+  const message = isObject(body.error) ? body.error.message : undefined;
+  return { ...body, status: { error: message }, time: Math.max(0, nowMs - requestIdMs(requestId)) / 1_000 };
+}
 
 const prefix = '/v1/vectors';
 /** Qdrant's client drops a path in its `url` and asks at the root. */
@@ -69,3 +86,41 @@ function unsupportedRoutes(at: string): Route[] {
       );
     });
 }
+
+/** What each call does, for /openapi.json. */
+const vectorSummaries: Readonly<Record<VectorVerb, string>> = {
+  'list-collections': 'List the collections of the key',
+  'create-collection': 'Create a collection: name, vector_size (or embedding_model), distance',
+  'put-collection': "Create a collection in Qdrant's words: vectors.size, vectors.distance",
+  'inspect-collection': 'Point count, vector size, distance and payload indexes of a collection',
+  'update-collection': 'Change what may change of a collection: neither its size nor its distance',
+  'delete-collection': 'Delete a collection with its points and aliases',
+  'collection-exists': 'Whether a collection exists',
+  'change-aliases': 'Create, delete and rename aliases of collections, all or none',
+  'list-aliases': 'List the aliases of the key',
+  'collection-aliases': 'List the aliases of a collection',
+  'create-index': 'Declare the type of a payload key',
+  'delete-index': 'Remove the type of a payload key',
+  'upsert-points': 'Write points: new ones, or whole in place of those of the same id',
+  'post-points': 'With `points` write points, with `ids` read them',
+  'get-point': 'Read a point',
+  'delete-points': 'Delete points by ids or filter',
+  'set-payload': 'Set keys of the payload of points',
+  'overwrite-payload': 'Replace the payload of points',
+  'delete-payload': 'Delete keys of the payload of points',
+  'clear-payload': 'Remove the payload of points',
+  'update-vectors': 'Replace the vectors of points that exist',
+  'delete-vectors': 'Not supported: a point has one vector',
+  'batch-points': 'Several writes in order, all or none',
+  'search-points': 'Nearest points to a vector, a point or a text',
+  'search-batch': 'Several searches at once',
+  'search-groups': 'Nearest points, grouped by a payload key',
+  'recommend-points': 'Points near positive and far from negative examples',
+  'recommend-batch': 'Several recommendations at once',
+  'query-points': 'Nearest, recommended, ordered or sampled points',
+  'query-batch': 'Several queries at once',
+  'query-groups': 'A query, grouped by a payload key',
+  'scroll-points': 'Page through points, by id or by a payload key',
+  'count-points': 'Count points, all or those of a filter',
+  'facet-points': 'Values of a payload key with how many points have them',
+};

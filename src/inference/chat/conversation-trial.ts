@@ -1,12 +1,16 @@
 import type { Failure } from '../../kernel/failure.ts';
+import type { UpstreamDialect } from '../dialects/dialect.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
+import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job } from '../spine/job.ts';
-import type { OnGiven } from '../spine/pass-through.ts';
+import { type OnGiven, PassedStream, PassedWhole } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
+import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import { GatheredStream } from './gathered-stream.ts';
 import type { PreparedConversation } from './prepare.ts';
-import { type ReaderFacts, readerFor } from './reader-for.ts';
 
 /** What the attempts at one conversation have in common. */
 export interface Conversation {
@@ -42,4 +46,38 @@ export function conversationTrial<C extends Chunk>(
   };
   const prepared = prepare(attempt.target);
   return prepared instanceof Promise ? prepared.then(made) : made(prepared);
+}
+
+/** What decides who reads a conversation's answer. */
+interface ReaderFacts {
+  /** The client wants a stream. */
+  stream: boolean;
+  includeUsage: boolean;
+  inputTokensEstimate: number;
+}
+
+/** Who reads an answer of this type. `onGiven` hears of ids that a conversation gives out. */
+function readerFor(
+  { stream, includeUsage, inputTokensEstimate }: ReaderFacts,
+  body: Pick<EncodedBody, 'answer' | 'streamed' | 'unwrapTool' | 'callersToolNames'>,
+  dialect: UpstreamDialect,
+  contentType: string,
+  onGiven?: OnGiven,
+): AnswerReader {
+  // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
+  const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
+  const passes = body.answer === 'pass-through';
+  if (passes && comesStreamed === stream) {
+    const options = { onGiven, inputTokensEstimate };
+    return stream
+      ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', options)
+      : new PassedWhole(dialect, options);
+  }
+  if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
+    return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
+  }
+  const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
+  const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
+  const { callersToolNames } = body;
+  return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
 }

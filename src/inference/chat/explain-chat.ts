@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { costMilliOf } from '../../metering/cost.ts';
+import { costMilliOf } from '../../metering/charge.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import { loadDialects } from '../dialects/dialect-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';

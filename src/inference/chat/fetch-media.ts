@@ -3,7 +3,6 @@ import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
 import type { Fetched } from '../../net/guarded-fetch.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { FetchedMedia, MediaUrl } from '../neutral/media-urls.ts';
-import { mediaTypeOf } from './media-type.ts';
 
 /** Fetches what callers name by URL, for targets that take it inline only. */
 export interface MediaFetcher {
@@ -107,4 +106,21 @@ const wordOf = { image: 'picture', document: 'file' } as const satisfies Record<
 function refuse({ kind, param }: MediaUrl, why: string): { ok: false; failure: ReturnType<typeof invalid> } {
   const message = `The ${wordOf[kind]} of '${param}' could not be fetched: ${why}. Send its content inline instead.`;
   return { ok: false, failure: invalid(param, message) };
+}
+
+const startBytes = 16;
+
+/** Of what was fetched, by its first bytes: what a server calls a file is often wrong. Null for anything unknown. */
+export function mediaTypeOf(bytes: Buffer): string | null {
+  const start = bytes.subarray(0, startBytes).toString('latin1');
+  if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
+  if (start.startsWith('\xff\xd8\xff')) return 'image/jpeg';
+  if (/^GIF8[79]a/.test(start)) return 'image/gif';
+  if (/^RIFF.{4}WEBP/s.test(start)) return 'image/webp';
+  if (start.startsWith('%PDF-')) return 'application/pdf';
+  const brand = /^.{4}ftyp(.{4})/s.exec(start)?.[1];
+  if (brand === undefined) return null;
+  if (/^hei[cxms]$/.test(brand)) return 'image/heic';
+  if (brand === 'mif1' || brand === 'msf1') return 'image/heif';
+  return brand === 'avif' ? 'image/avif' : null;
 }

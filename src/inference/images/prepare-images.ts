@@ -1,16 +1,21 @@
-import type { JsonObject } from '../../kernel/json.ts';
+import { randomBytes } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { gemini } from '../dialects/gemini/index.ts';
+import type { ImageSource } from '../dialects/images/format.ts';
 import { imageFormats } from '../dialects/images/index.ts';
+import { pictureEnding } from '../dialects/images/picture-type.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { fieldPart, filePartHead, formEnd, formType } from '../dialects/transcription/form-body.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import type { Target } from '../routing/target.ts';
 import type { PreparedBody } from '../spine/job.ts';
 import { GatheredWhole } from '../spine/pass-through.ts';
+import { type BodyPiece, joinedUpload } from '../spine/upload-body.ts';
+import type { UpstreamUpload } from '../transport/upstream-call.ts';
 import { DrawnStream } from './drawn-stream.ts';
-import type { ImageEdit } from './image-edit.ts';
-import { formUpload, markedSource } from './image-upload.ts';
+import type { ImageEdit, UploadedPicture } from './image-edit.ts';
 
 /**
  * One call for `count` pictures, in the target's own format. `preview`: gets events of unfinished pictures; null: they
@@ -47,6 +52,53 @@ export function prepareImages(
         preview !== null && contentType.startsWith('text/event-stream')
           ? new DrawnStream(preview)
           : new GatheredWhole(),
+    },
+  };
+}
+
+type Upload = UpstreamUpload & { contentType: string };
+
+/** OpenAI's form for `/images/edits`: the members of `body` as fields, then the pictures. */
+function formUpload(body: JsonObject, { pictures, mask }: ImageEdit): Upload {
+  const boundary = `culvert-${randomBytes(16).toString('hex')}`;
+  const fields = Object.entries(body).map(([name, value]) => fieldPart(boundary, { name, value: fieldText(value!) }));
+  const pieces: BodyPiece[] = [{ text: fields.join('') }];
+  const add = (name: string, fileName: string, { type, file }: UploadedPicture) => {
+    const head = filePartHead(boundary, { name, fileName: `${fileName}.${pictureEnding[type]}`, mime: type });
+    pieces.push({ text: head }, { file, as: 'bytes' }, { text: '\r\n' });
+  };
+  // One alone goes by the name that older servers know.
+  const name = pictures.length === 1 ? 'image' : 'image[]';
+  for (const [i, picture] of pictures.entries()) add(name, `image-${i}`, picture);
+  if (mask !== null) add('mask', 'mask', mask);
+  pieces.push({ text: formEnd(boundary) });
+  return { ...joinedUpload(pieces), contentType: formType(boundary) };
+}
+
+function fieldText(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** JSON in whose place for each picture its base64 is read from disk while it is sent. */
+interface MarkedSource {
+  /** Holds marks instead of base64. */
+  source: ImageSource;
+  upload(body: JsonObject): Upload;
+}
+
+function markedSource({ pictures, mask }: ImageEdit): MarkedSource {
+  // Of letters that JSON leaves as they are; nobody can have guessed it to put it into a prompt.
+  const token = randomBytes(16).toString('hex');
+  const files = mask === null ? pictures : [...pictures, mask];
+  const marked = files.map(({ type }, i) => ({ mediaType: type, base64: `<${token}:${i}>` }));
+  return {
+    source: { pictures: marked.slice(0, pictures.length), mask: mask === null ? null : marked.at(-1)! },
+    upload(body) {
+      const parts = JSON.stringify(body).split(new RegExp(`<${token}:(\\d+)>`));
+      const pieces = parts.map(
+        (part, i): BodyPiece => (i % 2 === 0 ? { text: part } : { file: files[Number(part)]!.file, as: 'base64' }),
+      );
+      return { ...joinedUpload(pieces), contentType: 'application/json' };
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/cost.ts';
+import { costMilliOf } from '../../metering/charge.ts';
 import { costHeaders } from '../spine/answer-headers.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';

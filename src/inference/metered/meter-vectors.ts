@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/cost.ts';
+import { costMilliOf } from '../../metering/charge.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import {
   type EmbeddedTexts,

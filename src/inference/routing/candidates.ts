@@ -1,8 +1,10 @@
+import type { ImageModelFacts } from '../dialects/images/format.ts';
+import type { ImageNeeds } from '../neutral/image.ts';
+import { sizeText, whyNotSize } from '../neutral/image-size.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
-import { unmetImage } from './image-needs.ts';
+import type { Timestamps, TranscriptionNeeds } from '../neutral/transcript.ts';
 import type { RouteCandidate } from './route.ts';
 import type { Target } from './target.ts';
-import { unmetTranscription } from './transcription-needs.ts';
 
 /** A size estimate (bytes / 4) may be this far off: only what is surely too long is filtered. */
 const contextSurelyFull = 1.25;
@@ -74,3 +76,49 @@ function wouldClamp(target: Target, needs: RequestNeeds): boolean {
     target.maxOutputTokens !== null && needs.maxOutputTokens !== null && needs.maxOutputTokens > target.maxOutputTokens
   );
 }
+
+/**
+ * What a request for pictures needs and a target cannot do, as words for people that begin with the field. What would
+ * make another picture of it is kept away; wishes such as `quality` and `style` are dropped and listed instead.
+ */
+export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds): string | null {
+  if (can === undefined) return 'pictures';
+  const { size, transparent, outputFormat, edit } = needs;
+  if (edit !== null) {
+    if (can.edits === undefined) return 'changing pictures';
+    const { picturesMax, mask, bytesMax } = can.edits;
+    if (edit.pictures > picturesMax) return `pictures to change: ${edit.pictures} (it takes ${picturesMax})`;
+    if (bytesMax !== undefined && edit.bytes > bytesMax) {
+      return `pictures to change: ${edit.bytes} bytes (it takes ${bytesMax})`;
+    }
+    if (edit.mask && !mask) return 'mask';
+  }
+  if (size !== null) {
+    const why = whyNotSize(can.sizes, size);
+    if (why !== null) return `size: ${sizeText(size)} (it ${why})`;
+  }
+  if (transparent && can.transparent === false) return 'background: transparent';
+  if (outputFormat !== null && can.outputs?.includes(outputFormat) === false) return `output_format: ${outputFormat}`;
+  return null;
+}
+
+/** What requests for transcripts need to know of a target. */
+export interface TranscriptionTarget {
+  timestamps: Timestamps;
+  translates: boolean;
+  /** Null: any file can be brought to it. */
+  fileBytesMax: number | null;
+}
+
+/** What of it the target cannot do, in words for people; null when it can do all. */
+function unmetTranscription(can: TranscriptionTarget | undefined, needs: TranscriptionNeeds): string | null {
+  if (can === undefined) return 'transcription';
+  if (needs.task === 'translate' && !can.translates) return 'translation';
+  if (rank[needs.timestamps] > rank[can.timestamps]) return `times: of ${needs.timestamps}`;
+  if (can.fileBytesMax !== null && needs.fileBytes > can.fileBytesMax) {
+    return `file: of more than ${Math.floor(can.fileBytesMax / 1024 / 1024)} MB`;
+  }
+  return null;
+}
+
+const rank = { none: 0, segments: 1, words: 2 } as const satisfies Record<Timestamps, number>;

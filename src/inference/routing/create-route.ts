@@ -1,13 +1,11 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
-import { answerKindOf } from './answer-kind.ts';
-import { backoffMs } from './backoff.ts';
 import { Choice, leastBad, repeatHopeAfter, type Survey, survey, unmetNeeds } from './choice.ts';
 import { verdictOn } from './cooldown.ts';
 import { verdictOf } from './explain.ts';
 import type { Health } from './health.ts';
-import { hopeOf, type Lane, triableAtMs } from './lane.ts';
+import { answerKindOf, hopeOf, type Lane, triableAtMs } from './lane.ts';
 import { pick } from './pick.ts';
 import type { RetryBudget } from './retry-budget.ts';
 import type {
@@ -301,4 +299,13 @@ class LiveRoute implements Route {
 /** Ends after which another credential of the same target is another choice. */
 function concernsCredential(outcome: OutcomeClass): boolean {
   return outcome === 'rate_limited' || outcome === 'quota_exhausted' || outcome === 'bad_credential';
+}
+
+const firstMs = 100;
+const capMs = 2_000;
+
+/** Pause before a target is asked again: 100 ms doubling to 2 s, of which a random half to whole is waited. */
+function backoffMs(repeats: number, random: Random): number {
+  const wholeMs = Math.min(capMs, firstMs * 2 ** repeats);
+  return Math.round(wholeMs * (0.5 + random.next() / 2));
 }

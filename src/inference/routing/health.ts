@@ -1,13 +1,20 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { hashText } from './affinity.ts';
-import { type AnswerKind, kindIndex } from './answer-kind.ts';
 import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
 import { cooledUntilMs, restOf, verdictOn } from './cooldown.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
-import { type CredentialState, type Lane, type LaneState, newLaneState, newMinuteCount } from './lane.ts';
+import {
+  type AnswerKind,
+  type CredentialState,
+  kindIndex,
+  type Lane,
+  type LaneState,
+  newLaneState,
+  newMinuteCount,
+  UsualTime,
+} from './lane.ts';
 import type { Target } from './target.ts';
-import { UsualTime } from './usual-time.ts';
 
 /**
  * Lanes remembered. Patterns let callers name models, so they are bounded: at the bound the oldest idle sixteenth

@@ -1,9 +1,8 @@
+import type { RequestNeeds } from '../neutral/request.ts';
 import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
-import { PeakEwma } from './latency.ts';
 import { RollingCount } from './rolling-count.ts';
 import { SuccessShare } from './success-share.ts';
 import type { Credential } from './target.ts';
-import type { UsualTime } from './usual-time.ts';
 
 /**
  * A lane is one target with one credential: what an attempt travels. Its state outlives the configuration that
@@ -162,4 +161,113 @@ function isFull(lane: Lane, nowMs: number): boolean {
   const { rpm } = lane.credential;
   const { carried } = lane.state.ofCredential;
   return rpm !== null && carried !== null && carried.total(nowMs) >= rpm;
+}
+
+/** How fast an old time to first token is forgotten. */
+const decayMs = 10_000;
+/** What one waits for where nothing is known yet and a first try is already under way. */
+const unknownFirstTokenMs = 1_000;
+/** Nothing is told apart below this. */
+const firstTokenFloorMs = 1;
+
+/**
+ * Peak-sensitive moving average of the time to first token: a slower answer counts at once, a faster one by and by.
+ */
+export class PeakEwma {
+  #valueMs = 0;
+  /** -1: never observed. */
+  #atMs = -1;
+
+  observe(firstTokenMs: number, nowMs: number): void {
+    const observedMs = Math.max(firstTokenFloorMs, firstTokenMs);
+    if (this.#atMs < 0 || observedMs >= this.#valueMs) {
+      this.#valueMs = observedMs;
+    } else {
+      const old = Math.exp(-Math.max(0, nowMs - this.#atMs) / decayMs);
+      this.#valueMs = this.#valueMs * old + observedMs * (1 - old);
+    }
+    this.#atMs = nowMs;
+  }
+
+  /**
+   * Expected ms to first token. While nothing awaits its first token the value fades, and an unknown one is the
+   * floor, so that new and formerly slow targets are tried again: by one scout. Once `awaiting` > 0 the full value
+   * (or a guess) counts, or all callers would follow the scout before it has answered.
+   */
+  readMs(awaiting: number, nowMs: number): number {
+    if (this.#atMs < 0) return awaiting > 0 ? unknownFirstTokenMs : firstTokenFloorMs;
+    if (awaiting > 0) return this.#valueMs;
+    return Math.max(firstTokenFloorMs, this.#valueMs * Math.exp(-Math.max(0, nowMs - this.#atMs) / decayMs));
+  }
+
+  /** Null while nothing was observed; unfaded. For people. */
+  lastMs(): number | null {
+    return this.#atMs < 0 ? null : this.#valueMs;
+  }
+}
+
+/** Bucket i holds times up to `firstBucketMs × growth^i`: 10 ms to 10 min in 37 steps. */
+const firstBucketMs = 10;
+const growth = 1.35;
+const buckets = 38;
+/** Samples below which a percentile says nothing. */
+const samplesMin = 20;
+/** Counts are halved so often, so that the last minutes speak; but what a quiet target is known by is kept. */
+const halvedAfterMs = 120_000;
+const keptMin = 2 * samplesMin;
+
+/** How long something usually takes, by the samples of the last minutes. Times are monotonic ms. */
+export class UsualTime {
+  readonly #counts = new Float32Array(buckets);
+  #total = 0;
+  #halvedAtMs = Number.NEGATIVE_INFINITY;
+
+  observe(ms: number, nowMs: number): void {
+    this.#fade(nowMs);
+    const bucket = Math.ceil(Math.log(Math.max(1, ms / firstBucketMs)) / Math.log(growth));
+    this.#counts[Math.min(buckets - 1, bucket)]! += 1;
+    this.#total += 1;
+  }
+
+  /** Upper bound in ms of what `share` (0 to 1) of the samples stayed below; null while fewer than `samples` are known. */
+  percentileMs(share: number, nowMs: number, samples = samplesMin): number | null {
+    this.#fade(nowMs);
+    if (this.#total < samples) return null;
+    let left = this.#total * share;
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      left -= this.#counts[bucket]!;
+      if (left <= 0) return firstBucketMs * growth ** bucket;
+    }
+    return firstBucketMs * growth ** (buckets - 1);
+  }
+
+  #fade(nowMs: number): void {
+    if (this.#halvedAtMs === Number.NEGATIVE_INFINITY) this.#halvedAtMs = nowMs;
+    const halvings = Math.floor((nowMs - this.#halvedAtMs) / halvedAfterMs);
+    if (halvings <= 0) return;
+    this.#halvedAtMs += halvings * halvedAfterMs;
+    if (this.#total <= keptMin) return;
+    const factor = Math.max(keptMin / this.#total, 0.5 ** halvings);
+    for (let bucket = 0; bucket < buckets; bucket++) this.#counts[bucket]! *= factor;
+    this.#total *= factor;
+  }
+}
+
+/** Answers that take alike: streams until their first token, whole ones by the tokens that were asked for. */
+export type AnswerKind = 'stream' | 'whole-256' | 'whole-1024' | 'whole-4096' | 'whole';
+
+const kinds: readonly AnswerKind[] = ['stream', 'whole-256', 'whole-1024', 'whole-4096', 'whole'];
+
+export function answerKindOf({
+  stream,
+  maxOutputTokens,
+}: Pick<RequestNeeds, 'stream' | 'maxOutputTokens'>): AnswerKind {
+  if (stream) return 'stream';
+  if (maxOutputTokens === null || maxOutputTokens > 4_096) return 'whole';
+  return maxOutputTokens > 1_024 ? 'whole-4096' : maxOutputTokens > 256 ? 'whole-1024' : 'whole-256';
+}
+
+/** Its place in a list of all kinds. */
+export function kindIndex(kind: AnswerKind): number {
+  return kinds.indexOf(kind);
 }

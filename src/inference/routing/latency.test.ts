@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PeakEwma } from './latency.ts';
+import { PeakEwma } from './lane.ts';
 
 test('a slower answer counts at once, a faster one by and by', () => {
   const ewma = new PeakEwma();

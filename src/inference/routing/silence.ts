@@ -1,6 +1,6 @@
-import { type AnswerKind, kindIndex } from './answer-kind.ts';
 import type { Health } from './health.ts';
 import type { Lane } from './lane.ts';
+import { type AnswerKind, kindIndex } from './lane.ts';
 import type { HedgeReason } from './route.ts';
 
 /** While it is not known how long a target usually takes. */

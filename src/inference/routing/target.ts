@@ -1,6 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
-import type { TranscriptionTarget } from './transcription-needs.ts';
+import type { TranscriptionTarget } from './candidates.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
 export interface Target {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { UsualTime } from './usual-time.ts';
+import { UsualTime } from './lane.ts';
 
 const startMs = 1_000_000;
 

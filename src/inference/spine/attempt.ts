@@ -8,11 +8,10 @@ import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../t
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
-import { expiredFault } from './expired-fault.ts';
+import { expiredFault, faultInAnswer, statusFault } from './attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
 import { usageOf } from './record-attempt.ts';
 import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
-import { faultInAnswer, statusFault } from './status-fault.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 
 /** How long an upstream may take to end its body after its end mark, before the connection is given up. */

@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import { answerKindOf } from '../routing/answer-kind.ts';
+import { answerKindOf } from '../routing/lane.ts';
 import type { AttemptEnd, HedgeReason, Route, RouteAttempt } from '../routing/route.ts';
 import type { Overdue, Seen, Watched } from '../routing/silence.ts';
 import { Answer, answeredElsewhere, type Claims } from './answer.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { type AttemptTimers, createAttemptTimers } from '../transport/timers.ts';
-import { expiredFault } from './expired-fault.ts';
+import { expiredFault } from './attempt-faults.ts';
 
 /** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */
 export interface EngineLimits {

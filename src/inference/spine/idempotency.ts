@@ -6,7 +6,6 @@ import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { Sealer } from '../../kernel/seal.ts';
 import type { ReplyStore, ReplyTaken } from '../../metering/reply-store.ts';
-import { packReply, unpackReply } from './idempotency-reply.ts';
 import { KeptAnswer, type Outcome } from './kept-answer.ts';
 import { type HeaderList, refuse, type Sink, sendWhole } from './sink.ts';
 
@@ -199,4 +198,37 @@ function contextOf(scope: string, requestId: string): string {
 async function hashOf(body: Buffer): Promise<string> {
   if (body.length <= offLoopBodyBytes) return createHash('sha256').update(body).digest('hex');
   return Buffer.from(await webcrypto.subtle.digest('SHA-256', body as Buffer<ArrayBuffer>)).toString('hex');
+}
+
+/** A whole reply as it is kept for a repeat of its request. */
+interface KeptReply {
+  headers: HeaderList;
+  body: Buffer;
+}
+
+const lengthBytes = 4;
+
+/** Length of the headers' JSON, the JSON, the body as it is. */
+function packReply({ headers, body }: KeptReply): Buffer {
+  const head = Buffer.from(JSON.stringify(ofTheAnswer(headers)));
+  const length = Buffer.alloc(lengthBytes);
+  length.writeUInt32BE(head.length);
+  return Buffer.concat([length, head, body]);
+}
+
+/** `packed` comes from `packReply`: nothing is checked again. */
+function unpackReply(packed: Buffer): KeptReply {
+  const bodyAt = lengthBytes + packed.readUInt32BE(0);
+  const headers = JSON.parse(packed.toString('utf8', lengthBytes, bodyAt)) as HeaderList;
+  return { headers, body: packed.subarray(bodyAt) };
+}
+
+/** What says how the answer came about. Limits are left out: a repeat is told of them as they stand by then. */
+function ofTheAnswer(headers: HeaderList): HeaderList {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    if (name.startsWith('x-culvert-') || name.startsWith('content-')) kept.push(name, headers[i + 1]!);
+  }
+  return kept;
 }

@@ -1,10 +1,12 @@
-import { invalid } from '../../kernel/failure.ts';
+import { isUtf8 } from 'node:buffer';
+import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { type JsonScan, scanJson } from '../../kernel/json-scan.ts';
+import { type JsonScan, repeatedName, scanJson } from '../../kernel/json-scan.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
+import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';
 import type { Result } from '../dialects/dialect.ts';
-import { notUtf8, readTwoWays } from './read-one-way.ts';
+import { folded } from '../dialects/named-objects.ts';
 
 /** A JSON object that every parser reads the same way; the failure is a 400. */
 export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonScan }> {
@@ -26,3 +28,45 @@ export function parseBody(raw: Buffer): Result<{ body: JsonObject; scan: JsonSca
 function refused(param: string | null, message: string) {
   return { ok: false, failure: invalid(param, message) } as const;
 }
+
+/*
+ * A body that goes on as bytes is read twice: by us, who decide by it, and by an upstream with another parser. What the
+ * two could read differently is refused (faults.md S21).
+ */
+
+/** Before parsing: bytes that are no UTF-8 are replaced here, and elsewhere skipped or refused. */
+function notUtf8(raw: Buffer): Failure | null {
+  return isUtf8(raw) ? null : invalid(null, 'The body is not valid UTF-8.');
+}
+
+/** After parsing; null when there is one way to read it. `scan` and `body` come from the same `raw`. */
+function readTwoWays(raw: Buffer, body: JsonObject, scan: JsonScan): Failure | null {
+  // JSON.parse keeps the last one; an upstream may keep the first.
+  if (scan.modelCount > 1) return invalid('model', "The body has more than one 'model'.");
+  const names = Object.keys(body);
+  if (scan.memberCount !== names.length) {
+    const name = repeatedName(raw, scan.members);
+    return invalid(name, `The body has more than one ${name === null ? 'member of one name' : `'${name}'`}.`);
+  }
+  for (const name of names) {
+    if (/^[a-z_]+$/.test(name)) continue;
+    const plain = folded(name);
+    if (plain === name || !Object.hasOwn(body, plain)) continue;
+    return invalid(
+      name.slice(0, 64),
+      `The body has '${plain}' in another spelling too, which some servers read in its place.`,
+    );
+  }
+  for (const name of magicNames) {
+    if (Object.hasOwn(body, name)) return invalid(name, `'${name}' is no parameter; leave it out.`);
+  }
+  // Without an escape no half of a pair can stand in valid UTF-8.
+  if (!raw.includes('\\u')) return null;
+  const path = loneSurrogateIn(body, '');
+  return path === null
+    ? null
+    : invalid(path, `Invalid '${path}': it holds half of a surrogate pair; send valid Unicode.`);
+}
+
+/** Names that mean something else than a member to careless readers. No API has parameters called so. */
+const magicNames = ['__proto__', 'constructor', 'prototype'] as const;

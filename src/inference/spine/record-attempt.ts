@@ -1,4 +1,4 @@
-import { usdOf } from '../../metering/price.ts';
+import { usdOf } from '../../metering/charge.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Answer } from './answer.ts';

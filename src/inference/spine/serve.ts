@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
 import type { Delivered } from '../../metering/charge.ts';
-import { costMilliOf } from '../../metering/cost.ts';
+import { costMilliOf } from '../../metering/charge.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { createRoute } from '../routing/create-route.ts';
 import type { RouteQuery, RouteRecord } from '../routing/route.ts';

@@ -3,19 +3,24 @@ import { FailureError, statusOf } from '../../kernel/failure.ts';
 import { AudioFault } from '../audio/audio-fault.ts';
 import { gemini } from '../dialects/gemini/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
+import { readTranscriptEvents } from '../dialects/transcription/events.ts';
+import type { TranscriptionDialect } from '../dialects/transcription/format.ts';
 import { transcriptionDialects } from '../dialects/transcription/index.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
+import type { Usage } from '../neutral/usage.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, type AnswerFacts, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
+import { PassedStream, parseAnswer, UnlikeAnswer, WholeBody } from '../spine/pass-through.ts';
+import type { Bytes } from '../spine/sink.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import { uploadOf } from '../spine/upload-body.ts';
-import { transcriptReader } from './read-transcript.ts';
 import type { TranscriptionPlan } from './transcription-way.ts';
 import type { SoundToSend, UploadedSound } from './uploaded-sound.ts';
-import { typeOfTranscript } from './write-transcript.ts';
+import { typeOfTranscript, writeTranscript, writeTranscriptEvents } from './write-transcript.ts';
 
 /** What is to be written down, and by whom how. */
 export interface TranscriptionRun {
@@ -143,4 +148,57 @@ function prepared(
       ...(!request.stream && { answerType: typeOfTranscript[request.format] }),
     },
   };
+}
+
+/** Who reads an upstream's transcript; some answer whole whatever was asked. */
+function transcriptReader(
+  dialect: TranscriptionDialect,
+  request: TranscriptionRequest,
+  contentType: string,
+): AnswerReader {
+  if (!contentType.startsWith('text/event-stream')) return new WholeTranscript(dialect, request);
+  return request.stream ? new PassedStream({ readInPassing: readTranscriptEvents }, 'show') : new UnlikeAnswer(false);
+}
+
+/** A transcript in one piece, given on in whatever form the caller wants. */
+class WholeTranscript implements AnswerReader {
+  contentEvents = 0;
+  readonly malformedLines = 0;
+  readonly done = false;
+  readonly outputTokensSeen = 0;
+  fault: Fault | null = null;
+  usage: Usage | null = null;
+  readonly #dialect: TranscriptionDialect;
+  readonly #request: TranscriptionRequest;
+  readonly #body = new WholeBody();
+
+  constructor(dialect: TranscriptionDialect, request: TranscriptionRequest) {
+    this.#dialect = dialect;
+    this.#request = request;
+  }
+
+  push(chunk: Buffer): null {
+    this.fault ??= this.#body.add(chunk);
+    return null;
+  }
+
+  finish(): Bytes | null {
+    if (this.fault !== null) return null;
+    const request = this.#request;
+    const bytes = this.#body.bytes();
+    const parsed = parseAnswer(bytes);
+    this.fault = parsed.fault;
+    if (this.fault !== null) return null;
+    const decoded = this.#dialect.decode(parsed.value, { request });
+    if ('class' in decoded) {
+      this.fault = decoded;
+      return null;
+    }
+    this.usage = decoded.usage;
+    this.contentEvents = 1;
+    if (request.stream) return writeTranscriptEvents(decoded.transcript);
+    // In the caller's own format: its own bytes.
+    if (request.format === 'json' && decoded.transcript.told !== null) return bytes;
+    return writeTranscript(request, decoded.transcript);
+  }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTrap, shapeOf } from './url-traps.ts';
+import { isTrap, shapeOf } from './crawl-scope.ts';
 
 const at = (path: string) => new URL(path, 'https://site.test');
 

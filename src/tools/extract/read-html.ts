@@ -1,11 +1,18 @@
 import { DefuddleClass } from 'defuddle/node';
 import type { Extracted, ExtractWishes } from './extract-order.ts';
-import { unreadSelector } from './page-blocks.ts';
-import { bodyOf, documentOf, type PageDocument, type PageElement } from './page-document.ts';
+import { isBlock, unreadSelector } from './page-blocks.ts';
+import {
+  bodyOf,
+  documentOf,
+  isElement,
+  isText,
+  type PageDocument,
+  type PageElement,
+  type PageNode,
+} from './page-document.ts';
 import { pageFacts } from './page-facts.ts';
-import { absoluteLink, linksMax, tidyLine } from './plain-text.ts';
+import { absoluteLink, linksMax, tidyLine, tidyText } from './plain-text.ts';
 import { writeMarkdown } from './write-markdown.ts';
-import { writeText } from './write-text.ts';
 
 /** A selector of the caller that cannot be read. */
 export class WrongSelector extends Error {
@@ -160,6 +167,32 @@ function makeAbsolute(root: PageElement, base: string): void {
   for (const element of root.querySelectorAll('*')) {
     for (const { name } of [...element.attributes]) {
       if (name.startsWith('on') || name === 'srcset' || name === 'style') element.removeAttribute(name);
+    }
+  }
+}
+
+/** Text as it is read: a line for each block, nothing else of its form. */
+function writeText(root: PageElement): string {
+  const parts: string[] = [];
+  collect(root, parts);
+  return tidyText(parts.join(''));
+}
+
+function collect(parent: PageNode, parts: string[]): void {
+  for (const child of parent.childNodes) {
+    if (isText(child)) parts.push((child.textContent ?? '').replace(/\s+/g, ' '));
+    else if (isElement(child)) {
+      if (child.localName === 'pre') parts.push('\n', child.textContent ?? '', '\n');
+      else if (child.localName === 'br') parts.push('\n');
+      else if (isBlock(child.localName)) {
+        parts.push('\n');
+        collect(child, parts);
+        parts.push('\n');
+      } else {
+        // Cells of a row stand beside each other.
+        if (child.localName === 'td' || child.localName === 'th') parts.push(' ');
+        collect(child, parts);
+      }
     }
   }
 }

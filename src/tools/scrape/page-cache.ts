@@ -4,8 +4,7 @@ import { carriesCredentials } from '../../net/page-headers.ts';
 import type { Extracted } from '../extract/extract-order.ts';
 import type { PageOrder } from '../page-reader.ts';
 import type { KeptPage, PageStore } from '../page-store.ts';
-import { pageVariant } from './page-variant.ts';
-import type { PageMetadata } from './scraped-page.ts';
+import type { PageMetadata, ScrapeOptions } from './scraped-page.ts';
 
 /** What reads of pages keep for the next ones. A store that does not answer costs no read. */
 export interface PageCache {
@@ -87,4 +86,26 @@ export function createPageCache({ store, clock, onTrouble }: PageCacheParts): Pa
 function bounded({ etag, lastModified }: Validators): Validators {
   const fit = (text: string | null) => (text === null || text.length > validatorCharsMax ? null : text);
   return { etag: fit(etag), lastModified: fit(lastModified) };
+}
+
+/** What of the options shapes a page: only pages of one variant stand for each other in the cache. */
+function pageVariant(options: ScrapeOptions, renderer: 'none' | 'chromium'): string {
+  const { onlyMainContent, includeTags, excludeTags, mobile, headers, maxBytes, waitForMs } = options;
+  const parts = [
+    onlyMainContent && includeTags === null ? 'main' : 'all',
+    renderer,
+    mobile ? 'mobile' : 'desktop',
+    ...(waitForMs === 0 ? [] : [`wait ${waitForMs}`]),
+    ...listed('include', includeTags),
+    ...listed('exclude', excludeTags),
+    ...Object.entries(headers)
+      .map(([name, value]) => JSON.stringify([name, value]))
+      .toSorted(),
+    ...(maxBytes === null ? [] : [`max ${maxBytes}`]),
+  ];
+  return parts.join(' ');
+}
+
+function listed(word: string, selectors: readonly string[] | null): string[] {
+  return selectors === null ? [] : [`${word} ${JSON.stringify(selectors)}`];
 }

@@ -26,11 +26,11 @@ import { createDamage, type Damage } from './damage.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
+import { idOrder, orderByValue } from './order-points.ts';
 import { cidMax } from './point-row.ts';
-import { openPointTable } from './point-table.ts';
+import { openPointTable, type PointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
 import type { RowWatch } from './row-watch.ts';
-import { readScroll } from './scroll-points.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
 import { overloaded } from './storage-trouble.ts';
@@ -283,4 +283,23 @@ function refuseNamesake(from: readonly { spec: CollectionSpec }[], to: readonly 
   const names = new Set(to.map(({ spec }) => spec.name));
   const namesake = from.find(({ spec }) => names.has(spec.name));
   if (namesake !== undefined) throw collectionExists(namesake.spec.name);
+}
+
+/** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */
+function readScroll(points: PointTable, open: OpenCollection, query: ScrollQuery, bounds: CallBounds): Page {
+  const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
+  const slots = filter === null ? null : open.memory.select(filter);
+  const budget = createAnswerBudget(bounds);
+  const read = pointReader(points, open, query.want, budget);
+  if (orderBy !== null) {
+    const page = orderByValue(open, orderBy, slots, limit);
+    return { points: page.map(({ slot, value }) => ({ ...read(slot), orderValue: value })), next: null };
+  }
+  const found = idOrder(points, open, slots, offset, limit + 1);
+  const page: StoredPoint[] = [];
+  for (const { slot } of found.slice(0, limit)) {
+    page.push(read(slot));
+    if (budget.keptBytes >= pageBytes) break;
+  }
+  return { points: page, next: found[page.length]?.id ?? null };
 }

@@ -12,13 +12,11 @@ import {
 } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
 import type { VectorStore } from '../store.ts';
-import { changeAliases } from './change-aliases.ts';
-import { changedBeforeWritten } from './changed-points.ts';
-import { checkInputs, checkLengths } from './check-lengths.ts';
+import { changedBeforeWritten, checkInputs, checkLengths } from './changed-points.ts';
 import { type ConnectionOptions, createConnection, QdrantRefused, wordsOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { type Partition, partitionOf } from './partition.ts';
-import { createPhysicalCollections } from './physical-collections.ts';
+import { changeAliases, createPhysicalCollections } from './physical-collections.ts';
 import { listIn, numberIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
 import { summarize } from './tenant-points.ts';
 import { unsupported } from './unsupported.ts';

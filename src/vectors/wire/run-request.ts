@@ -1,7 +1,6 @@
 import { noPoint } from '../refusals.ts';
 import type { Owner, VectorStore } from '../store.ts';
-import { shownInfo, shownSpec } from './shown-collection.ts';
-import { shownPoint, shownScored } from './shown-point.ts';
+import { shownInfo, shownPoint, shownScored, shownSpec } from './shown-collection.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 
 /**

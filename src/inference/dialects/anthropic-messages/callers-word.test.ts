@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { callersWord } from './callers-word.ts';
+import { callersWord } from './read-request.ts';
 
 test('thoughts of earlier turns that are left out are not told as the wish for new ones', () => {
   assert.deepEqual(

@@ -1,14 +1,26 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
-import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
+import type {
+  NeutralMessage,
+  NeutralPart,
+  NeutralReasoning,
+  NeutralRequest,
+  NeutralTool,
+} from '../../neutral/request.ts';
 import type { Result } from '../dialect.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { checkRequest } from './check-request.ts';
-import { decodeContent } from './decode-blocks.ts';
-import { decodeToolChoice, decodeTools } from './decode-tools.ts';
+import { cacheOf, decodeContent } from './decode-blocks.ts';
 import { endUserOf } from './end-user.ts';
 import { Losses } from './losses.ts';
-import { type CallerBlock, type CallerBody, type CallerMessage, isBillingHeader } from './request-wire.ts';
+import {
+  type CallerBlock,
+  type CallerBody,
+  type CallerMessage,
+  type CallerTool,
+  isBillingHeader,
+  isCustomTool,
+} from './request-wire.ts';
 import { vendor } from './wire.ts';
 
 export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
@@ -140,4 +152,52 @@ function leftOver(body: CallerBody): JsonObject | null {
   }
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
   return members.length === 0 ? null : Object.fromEntries(members);
+}
+
+/** Claude Code's stand-in for the tools that it loads later: there is nothing to call behind it. */
+const placeholderName = 'DeferredToolPlaceholder';
+const knownMembers: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'cache_control',
+]);
+
+/**
+ * The caller's own tools. Those that Anthropic defines or runs are known to it alone: left out and listed, and whoever
+ * must call one is refused by an encoder, which finds it missing. Deferred ones are given whole at once.
+ */
+function decodeTools(body: CallerBody, losses: Losses): NeutralTool[] {
+  const tools: NeutralTool[] = [];
+  for (const tool of body.tools ?? []) {
+    if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
+    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : tool.type}`, 'unsupported');
+  }
+  return tools;
+}
+
+function decodeTool(tool: CallerTool, losses: Losses): NeutralTool {
+  losses.addUnknown(tool, knownMembers, 'tools');
+  const neutral: NeutralTool = { name: tool.name!, parameters: tool.input_schema!, ...cacheOf(tool) };
+  if (typeof tool.description === 'string') neutral.description = tool.description;
+  if (typeof tool.strict === 'boolean') neutral.strict = tool.strict;
+  return neutral;
+}
+
+function decodeToolChoice({ tool_choice: choice }: CallerBody, request: NeutralRequest): void {
+  if (!choice) return;
+  if (choice.disable_parallel_tool_use === true) request.parallelToolCalls = false;
+  switch (choice.type) {
+    case 'tool':
+      request.toolChoice = { type: 'tool', name: choice.name! };
+      return;
+    case 'any':
+      request.toolChoice = { type: 'required' };
+      return;
+    case 'auto':
+    case 'none':
+      request.toolChoice = { type: choice.type };
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Failure } from '../../../kernel/failure.ts';
-import { promptTooLong } from './prompt-too-long.ts';
+import { promptTooLong } from './error-body.ts';
 
 const refused = (message: string, code?: string): Failure => ({
   kind: 'upstream-refused',

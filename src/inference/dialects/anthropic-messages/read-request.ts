@@ -1,14 +1,16 @@
 import { invalid } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { AnswerHead, CallerRequest, CountedRequest, Result } from '../dialect.ts';
-import { callersWord } from './callers-word.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
+import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { checkRequest } from './check-request.ts';
 import { systemText, toNeutral } from './decode-request.ts';
 import { endUserOf } from './end-user.ts';
-import { prepareForTarget } from './prepare-for-target.ts';
-import { needsOf } from './request-needs.ts';
-import type { CallerBody, CallerThinking } from './request-wire.ts';
+import { historyForAnthropic } from './history-for-anthropic.ts';
+import { type CallerBlock, type CallerBody, type CallerThinking, isCustomTool } from './request-wire.ts';
 
 /** What of the request an answer in another dialect must heed; plain data, of `CallerRequest.echo`. */
 export interface AnswerWishes extends JsonObject {
@@ -86,4 +88,107 @@ function conversationStart({ system, messages }: CallerBody): string {
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+/** Fields of a Messages request by the words that encoders of other dialects tell losses and refusals in. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['reasoning_effort', 'thinking'],
+  ['response_format', 'output_config.format'],
+  ['max_completion_tokens', 'max_tokens'],
+  ['max_output_tokens', 'max_tokens'],
+  ['stop', 'stop_sequences'],
+  ['user', 'metadata.user_id'],
+  ['parallel_tool_calls', 'tool_choice.disable_parallel_tool_use'],
+  // Thoughts of earlier turns; what asks for new ones is told as `reasoning_effort`.
+  ['thinking', 'messages.thinking'],
+  ['reasoning_content', 'messages.thinking'],
+]);
+
+export function callersWord(field: string): string {
+  return words.get(field) ?? field.replace(/\.reasoning_content$/, '.thinking');
+}
+
+/** A picture counts as this many tokens: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */
+const mediaTokens = 1_590;
+
+/**
+ * What routing must know of a checked request. `bodyBytes` is the length of its JSON as received, which makes the size
+ * estimate free.
+ */
+function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
+  const seen = { vision: false, mediaBytes: 0, media: 0 };
+  for (const { content } of body.messages) if (typeof content !== 'string') look(content, seen);
+  const format = body.output_config?.format ?? body.output_format;
+  return {
+    vision: seen.vision,
+    audioIn: false,
+    tools: body.tools?.some(isCustomTool) ?? false,
+    logprobs: false,
+    jsonSchema: isObject(format) && format.type === 'json_schema',
+    reasoning: body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive',
+    n: 1,
+    stream: body.stream === true,
+    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - seen.mediaBytes)) + seen.media * mediaTokens,
+    maxOutputTokens: body.max_tokens ?? null,
+  };
+}
+
+function look(blocks: readonly CallerBlock[], seen: { vision: boolean; mediaBytes: number; media: number }): void {
+  for (const block of blocks) {
+    switch (block.type) {
+      case 'image':
+        seen.vision = true;
+        seen.media++;
+        seen.mediaBytes += sourceLength(block.source as JsonObject);
+        break;
+      case 'document': {
+        const source = block.source as JsonObject;
+        if (source.type === 'text' || source.type === 'content') break;
+        seen.media++;
+        seen.mediaBytes += sourceLength(source);
+        break;
+      }
+      case 'tool_result':
+        if (Array.isArray(block.content)) look(block.content as CallerBlock[], seen);
+        break;
+    }
+  }
+}
+
+function sourceLength({ data }: JsonObject): number {
+  return typeof data === 'string' ? data.length : 0;
+}
+
+/** Anthropic's least. */
+const budgetTokensMin = 1_024;
+
+/**
+ * The body for a target that speaks Messages. The bytes stay as they came, with whatever they hold that is not known
+ * here, but for spliced values: the model, an output limit above the target's (clients send 128000 blindly), a history
+ * that another dialect answered, the operator's own fields.
+ */
+function prepareForTarget(rawBody: Buffer, parsed: CallerBody, scan: JsonScan, target: ForwardTarget): ForwardBody {
+  const losses: Loss[] = [];
+  const values = new Map([['model', JSON.stringify(target.model)]]);
+  clampLimit(parsed, target.maxOutputTokens, values, losses);
+  const history = historyForAnthropic(parsed, losses);
+  if (history !== null) values.set('messages', JSON.stringify(history));
+  return forwardBody(rawBody, parsed, scan, target, { values, losses });
+}
+
+/** The budget for thoughts is part of the limit and must stay below it. */
+function clampLimit(
+  { max_tokens: asked, thinking }: CallerBody,
+  limit: number | null,
+  values: Map<string, string>,
+  losses: Loss[],
+): void {
+  if (typeof asked !== 'number' || limit === null || asked <= limit) return;
+  values.set('max_tokens', String(limit));
+  losses.push({ field: 'max_tokens', why: 'clamped' });
+  const budget = thinking?.budget_tokens;
+  if (!thinking || budget === undefined || budget < limit) return;
+  const room = Math.max(budgetTokensMin, Math.floor(limit * 0.75));
+  values.set('thinking', JSON.stringify({ ...thinking, budget_tokens: room }));
+  losses.push({ field: 'thinking.budget_tokens', why: 'clamped' });
 }

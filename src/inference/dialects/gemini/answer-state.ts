@@ -2,7 +2,6 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
 import { faultOfError, readError } from './errors.ts';
-import { finishReasonOf } from './finish-reason.ts';
 import { callersName } from './function-name.ts';
 import { tellsImpossible, usageOf } from './usage.ts';
 import { stringOr, vendor } from './wire.ts';
@@ -201,4 +200,24 @@ function secondsOf(value: JsonValue | undefined): number | null {
   if (typeof value !== 'string' || value.length > 40) return null;
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? null : Math.floor(ms / 1_000);
+}
+
+/**
+ * Google's `finishReason` → neutral; null: the answer goes on. Every word but three tells of something withheld (a
+ * call that is no JSON among them), so an unknown one is taken for that: it must not look like a whole answer.
+ */
+function finishReasonOf(word: string, toolCalls: number): FinishReason | null {
+  switch (word) {
+    case '':
+    case 'FINISH_REASON_UNSPECIFIED':
+      return null;
+    case 'STOP':
+      // OpenAI's clients run tools by the finish reason; Google has no word for it.
+      return toolCalls > 0 ? 'tool-calls' : 'stop';
+    case 'MAX_TOKENS':
+    case 'CONTINUATION':
+      return 'length';
+    default:
+      return 'content-filter';
+  }
 }

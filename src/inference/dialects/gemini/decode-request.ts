@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
 import type {
   NeutralReasoning,
   NeutralRequest,
@@ -10,8 +11,6 @@ import type { Result } from '../dialect.ts';
 import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
-import { lostMembers } from './lost-members.ts';
-import { jsonSchemaOf } from './open-api-schema.ts';
 import { stringOr, vendor } from './wire.ts';
 
 export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
@@ -115,4 +114,107 @@ function reasoningOf(thinking: JsonValue | undefined): NeutralReasoning | null {
   if (budget === 0) return { effort: 'none' };
   if (typeof budget === 'number' && budget > 0) return { budgetTokens: budget };
   return thinking.includeThoughts === true || budget === -1 ? { effort: 'medium' } : null;
+}
+
+const config: ReadonlySet<string> = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'maxOutputTokens',
+  'candidateCount',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+  'responseLogprobs',
+  'logprobs',
+  'thinkingConfig',
+  // Text is what every answer is; anything else only Google gives (`readRequest`).
+  'responseModalities',
+]);
+const tool: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
+const part: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+]);
+
+/** What a checked request says in places that the neutral form has none for, each once. */
+export function lostMembers(body: JsonObject): Loss[] {
+  const found = new Map<string, Loss>();
+  const lose = (field: string, why: Loss['why']) => {
+    if (!found.has(field)) found.set(field, { field, why });
+  };
+  const besides = (value: JsonValue | undefined, known: ReadonlySet<string>, place: string) => {
+    if (!isObject(value)) return;
+    for (const name in value) if (value[name] !== null && !known.has(name)) lose(`${place}.${name}`, 'unknown');
+  };
+  besides(body.generationConfig, config, 'generationConfig');
+  besides(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
+  const calling = isObject(body.toolConfig) ? body.toolConfig.functionCallingConfig : undefined;
+  const allowed = isObject(calling) ? calling.allowedFunctionNames : undefined;
+  // One is a tool demanded by name; of several nobody else can be told.
+  if (Array.isArray(allowed) && allowed.length > 1) {
+    lose('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
+  }
+  for (const { functionDeclarations } of objectsIn(body.tools)) {
+    for (const declared of objectsIn(functionDeclarations)) besides(declared, tool, 'tools.functionDeclarations');
+  }
+  for (const { parts } of objectsIn(body.contents)) {
+    for (const one of objectsIn(parts)) {
+      // A part of no kind that is known is kept whole, and listed by whoever cannot send it.
+      if (Object.keys(one).some((name) => part.has(name))) besides(one, part, 'contents.parts');
+    }
+  }
+  return [...found.values()];
+}
+
+function objectsIn(list: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+/** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */
+function jsonSchemaOf(schema: JsonObject): JsonObject {
+  const kept: [string, JsonValue][] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined || key === 'nullable' || key === 'example') continue;
+    if (key === 'type' && typeof value === 'string') kept.push(['type', typeOf(value, schema.nullable)]);
+    else if (key === 'properties' && isObject(value)) kept.push([key, namedSchemas(value)]);
+    else if (key === 'items' && isObject(value)) kept.push([key, jsonSchemaOf(value)]);
+    else if (key === 'anyOf' && Array.isArray(value)) {
+      kept.push([key, value.map((one) => (isObject(one) ? jsonSchemaOf(one) : one))]);
+    } else if (lengths.has(key) && typeof value === 'string' && /^\d{1,15}$/.test(value))
+      kept.push([key, Number(value)]);
+    else if (!(key === 'format' && value === 'enum')) kept.push([key, value]);
+  }
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return Object.fromEntries(kept);
+}
+
+/** int64 travels as a string in Google's JSON. */
+const lengths: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
+
+function typeOf(type: string, nullable: JsonValue | undefined): JsonValue {
+  const name = type.toLowerCase();
+  return nullable === true && name !== 'null' ? [name, 'null'] : name;
+}
+
+function namedSchemas(properties: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, isObject(one) ? jsonSchemaOf(one) : one]),
+  );
 }

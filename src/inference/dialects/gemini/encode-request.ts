@@ -1,14 +1,22 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { NeutralRequest } from '../../neutral/request.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
+import type { NeutralReasoning, NeutralRequest, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-alone.ts';
 import { encodeContents } from './encode-contents.ts';
-import { encodeThinking } from './encode-thinking.ts';
-import { encodeTools } from './encode-tools.ts';
 import { type Encoding, lose, refuse } from './encoding.ts';
+import { wireName } from './function-name.ts';
 import { rulesOf } from './model-rules.ts';
 import { narrowSchema } from './narrow-schema.ts';
-import { type GenerateContentBody, type GenerationConfig, vendor } from './wire.ts';
+import {
+  type FunctionCallingConfig,
+  type FunctionDeclaration,
+  type GenerateContentBody,
+  type GenerationConfig,
+  type ThinkingConfig,
+  type ThinkingLevel,
+  vendor,
+} from './wire.ts';
 
 /**
  * A neutral request as the body of `generateContent`; model and streaming stand in the path. Losses are named by
@@ -126,5 +134,127 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
   for (const dialect in request.extensions) {
     if (dialect === vendor) continue;
     for (const name in request.extensions[dialect]) lose(encoding, name, 'unknown');
+  }
+}
+
+/** As Google's own OpenAI-compatible endpoint translates the words. */
+const budgetByEffort: ReadonlyMap<string, number> = new Map([
+  ['minimal', 1_024],
+  ['low', 1_024],
+  ['medium', 8_192],
+  ['high', 24_576],
+  ['xhigh', 32_768],
+  ['max', 32_768],
+]);
+const levelByEffort: ReadonlyMap<string, ThinkingLevel> = new Map([
+  ['none', 'MINIMAL'],
+  ['minimal', 'MINIMAL'],
+  ['low', 'LOW'],
+  ['medium', 'MEDIUM'],
+  ['high', 'HIGH'],
+  ['xhigh', 'HIGH'],
+  ['max', 'HIGH'],
+]);
+const budgetUsual = 8_192;
+const levelOrder: readonly ThinkingLevel[] = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'];
+
+/** Null leaves the model to its own ways. Thoughts are shown to whoever asks for thinking. */
+function encodeThinking(reasoning: NeutralReasoning | undefined, encoding: Encoding): ThinkingConfig | null {
+  if (reasoning === undefined || (reasoning.effort === undefined && reasoning.budgetTokens === undefined)) return null;
+  const includeThoughts = reasoning.effort !== 'none';
+  switch (encoding.rules.thinking) {
+    case 'none':
+      if (includeThoughts) lose(encoding, 'reasoning_effort', 'unsupported');
+      return null;
+    case 'budget':
+      return { includeThoughts, thinkingBudget: budgetFor(reasoning, encoding) };
+    case 'level':
+      return { includeThoughts, thinkingLevel: levelFor(reasoning, encoding) };
+  }
+}
+
+function budgetFor({ effort, budgetTokens }: NeutralReasoning, encoding: Encoding): number {
+  const { min, max } = encoding.rules.budget;
+  const wanted = effort === 'none' ? 0 : (budgetTokens ?? budgetByEffort.get(effort ?? '') ?? budgetUsual);
+  const budget = Math.min(Math.max(wanted, min), max);
+  if (budget !== wanted) lose(encoding, 'reasoning_effort', 'clamped');
+  return budget;
+}
+
+function levelFor({ effort, budgetTokens }: NeutralReasoning, encoding: Encoding): ThinkingLevel {
+  const { levels } = encoding.rules;
+  const wanted = effort === undefined ? levelOfBudget(budgetTokens!) : (levelByEffort.get(effort) ?? 'MEDIUM');
+  if (effort === undefined) lose(encoding, 'thinking.budget_tokens', 'narrowed');
+  // The next stronger one; there is always HIGH.
+  const level = levelOrder.slice(levelOrder.indexOf(wanted)).find((one) => levels.includes(one)) ?? 'HIGH';
+  if (level !== wanted || effort === 'none' || effort === 'xhigh' || effort === 'max') {
+    lose(encoding, 'reasoning_effort', 'clamped');
+  }
+  return level;
+}
+
+function levelOfBudget(budgetTokens: number): ThinkingLevel {
+  return budgetTokens < 4_096 ? 'LOW' : budgetTokens < 16_384 ? 'MEDIUM' : 'HIGH';
+}
+
+type EncodedTools = Pick<GenerateContentBody, 'tools' | 'toolConfig'>;
+
+function encodeTools(request: NeutralRequest, encoding: Encoding): EncodedTools {
+  const { tools, toolChoice, responseFormat } = request;
+  if (tools === undefined || tools.length === 0) {
+    encoding.failure ??= missingTool(request);
+    if (toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
+    return {};
+  }
+  const formatted = responseFormat !== undefined && responseFormat.type !== 'text';
+  if (formatted && !encoding.rules.formatBesideTools) {
+    // Tools that may not be called can as well be left out.
+    if (toolChoice?.type === 'none') return {};
+    const message = 'This model cannot be held to a response format while it has tools: leave one of them out.';
+    refuse(encoding, 'response_format', message);
+  }
+  encoding.failure ??= missingTool(request);
+  if (request.parallelToolCalls === false) lose(encoding, 'parallel_tool_calls', 'unsupported');
+  const encoded: EncodedTools = {
+    tools: [{ functionDeclarations: tools.map((tool, i) => encodeTool(tool, i, encoding)) }],
+  };
+  const choice = callingConfig(toolChoice);
+  if (choice !== null) encoded.toolConfig = { functionCallingConfig: choice };
+  return encoded;
+}
+
+function encodeTool(tool: NeutralTool, index: number, encoding: Encoding): FunctionDeclaration {
+  if (tool.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
+  const encoded: FunctionDeclaration = { name: wireName(tool.name) };
+  if (tool.description !== undefined) encoded.description = tool.description;
+  // The schema whole: `parameters`, Google's own form, knows neither $ref nor const and refuses what it does not know.
+  if (tool.parameters !== undefined && takesSomething(tool.parameters)) {
+    encoded.parametersJsonSchema =
+      tool.parameters.type === undefined ? { type: 'object', ...tool.parameters } : tool.parameters;
+  }
+  return encoded;
+}
+
+/** An object without properties is refused; a tool without parameters has no schema here. */
+function takesSomething(schema: JsonObject): boolean {
+  if (isObject(schema.properties) && Object.keys(schema.properties).length > 0) return true;
+  const inert = new Set(['type', 'properties', 'required', '$schema', 'title', 'description']);
+  return Object.entries(schema).some(
+    ([key, value]) => value !== undefined && !inert.has(key) && !(key === 'additionalProperties' && value === false),
+  );
+}
+
+function callingConfig(choice: NeutralRequest['toolChoice']): FunctionCallingConfig | null {
+  switch (choice?.type) {
+    case undefined:
+    case 'auto':
+      return null;
+    case 'none':
+      return { mode: 'NONE' };
+    case 'required':
+      return { mode: 'ANY' };
+    case 'tool':
+      return { mode: 'ANY', allowedFunctionNames: [wireName(choice.name)] };
   }
 }

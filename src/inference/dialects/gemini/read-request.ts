@@ -1,15 +1,18 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
-import { callersWord } from './callers-word.ts';
+import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { inCamelCase } from './camel-case.ts';
 import { checkRequest } from './check-request.ts';
 import { decodeSystem } from './decode-contents.ts';
 import { toNeutral } from './decode-request.ts';
-import { forwardBody } from './forward-body.ts';
-import { stringOr } from './wire.ts';
+import { withOperatorFields } from './encode-request.ts';
+import { withoutPathMembers } from './path-members.ts';
+import { mayHoldSealed, unsealSignature } from './seal-signature.ts';
+import { noSignature, stringOr } from './wire.ts';
 
 /**
  * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. `model` and
@@ -110,4 +113,90 @@ function conversationStart(body: JsonObject): string {
     if (role !== 'model' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+/** OpenAI's names of fields, by which encoders tell what they lost or refused, in the words of Google's callers. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'generationConfig.maxOutputTokens'],
+  ['temperature', 'generationConfig.temperature'],
+  ['top_p', 'generationConfig.topP'],
+  ['top_k', 'generationConfig.topK'],
+  ['seed', 'generationConfig.seed'],
+  ['stop', 'generationConfig.stopSequences'],
+  ['n', 'generationConfig.candidateCount'],
+  ['logprobs', 'generationConfig.responseLogprobs'],
+  ['presence_penalty', 'generationConfig.presencePenalty'],
+  ['frequency_penalty', 'generationConfig.frequencyPenalty'],
+  ['reasoning_effort', 'generationConfig.thinkingConfig'],
+  ['thinking.budget_tokens', 'generationConfig.thinkingConfig.thinkingBudget'],
+  // These two are thoughts of earlier turns, not what asks for new ones.
+  ['thinking', 'contents.thought'],
+  ['reasoning_content', 'contents.thought'],
+  ['tool_choice', 'toolConfig'],
+  ['parallel_tool_calls', 'toolConfig'],
+]);
+
+/** `instructions`: how many messages before the first of `contents` were made of the system instruction. */
+export function callersWord(field: string, instructions: number): string {
+  const word = words.get(field);
+  if (word !== undefined) return word;
+  if (field.startsWith('response_format')) return 'generationConfig.responseSchema';
+  return field
+    .replace(/^messages\[(\d+)\]/, (_, at: string) =>
+      Number(at) < instructions ? 'systemInstruction' : `contents[${Number(at) - instructions}]`,
+    )
+    .replace(/^messages\b/, 'contents')
+    .replace(/\.(reasoning_)?content\b/, '.parts');
+}
+
+/** As the body has been read: in camel case, which Google takes beside snake case. */
+const staysHere = new Set([...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())));
+
+/** The caller's own bytes, unless something in them must change for the target. */
+function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
+  const losses: Loss[] = [];
+  const changed = changedBody(raw, body, target, losses);
+  const own = changed === null ? withoutPathMembers(raw) : null;
+  if (own !== null) return { bytes: own, losses };
+  const { model: _, stream: __, ...rest } = changed ?? body;
+  return { bytes: JSON.stringify(rest), losses };
+}
+
+/** Null when nothing has to change. */
+function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losses: Loss[]): JsonObject | null {
+  let changed: JsonObject | null = null;
+  const config = isObject(body.generationConfig) ? body.generationConfig : {};
+  const limit = target.maxOutputTokens;
+  if (typeof config.maxOutputTokens === 'number' && limit !== null && config.maxOutputTokens > limit) {
+    losses.push({ field: 'generationConfig.maxOutputTokens', why: 'clamped' });
+    changed = { ...body, generationConfig: { ...config, maxOutputTokens: limit } };
+  }
+  for (const name in body) {
+    if (!staysHere.has(name)) continue;
+    changed = { ...(changed ?? body) };
+    delete changed[name];
+  }
+  const { n, seed, ...fields } = target.body;
+  // One child of a fan-out asks for one candidate.
+  const child = n === undefined ? {} : { candidateCount: n, ...(seed === undefined ? {} : { seed }) };
+  if (Object.keys(child).length > 0) {
+    const own = isObject((changed ?? body).generationConfig) ? ((changed ?? body).generationConfig as JsonObject) : {};
+    changed = { ...(changed ?? body), generationConfig: { ...own, ...(child as JsonObject) } };
+  }
+  if (Object.keys(fields).length > 0) changed = withOperatorFields(changed ?? body, fields);
+  if (mayHoldSealed(raw)) {
+    const contents = ((changed ?? body).contents as JsonObject[]).map(withoutSealed);
+    changed = { ...(changed ?? body), contents };
+  }
+  return changed;
+}
+
+/** Another vendor's proof means nothing to Google, which still wants one on its calls. */
+function withoutSealed(content: JsonObject): JsonObject {
+  const parts = (content.parts as JsonObject[]).map((part): JsonValue => {
+    if (typeof part.thoughtSignature !== 'string' || unsealSignature(part.thoughtSignature) === null) return part;
+    const { thoughtSignature: _, ...rest } = part;
+    return rest.functionCall === undefined ? rest : { ...rest, thoughtSignature: noSignature };
+  });
+  return { ...content, parts };
 }

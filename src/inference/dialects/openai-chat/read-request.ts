@@ -1,11 +1,12 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
+import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
 import { checkRequest } from './check-request.ts';
 import { toNeutral, userOf } from './decode-request.ts';
 import { prepareForTarget } from './prepare-for-target.ts';
-import { needsOf } from './request-needs.ts';
-import type { ChatRequest } from './wire.ts';
+import type { ChatPart, ChatRequest } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -45,4 +46,48 @@ function conversationStart({ messages }: ChatRequest): string {
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
+}
+
+/**
+ * What routing must know of a checked request. `bodyBytes` is the length of its JSON as received, which makes the size
+ * estimate free.
+ */
+function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
+  let vision = false;
+  let audioIn = false;
+  let mediaBytes = 0;
+  for (const { content } of body.messages) {
+    if (typeof content === 'string' || !content) continue;
+    for (const part of content) {
+      mediaBytes += mediaLength(part);
+      if (part.type === 'image_url') vision = true;
+      else if (part.type === 'input_audio') audioIn = true;
+    }
+  }
+  const effort = body.reasoning_effort ?? 'none';
+  return {
+    vision,
+    audioIn,
+    tools: (body.tools?.length ?? 0) > 0 || (body.functions?.length ?? 0) > 0,
+    logprobs: body.logprobs === true,
+    jsonSchema: body.response_format?.type === 'json_schema',
+    reasoning: effort !== 'none',
+    n: body.n ?? 1,
+    stream: body.stream === true,
+    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - mediaBytes)),
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+  };
+}
+
+function mediaLength(part: ChatPart): number {
+  switch (part.type) {
+    case 'image_url':
+      return part.image_url?.url.length ?? 0;
+    case 'input_audio':
+      return part.input_audio?.data.length ?? 0;
+    case 'file':
+      return part.file?.file_data?.length ?? 0;
+    default:
+      return 0;
+  }
 }

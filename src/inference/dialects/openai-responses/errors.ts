@@ -1,10 +1,9 @@
-import { type Failure, factsOf } from '../../../kernel/failure.ts';
+import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { StreamMark } from '../dialect.ts';
 import { quotaMembers } from '../quota-members.ts';
 import { callersWord } from './callers-word.ts';
 import { frameOf } from './encode-stream.ts';
-import { errorCode } from './error-code.ts';
 import { responseObject, saltOf } from './response-object.ts';
 
 /**
@@ -46,4 +45,42 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
   if (mark !== undefined) return failed(mark.sequence);
   const begun = JSON.stringify(responseObject(response, { status: 'in_progress' }));
   return frameOf('response.created', 0, `,"response":${begun}`) + failed(1);
+}
+
+/** Waits up to this are told with Retry-After (design §6); a client that is told the quota is spent would not wait. */
+const shortWaitMs = 60_000;
+
+const tooLong =
+  /context[_ ](?:length|window|size)|its context holds|maximum context|(?:prompt|input|request) is too long|too many (?:input )?tokens|exceeds? the (?:model's )?(?:context|maximum (?:number of )?tokens)/i;
+
+/** The string that clients act on: OpenAI's own words where it has one for the case. */
+function errorCode(failure: Failure, facts: FailureFacts): string {
+  switch (failure.kind) {
+    case 'quota-exceeded':
+      if (failure.limit === 'minute' || failure.limit === 'free' || failure.limit === 'concurrency')
+        return 'rate_limit_exceeded';
+      return facts.retryAfterMs !== null && facts.retryAfterMs <= shortWaitMs
+        ? 'rate_limit_exceeded'
+        : 'insufficient_quota';
+    case 'upstream-refused':
+      if (tooLong.test(failure.message)) return 'context_length_exceeded';
+      return failure.code ?? 'invalid_request_error';
+    case 'invalid-request':
+      return tooLong.test(failure.message) ? 'context_length_exceeded' : 'invalid_request_error';
+    case 'model-unknown':
+    case 'model-not-in-plan':
+      return 'model_not_found';
+    case 'unauthenticated':
+      return 'invalid_api_key';
+    case 'forbidden':
+      return 'permission_denied';
+    case 'upstreams-failed':
+    case 'internal':
+    case 'no-target':
+    case 'overloaded':
+    case 'quota-unavailable':
+      return 'server_error';
+    default:
+      return facts.type;
+  }
 }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { WholeGatherer } from '../dialect.ts';
+import type { AnswerFold, AnswerHead, WholeGatherer } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
+import { createAnswer } from './answer.ts';
 
 /** The response as the last event of its stream has it. Some servers leave its items out there, which came before. */
 export function gatherWhole(): WholeGatherer {
@@ -21,4 +22,10 @@ export function gatherWhole(): WholeGatherer {
       return isBare ? { ...last, output: items } : last;
     },
   };
+}
+
+/** Events as one whole `response`: the object that a stream's last event carries. */
+export function fold(head: AnswerHead): AnswerFold {
+  const answer = createAnswer(head, null);
+  return { add: (event) => answer.add(event), result: () => answer.response() };
 }

@@ -1,14 +1,16 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { RequestNeeds } from '../../neutral/request.ts';
+import { estimatedTokens } from '../../neutral/token-count.ts';
+import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { callersWord } from './callers-word.ts';
 import { checkRequest } from './check-request.ts';
-import { type Decoded, toNeutral, userOf } from './decode-request.ts';
-import { echoOf } from './echo.ts';
-import { forward } from './forward.ts';
-import { nativeOnly } from './native-only.ts';
-import { needsOf } from './request-needs.ts';
-import type { ResponsesRequest } from './wire.ts';
+import { asksLogprobs, type Decoded, toNeutral, userOf } from './decode-request.ts';
+import { unpackThought } from './kept-thought.ts';
+import { type ContentPart, type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -66,4 +68,145 @@ function textIn(content: readonly unknown[]): string {
     if (text.length >= startCharsMax) break;
   }
   return text;
+}
+
+/**
+ * What an answer repeats of its request, as plain data. Tools and instructions are left out: no client reads them
+ * back, and the 30 KB of a coding agent's would travel three times a turn.
+ */
+function echoOf(body: ResponsesRequest): JsonObject {
+  const customTools = (body.tools ?? []).flatMap((tool) => (tool.type === 'custom' && tool.name ? [tool.name] : []));
+  return {
+    settings: {
+      parallel_tool_calls: body.parallel_tool_calls ?? true,
+      tool_choice: body.tool_choice ?? 'auto',
+      temperature: body.temperature ?? null,
+      top_p: body.top_p ?? null,
+      max_output_tokens: body.max_output_tokens ?? null,
+      metadata: body.metadata ?? {},
+      ...(body.reasoning && { reasoning: body.reasoning }),
+      ...(body.text && { text: body.text }),
+      ...(body.user && { user: body.user }),
+    },
+    ...(customTools.length > 0 && { customTools }),
+  };
+}
+
+/**
+ * The body for a provider of the caller's own format. The bytes stay as they came, but for spliced values. Thoughts
+ * that this gateway converted for an earlier turn are left out: the provider would refuse what it did not encrypt.
+ */
+function forward(rawBody: Buffer, body: ResponsesRequest, scan: JsonScan, target: ForwardTarget): ForwardBody {
+  const losses: Loss[] = [];
+  return forwardBody(rawBody, body, scan, target, { values: newValues(body, target, losses), losses });
+}
+
+function newValues(body: ResponsesRequest, target: ForwardTarget, losses: Loss[]): Map<string, string> {
+  const values = new Map([['model', JSON.stringify(target.model)]]);
+  const asked = body.max_output_tokens;
+  if (typeof asked === 'number' && target.maxOutputTokens !== null && asked > target.maxOutputTokens) {
+    values.set('max_output_tokens', String(target.maxOutputTokens));
+    losses.push({ field: 'max_output_tokens', why: 'clamped' });
+  }
+  if (Array.isArray(body.input) && body.input.some(isForeignThought)) {
+    values.set('input', JSON.stringify(body.input.filter((item) => !isForeignThought(item))));
+    losses.push({ field: 'input.reasoning', why: 'unsupported' });
+  }
+  return values;
+}
+
+function isForeignThought(item: InputItem): boolean {
+  if (item.type === 'item_reference') return isOwnId(item.id) && String(item.id).startsWith('rs_');
+  if (item.type !== 'reasoning') return false;
+  return (
+    isOwnId(item.id) || (typeof item.encrypted_content === 'string' && unpackThought(item.encrypted_content) !== null)
+  );
+}
+
+/**
+ * Why a request can be answered by providers of this format alone: what they keep, or run themselves, that a
+ * conversion would leave out at the cost of the answer. Null when any provider can answer.
+ */
+function nativeOnly(body: ResponsesRequest): Failure | null {
+  if (isGiven(body.previous_response_id)) {
+    return invalid(
+      'previous_response_id',
+      "No provider of this model keeps responses: resend the whole conversation in 'input' in place of 'previous_response_id'.",
+    );
+  }
+  if (isGiven(body.conversation)) {
+    return invalid(
+      'conversation',
+      "No provider of this model keeps conversations: resend the whole conversation in 'input' in place of 'conversation'.",
+    );
+  }
+  if (isGiven(body.prompt)) {
+    return invalid('prompt', "No provider of this model keeps prompts: send the text itself as 'input'.");
+  }
+  const choice = body.tool_choice;
+  if (isObject(choice) && choice.type !== 'function' && choice.type !== 'custom' && choice.type !== 'allowed_tools') {
+    return invalid('tool_choice', "The tool that 'tool_choice' demands is not run by any provider of this model.");
+  }
+  const at = Array.isArray(body.input) ? body.input.findIndex(isReference) : -1;
+  if (at < 0) return null;
+  return invalid(
+    `input[${at}]`,
+    `'input[${at}]' refers to an item that no provider of this model keeps: send the item itself, as clients do with "store": false.`,
+  );
+}
+
+/** To a text or a call. A thought may be missing: nothing but what the model makes of its own history depends on it. */
+function isReference(item: InputItem): boolean {
+  const refers = item.type === 'item_reference' || (!isGiven(item.type) && item.role === undefined);
+  return refers && !(typeof item.id === 'string' && item.id.startsWith('rs_'));
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
+function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
+  const media = { vision: false, audioIn: false, bytes: 0 };
+  if (Array.isArray(body.input)) {
+    for (const { content, output } of body.input) {
+      look(content, media);
+      look(output, media);
+    }
+  }
+  return {
+    vision: media.vision,
+    audioIn: media.audioIn,
+    tools: (body.tools ?? []).some(({ type }) => type === 'function' || type === 'custom'),
+    logprobs: asksLogprobs(body),
+    jsonSchema: body.text?.format?.type === 'json_schema',
+    reasoning: (body.reasoning?.effort ?? 'none') !== 'none',
+    n: 1,
+    stream: body.stream === true,
+    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - media.bytes)),
+    maxOutputTokens: body.max_output_tokens ?? null,
+  };
+}
+
+function look(
+  content: string | readonly ContentPart[] | null | undefined,
+  media: { vision: boolean; audioIn: boolean; bytes: number },
+): void {
+  if (!Array.isArray(content)) return;
+  // Items of types that nobody here knows may hold anything.
+  for (const part of content as readonly unknown[]) {
+    if (!isObject(part)) continue;
+    if (part.type === 'input_image') {
+      media.vision = true;
+      media.bytes += lengthOf(part.image_url);
+    } else if (part.type === 'input_file') media.bytes += lengthOf(part.file_data);
+    else if (part.type === 'input_audio') {
+      media.audioIn = true;
+      media.bytes += isObject(part.input_audio) ? lengthOf(part.input_audio.data) : 0;
+    }
+  }
+}
+
+function lengthOf(value: JsonValue | undefined): number {
+  return typeof value === 'string' ? value.length : 0;
 }

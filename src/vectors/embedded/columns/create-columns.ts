@@ -6,12 +6,11 @@ import { valuesAt } from '../../filter/reach.ts';
 import type { PointId } from '../../point.ts';
 import type { Column } from './column.ts';
 import { createColumnCache } from './column-cache.ts';
-import type { ColumnSource, Columns } from './columns.ts';
+import type { ColumnSource, Columns, OrderedSlot, OrderQuery } from './columns.ts';
 import { countCodes, createValueCounts } from './count-values.ts';
 import { decide, keysOf } from './decide.ts';
 import { isLong, longCode } from './dictionary.ts';
 import { microseconds, orderNumber } from './order-number.ts';
-import { createOrderedRows } from './order-rows.ts';
 import { addSlot, hasSlot, type SlotSet, sizeOf, slotsOf, without, wordsFor } from './slot-set.ts';
 import { isExact } from './verdict.ts';
 
@@ -146,4 +145,38 @@ function setOf(slots: Uint32Array): SlotSet {
   const set = new Uint32Array(wordsFor((slots.at(-1) ?? -1) + 1));
   for (const slot of slots) addSlot(set, slot);
   return set;
+}
+
+/** The first `limit` of the entries that are added, in order; equal values by slot. */
+interface OrderedRows {
+  add(slot: number, value: number): void;
+  result(): OrderedSlot[];
+}
+
+function createOrderedRows(query: Pick<OrderQuery, 'direction' | 'startFrom' | 'limit'>): OrderedRows {
+  const sign = query.direction === 'asc' ? 1 : -1;
+  const compare = (a: OrderedSlot, b: OrderedSlot) => sign * (a.value - b.value) || a.slot - b.slot;
+  let kept: OrderedSlot[] = [];
+  /** No entry behind it can be among the first any more. */
+  let worst: OrderedSlot | null = null;
+
+  function trim(): void {
+    kept = kept.sort(compare).slice(0, query.limit);
+    worst = kept.length < query.limit ? null : (kept.at(-1) ?? null);
+  }
+
+  return {
+    add(slot, value) {
+      if (query.startFrom !== null && sign * (value - query.startFrom) < 0) return;
+      const entry = { slot, value };
+      if (worst !== null && compare(entry, worst) > 0) return;
+      kept.push(entry);
+      // Trimmed at twice the limit: each entry is sorted a few times at most.
+      if (kept.length >= 2 * query.limit + 1_024) trim();
+    },
+    result() {
+      trim();
+      return kept;
+    },
+  };
 }
