@@ -118,7 +118,6 @@ export const acme = openAiLike({
   );
   before('src/inference/providers/catalog.ts', 'import { anthropic }', "import { acme } from './acme.ts';");
   before('src/inference/providers/catalog.ts', '  anthropic,', '  acme,');
-  before('src/config/schema-providers.ts', "'anthropic',", "  'acme',");
   const gateway = await start(t, bin, { type: 'acme' });
   await gateway.ask();
   assert.equal(upstream.requests().at(-1)?.headers.authorization, 'Bearer a-key');

@@ -11,7 +11,7 @@ export interface Room {
 export const rooms: readonly Room[] = [
   { path: 'src/kernel', mayImport: [] },
   { path: 'src/net', mayImport: ['src/kernel'] },
-  { path: 'src/config', mayImport: ['src/kernel'] },
+  { path: 'src/config', mayImport: ['src/inference/providers'] },
   { path: 'src/observe', mayImport: ['src/kernel'] },
   { path: 'src/auth', mayImport: ['src/config'] },
   { path: 'src/ledger', mayImport: [], typesOnly: ['src/metering'] },

@@ -1,38 +1,6 @@
 import { z } from 'zod';
+import { catalog } from '../inference/providers/catalog.ts';
 import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
-
-/** Every `type:` of a provider, in the order of the documentation. */
-export const providerTypes = [
-  'openai',
-  'azure-openai',
-  'anthropic',
-  'gemini',
-  'groq',
-  'mistral',
-  'openrouter',
-  'deepseek',
-  'xai',
-  'together',
-  'fireworks',
-  'nvidia',
-  'cohere',
-  'jina',
-  'voyage',
-  'elevenlabs',
-  'ollama',
-  'lmstudio',
-  'llamacpp',
-  'whispercpp',
-  'vllm',
-  'sglang',
-  'localai',
-  'tei',
-  'infinity',
-  'kokoro',
-  'speaches',
-  'a1111',
-  'sd-server',
-] as const;
 
 /** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
@@ -64,7 +32,9 @@ export const credentialSchema = z.strictObject({
 
 /** A configured upstream service with its credentials. */
 export const providerSchema = z.strictObject({
-  type: z.enum(providerTypes).describe('What kind of service it is; fills in base URL, authentication and quirks.'),
+  type: z
+    .enum(catalog.map(({ id }) => id))
+    .describe('What kind of service it is; fills in base URL, authentication and quirks.'),
   base_url: httpUrl().optional().describe("Where it is, if not at the type's own address. May be private."),
   api_key: secret().optional().describe('Its key, when there is one only.'),
   credentials: z

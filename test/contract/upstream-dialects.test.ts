@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { carriedDialects } from '../../src/config/carried-dialects.ts';
-import { catalog } from '../../src/inference/providers/catalog.ts';
+import { carriedDialects, catalog } from '../../src/inference/providers/catalog.ts';
 import { createConnection } from '../../src/inference/providers/connection.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
@@ -113,7 +112,7 @@ test('tokens of Messages are counted by a server that speaks them', async (t) =>
 
 test('every type of the catalog can be asked in what the configuration lets people say of it', () => {
   for (const provider of catalog) {
-    const dialects = carriedDialects(provider.id as Parameters<typeof carriedDialects>[0]);
+    const dialects = carriedDialects(provider);
     assert.equal(dialects.length > 0, provider.paths.chat !== null, provider.id);
     const facts = { name: 'p', provider, baseUrl: 'http://127.0.0.1:9/v1', secrets: [], headers: {}, apiVersion: null };
     for (const dialect of dialects) {

@@ -1,3 +1,4 @@
+import type { DialectId } from '../dialects/dialect.ts';
 import { a1111, sdServer } from './a1111.ts';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
@@ -71,4 +72,11 @@ export function providerOf(type: string): Provider | undefined {
 /** Providers whose key stands in the environment: what a start without a file configures. Empty values count as unset. */
 export function providersInEnvironment(env: Readonly<Record<string, string | undefined>>): Provider[] {
   return catalog.filter((provider) => provider.envKey !== null && (env[provider.envKey] ?? '').trim() !== '');
+}
+
+/** What providers of a type can be asked in, should `dialects` of the configuration say so; none when they do not chat. */
+export function carriedDialects({ dialect, chatPath, paths }: Provider): readonly DialectId[] {
+  if (paths.chat === null && chatPath === undefined) return [];
+  const beside = [paths.responses && 'openai-responses', paths.messages && 'anthropic-messages'] as const;
+  return [...new Set([dialect, ...beside.filter((one) => Boolean(one))])] as DialectId[];
 }

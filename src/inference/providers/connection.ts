@@ -5,6 +5,7 @@ import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import { readBaseUrl } from './base-url.ts';
+import { carriedDialects } from './catalog.ts';
 import { type CredentialHeaders, joinHeaders, readOperatorHeaders, secretHeader } from './credential-headers.ts';
 import { printable } from './header-safe.ts';
 import type { Provider } from './provider.ts';
@@ -124,16 +125,12 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
 
 /** What of the operator's list the type can speak; a server of another address speaks its type's own, unless said. */
 function dialectsOf({ provider, baseUrl, dialects }: ConnectionFacts): readonly DialectId[] {
-  const { dialect, speaksToo = [], paths } = provider;
+  const { dialect, speaksToo = [] } = provider;
   if (dialects === undefined || dialects === null) {
     return baseUrl === null || baseUrl === provider.baseUrl ? [dialect, ...speaksToo] : [dialect];
   }
-  const spoken = dialects.filter(
-    (one) =>
-      one === dialect ||
-      (one === 'openai-responses' && Boolean(paths.responses)) ||
-      (one === 'anthropic-messages' && Boolean(paths.messages)),
-  );
+  const carried = carriedDialects(provider);
+  const spoken = dialects.filter((one) => carried.includes(one));
   return spoken.length > 0 ? spoken : [dialect];
 }
 
