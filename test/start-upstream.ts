@@ -1,8 +1,9 @@
 import type { RecordedRequest } from '../src/simulator/recording.ts';
 import type { SimulatorOptions } from '../src/simulator/simulator.ts';
 import { createSimulator } from '../src/simulator/simulator.ts';
+import { otherFormats } from './upstream-formats/other-formats.ts';
 
-/** A mock upstream in this process, on a free loopback port. */
+/** A mock upstream in this process, on a free loopback port. It speaks every format that we ask upstreams in. */
 export interface Upstream {
   /** Such as `http://127.0.0.1:41999`; base URLs add `/v1`. */
   url: string;
@@ -18,7 +19,7 @@ export interface Upstream {
 }
 
 export async function startUpstream(options: SimulatorOptions = {}): Promise<Upstream> {
-  const simulator = createSimulator(options);
+  const simulator = createSimulator({ otherFormats, ...options });
   const { url } = await simulator.listen({ host: '127.0.0.1', port: 0 });
   return {
     url,

@@ -6,7 +6,7 @@ import { composeAnswer } from './compose-answer.ts';
 import type { Endpoint } from './endpoint.ts';
 import { errorWordsOf, failingStatusOf } from './error-words.ts';
 import type { FaultSpec } from './fault-spec.ts';
-import { modelList, oneModel } from './list-models.ts';
+import { modelList, openAiModels } from './list-models.ts';
 import { kokoroVoiceList } from './list-voices.ts';
 import type { Prompt } from './prompt.ts';
 import { pictureAt } from './speak-images.ts';
@@ -103,11 +103,13 @@ function answered(asked: Asked, spec: FaultSpec, context: ReplyContext): Reply {
     return refusal(asked, 404, `Unknown request URL: ${asked.method} ${asked.path}.`, null);
   if (asked.method !== endpoint.method)
     return refusal(asked, 405, `Not allowed to ${asked.method} on ${asked.path}.`, null);
-  if (endpoint.kind === 'models') return whole(spec.status ?? 200, JSON.stringify(modelList(context.models, speech)));
+  const modelForm = speech.models ?? openAiModels;
+  if (endpoint.kind === 'models')
+    return whole(spec.status ?? 200, JSON.stringify(modelList(context.models, modelForm)));
   if (endpoint.kind === 'model') {
     const id = endpoint.pathModel ?? '';
     return context.models.includes(id)
-      ? whole(spec.status ?? 200, JSON.stringify(oneModel(id, speech)))
+      ? whole(spec.status ?? 200, JSON.stringify(modelForm.one(id)))
       : refusal(asked, 404, `The model '${id}' does not exist.`, 'model');
   }
   if (endpoint.kind === 'voices') return whole(spec.status ?? 200, JSON.stringify(kokoroVoiceList));

@@ -20,11 +20,9 @@ export function mockHelp(): string {
   const lines = faultHelp.map((fault) => `  ${fault.example.padEnd(width)}${fault.help}`);
   return `culvert mock: an upstream that answers, or fails, as it is told.
 
-It speaks POST …/chat/completions, POST …/messages, POST …/messages/count_tokens, POST …/responses,
-POST …/completions, POST …/moderations, POST …/rerank, POST …/embeddings, POST …/embed (Cohere's, Ollama's, TEI's),
-POST …/audio/speech, …/audio/transcriptions, …/audio/translations, …/inference (whisper.cpp), …/text-to-speech/…
-(ElevenLabs), POST …/images/generations, …/images/edits, …/sdapi/v1/txt2img, …/sdapi/v1/img2img, GET …/audio/voices
-and GET …/models under any base path, and Google's :generateContent, :embedContent, :predict and their like.
+It speaks OpenAI's and Anthropic's formats: POST …/chat/completions, …/responses, …/completions, …/messages,
+…/messages/count_tokens, …/embeddings, …/moderations, …/rerank, …/audio/speech, …/audio/transcriptions,
+…/audio/translations, …/images/generations, …/images/edits, GET …/models and …/audio/voices, under any base path.
 
 Ask for faults, several parted by ';' (percent-encode a ';' in a value as %3B):
   in a header            x-mock: status=503;retry-after=2

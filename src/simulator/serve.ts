@@ -7,7 +7,7 @@ import type { ArrivedBody, Asked, ReplyContext } from './compose-reply.ts';
 import { composeReply } from './compose-reply.ts';
 import { deliver } from './deliver.ts';
 import { disturb } from './disturb.ts';
-import { type ApiVersion, endpointOf, googleCall } from './endpoint.ts';
+import { type Endpoint, endpointOf, type OtherFormats } from './endpoint.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { healthy } from './fault-spec.ts';
 import type { Exchange } from './recording.ts';
@@ -24,22 +24,29 @@ export interface Arrival {
 
 export interface ServeContext extends ReplyContext {
   clock: Clock;
+  otherFormats: OtherFormats;
   faults: FaultChoice;
 }
 
 /** Answers arrivals: faults that strike before there is an answer first, then the answer and what becomes of it. */
 export function createService(context: ServeContext) {
-  const { clock, faults } = context;
+  const { clock, faults, otherFormats } = context;
   const answeredOn = new WeakSet<Socket>();
   let serial = 0;
 
+  function endpointAsked({ request, path }: Arrival): Endpoint {
+    const { headers } = request;
+    return otherFormats(request.url ?? '/', headers) ?? endpointOf(path, headers);
+  }
+
   function answer(arrival: Arrival, spec: FaultSpec): void {
     const { request, response, path, exchange } = arrival;
-    const body = withWordsOfPath(arrival);
-    serial += 1;
     const { headers } = request;
+    const endpoint = endpointAsked(arrival);
+    const body = withWordsOfUrl(arrival.body, endpoint);
+    serial += 1;
     const asked: Asked = {
-      endpoint: endpointOf(path, versionOf(headers)),
+      endpoint,
       method: request.method ?? '',
       path,
       headers,
@@ -70,12 +77,13 @@ export function createService(context: ServeContext) {
     },
     asTold(arrival: Arrival): void {
       const { request, response, path } = arrival;
-      const body = withWordsOfPath(arrival);
+      const endpoint = endpointAsked(arrival);
+      const body = withWordsOfUrl(arrival.body, endpoint);
       const chosen = faults.take({
         path,
         credential: credentialOf(request),
         header: headerOf(request, 'x-mock'),
-        model: googleCall(path)?.model ?? (isObject(body) && typeof body.model === 'string' ? body.model : ''),
+        model: modelOfPath(endpoint) ?? (isObject(body) && typeof body.model === 'string' ? body.model : ''),
         body,
       });
       if (!chosen.ok) {
@@ -120,18 +128,13 @@ export function bodyOf(text: string | null): ArrivedBody {
   }
 }
 
-function versionOf(headers: IncomingMessage['headers']): ApiVersion {
-  if (headers['anthropic-version'] !== undefined) return 'anthropic';
-  return headers['x-goog-api-key'] === undefined ? 'openai' : 'google';
+function withWordsOfUrl(body: ArrivedBody, { saidInUrl }: Endpoint): ArrivedBody {
+  return saidInUrl !== undefined && isObject(body) ? { ...body, ...saidInUrl } : body;
 }
 
-/** The body with what stands in the path or behind it: Google's `stream`, ElevenLabs' `output_format`. */
-function withWordsOfPath({ path, body, request }: Arrival): ArrivedBody {
-  if (!isObject(body)) return body;
-  if (googleCall(path)?.stream === true) return { ...body, stream: true };
-  if (!path.includes('/text-to-speech/')) return body;
-  const output = new URL(request.url ?? '', 'http://mock').searchParams.get('output_format');
-  return output === null ? body : { ...body, output_format: output };
+/** Of a request for an answer; a list of models asks nothing of one. */
+function modelOfPath({ kind, pathModel }: Endpoint): string | null {
+  return kind === 'chat' ? pathModel : null;
 }
 
 function headerOf(request: IncomingMessage, name: string): string | null {

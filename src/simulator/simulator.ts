@@ -8,6 +8,7 @@ import { collectBody } from './collect-body.ts';
 import type { Purpose } from './compose-answer.ts';
 import type { ArrivedBody } from './compose-reply.ts';
 import { control, isControlPath, redirectedPath } from './control.ts';
+import type { OtherFormats } from './endpoint.ts';
 import type { FaultSpec } from './fault-spec.ts';
 import { healthy, parseFaultSpec } from './fault-spec.ts';
 import { isMultipart, readMultipart } from './read-multipart.ts';
@@ -28,6 +29,8 @@ export interface SimulatorOptions {
   models?: readonly string[];
   /** A fault spec for requests that bring none; throws when it cannot be read. */
   faults?: string;
+  /** Formats beside OpenAI's and Anthropic's, which tests bring along. */
+  otherFormats?: OtherFormats;
   /** Sees every request once, when it has ended: what `culvert mock` prints. */
   onEnded?: (request: RecordedRequest) => void;
   /** Stamps records and answers. */
@@ -68,7 +71,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const forgotten = unrecorded();
   const script = createScript();
   const faults = createFaultChoice(script, serverSpecOf(options.faults), clock);
-  const service = createService({ ...context, clock, faults });
+  const service = createService({ ...context, clock, faults, otherFormats: options.otherFormats ?? (() => null) });
 
   function clear(): void {
     script.clear();

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../kernel/json.ts';
 import type { Answer, Choice } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
+import { anthropicModels } from './list-models.ts';
 import { argumentParts, beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
 import type { Prompt } from './prompt.ts';
 import { readMessagesRequest } from './read-messages-request.ts';
@@ -24,6 +25,7 @@ export const messagesSpeech: Speech = {
   // Its usage stands in the finishing event, not in one of its own.
   finalParts: ['finish', 'done'],
   requestIdHeader: 'request-id',
+  models: anthropicModels,
   whole: (answer, _prompt, spec) => {
     const choice = answer.choices[0]!;
     const message = { ...startOf(answer), content: contentOf(choice, answer.serial), ...stopOf(choice, spec) };

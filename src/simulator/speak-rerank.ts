@@ -23,7 +23,8 @@ const read: ReadPrompt = (body) => {
   };
 };
 
-const shared = {
+/** Rerank in any form: what comes in is alike. */
+export const sharedByRerank = {
   read,
   frames: function* () {},
   introFrames: () => 0,
@@ -33,7 +34,7 @@ const shared = {
 
 /** Rerank as Jina's servers and vLLM answer it: tokens in `usage`, errors in `detail`. */
 export const rerankSpeech: Speech = {
-  ...shared,
+  ...sharedByRerank,
   whole: ({ model, inputTokens }, prompt, spec) =>
     JSON.stringify({
       model,
@@ -45,27 +46,8 @@ export const rerankSpeech: Speech = {
   errorFrame: ({ message }) => `data: ${JSON.stringify({ detail: message })}\n\n`,
 };
 
-/** Rerank as Cohere answers it: searches in `meta`, errors in `message`. */
-export const cohereRerankSpeech: Speech = {
-  ...shared,
-  whole: ({ serial }, prompt) =>
-    JSON.stringify({
-      id: `sim-rerank-${serial}`,
-      results: ranked(prompt),
-      meta: { api_version: { version: '2' }, billed_units: { search_units: searchUnits(prompt) } },
-    }),
-  errorBody: ({ message }) => JSON.stringify({ message }),
-  errorFrame: ({ message }) => `data: ${JSON.stringify({ message })}\n\n`,
-};
-
-const documentsPerSearch = 100;
-
-function searchUnits({ items = [] }: Prompt): number {
-  return Math.ceil(items.length / documentsPerSearch);
-}
-
 /** By how many of the query's words stand in a document: an order that can be checked by hand. */
-function ranked({ lastUserText, items = [], top = items.length, itemsShown }: Prompt): JsonObject[] {
+export function ranked({ lastUserText, items = [], top = items.length, itemsShown }: Prompt): JsonObject[] {
   const wanted = wordsOf(lastUserText);
   return items
     .map((text, index) => ({ text, index, score: shareOf(wanted, wordsOf(text)) }))

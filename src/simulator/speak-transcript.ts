@@ -28,12 +28,8 @@ export const translationSpeech = transcriptSpeech((body, pathModel) => {
     : promptOf(body, model, 'translate');
 });
 
-/** `POST /inference` of whisper.cpp's server: one model, which nobody names, and words inside their segments. */
-export const whisperCppSpeech = transcriptSpeech((body) =>
-  promptOf(body, 'whisper.cpp', body.translate === 'true' ? 'translate' : 'transcribe', 'in segments'),
-);
-
-function transcriptSpeech(read: Speech['read']): Speech {
+/** Transcription in OpenAI's form, of requests as `read` reads them. */
+export function transcriptSpeech(read: Speech['read']): Speech {
   return {
     read,
     introFrames: () => 0,
@@ -47,7 +43,7 @@ function transcriptSpeech(read: Speech['read']): Speech {
   };
 }
 
-function promptOf(
+export function promptOf(
   body: JsonObject,
   model: string,
   task: Heard['task'],

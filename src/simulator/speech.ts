@@ -1,5 +1,6 @@
 import type { Answer } from './compose-answer.ts';
 import type { FaultSpec } from './fault-spec.ts';
+import type { ModelForm } from './list-models.ts';
 import type { Prompt, ReadPrompt } from './prompt.ts';
 import type { Step } from './steps.ts';
 
@@ -39,4 +40,6 @@ export interface Speech {
   /** What a stream that ends without its terminal event leaves out. */
   finalParts: readonly ('finish' | 'usage' | 'done')[];
   requestIdHeader: string;
+  /** Default: OpenAI's. */
+  models?: ModelForm;
 }

@@ -1,12 +1,12 @@
-import type { JsonObject } from '../kernel/json.ts';
-import { isObject } from '../kernel/json.ts';
-import type { FaultSpec } from './fault-spec.ts';
-import type { Prompt, Refusal } from './prompt.ts';
-import { chatSpeech } from './speak-chat.ts';
-import { plainPrompt } from './speak-completions.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { isObject } from '../../src/kernel/json.ts';
+import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import type { Prompt, Refusal } from '../../src/simulator/prompt.ts';
+import { chatSpeech } from '../../src/simulator/speak-chat.ts';
+import { plainPrompt } from '../../src/simulator/speak-completions.ts';
+import { isSide, picturesOf, sideWords } from '../../src/simulator/speak-images.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
 import { geminiSpeech } from './speak-gemini.ts';
-import { isSide, picturesOf, sideWords } from './speak-images.ts';
-import type { ErrorWords, Speech } from './speech.ts';
 
 const sideDefault = 1_024;
 const a1111SideDefault = 512;

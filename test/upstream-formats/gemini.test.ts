@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { GoogleGenAI } from '@google/genai';
-import { startUpstream } from '../../test/start-upstream.ts';
+import { startUpstream } from '../start-upstream.ts';
 
 const upstream = await startUpstream({ models: ['gemini-3-pro', 'sim/chat'] });
 after(() => upstream.close());

@@ -1,8 +1,8 @@
-import { embeddingPrompt, wholeOnly } from './embed-prompt.ts';
-import { vectorsOf } from './embed-vectors.ts';
-import { stringsOf } from './prompt.ts';
-import { cohereRerankSpeech } from './speak-rerank.ts';
-import type { Speech } from './speech.ts';
+import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
+import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
+import { stringsOf } from '../../src/simulator/prompt.ts';
+import type { Speech } from '../../src/simulator/speech.ts';
+import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
 
 /** `POST /v2/embed`, after the reference of api.cohere.com: the vectors stand by their type. */
 export const cohereEmbedSpeech: Speech = {

@@ -1,8 +1,8 @@
-import type { JsonObject, JsonValue } from '../kernel/json.ts';
-import { isObject } from '../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
+import { isObject } from '../../src/kernel/json.ts';
+import type { Prompt, ReadPrompt, Refusal, Tool } from '../../src/simulator/prompt.ts';
+import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from '../../src/simulator/prompt.ts';
 import { mediaWishOf } from './gemini-media.ts';
-import type { Prompt, ReadPrompt, Refusal, Tool } from './prompt.ts';
-import { inputTokensOf, isReasoningModel, stringsOf, textOf, toolTokensOf } from './prompt.ts';
 
 /**
  * Reads the body of `POST …/models/{model}:generateContent`; whether it streams stands in the path, and the service puts

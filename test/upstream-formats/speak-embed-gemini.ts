@@ -1,9 +1,9 @@
-import { isObject, type JsonValue } from '../kernel/json.ts';
-import { embeddingPrompt, wholeOnly } from './embed-prompt.ts';
-import { vectorsOf } from './embed-vectors.ts';
-import { textOf } from './prompt.ts';
+import { isObject, type JsonValue } from '../../src/kernel/json.ts';
+import { embeddingPrompt, wholeOnly } from '../../src/simulator/embed-prompt.ts';
+import { vectorsOf } from '../../src/simulator/embed-vectors.ts';
+import { textOf } from '../../src/simulator/prompt.ts';
+import type { Speech } from '../../src/simulator/speech.ts';
 import { geminiSpeech } from './speak-gemini.ts';
-import type { Speech } from './speech.ts';
 
 const shared = {
   ...wholeOnly,

@@ -1,12 +1,13 @@
-import type { JsonObject } from '../kernel/json.ts';
-import type { Answer, Choice } from './compose-answer.ts';
-import type { FaultSpec } from './fault-spec.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
+import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import type { ModelForm } from '../../src/simulator/list-models.ts';
+import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../../src/simulator/pace.ts';
+import type { Prompt } from '../../src/simulator/prompt.ts';
+import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
+import type { Step } from '../../src/simulator/steps.ts';
 import { mediaParts, wholeMediaParts } from './gemini-media.ts';
-import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from './pace.ts';
-import type { Prompt } from './prompt.ts';
 import { readGeminiRequest, signsCalls } from './read-gemini-request.ts';
-import type { ErrorWords, Speech } from './speech.ts';
-import type { Step } from './steps.ts';
 
 const finishReasons = {
   stop: 'STOP',
@@ -18,6 +19,16 @@ const finishReasons = {
 
 const signature = 'c2ltdWxhdGVk';
 
+const geminiModels: ModelForm = {
+  list: (models) => ({ models: [...models] }),
+  one(id) {
+    const supportedGenerationMethods = id.includes('embed')
+      ? ['embedContent', 'batchEmbedContents']
+      : ['generateContent', 'streamGenerateContent'];
+    return { name: `models/${id}`, displayName: id, inputTokenLimit: 1_048_576, supportedGenerationMethods };
+  },
+};
+
 /** `generateContent`, after the reference of generativelanguage.googleapis.com (v1beta). */
 export const geminiSpeech: Speech = {
   read: readGeminiRequest,
@@ -25,6 +36,7 @@ export const geminiSpeech: Speech = {
   // Its end is the end of the bytes, behind a chunk that says why.
   finalParts: ['finish'],
   requestIdHeader: 'x-request-id',
+  models: geminiModels,
   whole: (answer, prompt, spec) =>
     JSON.stringify(
       chunkOf(answer, wholeMediaParts(prompt, spec) ?? wholeParts(answer), finishOf(answer, spec), 'told'),

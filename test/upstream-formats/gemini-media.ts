@@ -1,10 +1,10 @@
-import type { JsonObject } from '../kernel/json.ts';
-import type { FaultSpec } from './fault-spec.ts';
-import type { Prompt } from './prompt.ts';
-import { stringsOf } from './prompt.ts';
-import { spokenMs } from './sound.ts';
-import { picturesOf } from './speak-images.ts';
-import { soundSteps } from './speak-sound.ts';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
+import type { Prompt } from '../../src/simulator/prompt.ts';
+import { stringsOf } from '../../src/simulator/prompt.ts';
+import { spokenMs } from '../../src/simulator/sound.ts';
+import { picturesOf } from '../../src/simulator/speak-images.ts';
+import { soundSteps } from '../../src/simulator/speak-sound.ts';
 
 const side = 1_024;
 

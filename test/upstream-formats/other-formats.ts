@@ -1,0 +1,56 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { decoded, type Endpoint, modelsEndpoint } from '../../src/simulator/endpoint.ts';
+import type { Speech } from '../../src/simulator/speech.ts';
+import { elevenLabsSpeech } from './speak-elevenlabs.ts';
+import { cohereEmbedSpeech } from './speak-embed-cohere.ts';
+import { geminiBatchEmbedSpeech, geminiEmbedSpeech } from './speak-embed-gemini.ts';
+import { ollamaEmbedSpeech } from './speak-embed-ollama.ts';
+import { teiEmbedSpeech } from './speak-embed-tei.ts';
+import { geminiSpeech } from './speak-gemini.ts';
+import { a1111Speech, fireworksImageSpeech, imagenSpeech } from './speak-images-elsewhere.ts';
+import { cohereRerankSpeech } from './speak-rerank-cohere.ts';
+import { whisperCppSpeech } from './speak-whispercpp.ts';
+
+/** By the path's end; the longer before the shorter. Our own `/rerank` is asked behind these. */
+const speechByEnd: readonly (readonly [end: string, speech: Speech])[] = [
+  ['/v2/rerank', cohereRerankSpeech],
+  ['/v2/embed', cohereEmbedSpeech],
+  ['/api/embed', ollamaEmbedSpeech],
+  ['/embed', teiEmbedSpeech],
+  ['/inference', whisperCppSpeech],
+  ['/sdapi/v1/txt2img', a1111Speech],
+  ['/sdapi/v1/img2img', a1111Speech],
+  ['/text_to_image', fireworksImageSpeech],
+];
+
+const speechOfGoogle: Readonly<Record<string, Speech>> = {
+  generateContent: geminiSpeech,
+  streamGenerateContent: geminiSpeech,
+  embedContent: geminiEmbedSpeech,
+  batchEmbedContents: geminiBatchEmbedSpeech,
+  predict: imagenSpeech,
+};
+const googlePath = new RegExp(`/(?:models|tunedModels)/(.+):(${Object.keys(speechOfGoogle).join('|')})$`);
+
+/** What upstreams speak that the simulator of the product does not: Google's formats and those of single services. */
+export function otherFormats(target: string, headers: IncomingHttpHeaders): Endpoint | null {
+  const url = new URL(target, 'http://mock');
+  const path = target.split('?', 1)[0]!;
+  const google = googlePath.exec(path);
+  if (google !== null) {
+    const [, model = '', method = ''] = google;
+    const endpoint = asking(speechOfGoogle[method]!, decoded(model));
+    return method === 'streamGenerateContent' ? { ...endpoint, saidInUrl: { stream: true } } : endpoint;
+  }
+  const speech = speechByEnd.find(([end]) => path.endsWith(end))?.[1];
+  if (speech !== undefined) return asking(speech, null);
+  if (path.includes('/text-to-speech/')) {
+    const format = url.searchParams.get('output_format');
+    return { ...asking(elevenLabsSpeech, null), ...(format !== null && { saidInUrl: { output_format: format } }) };
+  }
+  return headers['x-goog-api-key'] === undefined ? null : modelsEndpoint(path, geminiSpeech);
+}
+
+function asking(speech: Speech, pathModel: string | null): Endpoint {
+  return { kind: 'chat', speech, method: 'POST', pathModel };
+}
