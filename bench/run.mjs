@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // node bench/run.mjs                    every subject
 // node bench/run.mjs gateway [row…]     one of them, with its own arguments
+// node bench/run.mjs regress A B        what a request costs at commit B against commit A
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -16,14 +17,18 @@ const subjects = {
   availability: 'availability/run.ts',
   path: 'path/run.ts',
 };
+/** With arguments of their own: run by name alone. */
+const byHand = { regress: 'regress/run.ts' };
 const [first, ...rest] = process.argv.slice(2);
 const flagsOnly = first === undefined || first.startsWith('--');
-if (!flagsOnly && !(first in subjects)) {
-  console.error(`No such subject: ${first}. Subjects: ${Object.keys(subjects).join(', ')}.`);
+if (!flagsOnly && !(first in subjects) && !(first in byHand)) {
+  console.error(
+    `No such subject: ${first}. Subjects: ${[...Object.keys(subjects), ...Object.keys(byHand)].join(', ')}.`,
+  );
   process.exit(2);
 }
 for (const name of flagsOnly ? Object.keys(subjects) : [first]) {
-  const script = fileURLToPath(new URL(subjects[name], import.meta.url));
+  const script = fileURLToPath(new URL(subjects[name] ?? byHand[name], import.meta.url));
   const args = flagsOnly ? (name === 'gateway' ? process.argv.slice(2) : []) : rest;
   console.log(`\n# ${name}`);
   const { status } = spawnSync(process.execPath, [script, ...args], { stdio: 'inherit' });

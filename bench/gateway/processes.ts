@@ -112,6 +112,8 @@ export interface CulvertStart {
   keys?: readonly Readonly<Record<string, unknown>>[];
   /** Further sections. */
   sections?: Readonly<Record<string, unknown>>;
+  /** The folder of the sources to run; default: this repository. */
+  checkout?: string;
 }
 
 /** Every kind of limit, too high to be reached. */
@@ -165,11 +167,19 @@ ${Object.entries(order.sections ?? {})
   .join('')}`,
   );
   const log = openSync(join(folder, 'culvert.log'), 'a');
-  const args = [join(root, 'bin', 'culvert.mjs'), 'start', '--config', config];
+  const args = [join(order.checkout ?? root, 'bin', 'culvert.mjs'), 'start', '--config', config];
   // For profiling by hand, such as CULVERT_BENCH_FLAGS=--cpu-prof.
   const flags = process.env.CULVERT_BENCH_FLAGS?.split(' ') ?? [];
   const child = startPinned(process.execPath, [...flags, ...args], log, order.env, order.cores);
   return { child, port };
+}
+
+export async function startBareProxy(upstreamPort: number): Promise<Subject> {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('./bare-proxy.ts', import.meta.url));
+  const child = startPinned(process.execPath, [script, String(port), String(upstreamPort)], 'ignore');
+  await answers(port);
+  return { name: 'a bare proxy', port, headers: {}, pid: child.pid!, stop: () => stopped(child) };
 }
 
 /** Null when it is not installed in this folder. */

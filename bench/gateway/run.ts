@@ -6,7 +6,7 @@ import { measureIdle, measureMemory } from './measure-memory.ts';
 import { type Bench, measureLatency, measureRequests } from './measure-requests.ts';
 import { measureStart } from './measure-start.ts';
 import { measureAbort, measureDelay, measureStall, measureStreams } from './measure-streams.ts';
-import { loadCore, pin, startCulvert, startNginx, startPortkey, startUpstream } from './processes.ts';
+import { loadCore, pin, startBareProxy, startCulvert, startNginx, startPortkey, startUpstream } from './processes.ts';
 
 const measurements: Record<string, (bench: Bench) => Promise<Row[]>> = {
   requests: measureRequests,
@@ -38,6 +38,7 @@ const bench: Bench = {
   upstream,
   nginx: await startNginx(upstream.port),
   culvert: await startCulvert({ upstreamPort: upstream.port }),
+  bare: await startBareProxy(upstream.port),
   portkey: flags.includes('--no-portkey') || !wanted.includes('requests') ? null : await startPortkey(upstream.port),
   mode: flags.includes('--quick') ? 'quick' : 'full',
 };
@@ -53,7 +54,7 @@ try {
     }
   }
 } finally {
-  await Promise.all([bench.nginx, bench.culvert, bench.portkey].map((proxy) => proxy?.stop()));
+  await Promise.all([bench.nginx, bench.culvert, bench.bare, bench.portkey].map((proxy) => proxy?.stop()));
   upstream.stop();
 }
 

@@ -1,0 +1,89 @@
+// node bench/run.mjs regress A B [--rounds=7]
+// What a request costs at commit B against commit A, in CPU time; ends with 1 when it is above 5 % more.
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { closedLoop, median } from '../gateway/load.ts';
+import { cpuSeconds, type Subject, startCulvert, startUpstream } from '../gateway/processes.ts';
+import { chatRequest } from '../gateway/wire.ts';
+import { judged, printed } from '../rows.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+/** The compiler is busy until then: 105 µs a request then read 60. */
+const warmSeconds = 8;
+const roundSeconds = 2;
+const connections = 10;
+const mostMore = 1.05;
+
+const [before, after] = process.argv.slice(2).filter((one) => !one.startsWith('--'));
+if (before === undefined || after === undefined) {
+  console.error('Say which two commits: node bench/run.mjs regress A B');
+  process.exit(2);
+}
+const rounds = Number(/--rounds=(\d+)/.exec(process.argv.join(' '))?.[1] ?? 7);
+const kinds = {
+  'whole answers, passed through': { model: 'same', stream: null },
+  'streams, converted': { model: 'converted', stream: 'short' },
+} as const;
+
+const folder = mkdtempSync(join(tmpdir(), 'culvert-regress-'));
+const upstream = await startUpstream();
+let worst = 0;
+try {
+  const [a, b] = await Promise.all([before, after].map(started));
+  for (const [what, kind] of Object.entries(kinds)) {
+    for (const one of [a!, b!]) await costOf(one, kind, warmSeconds);
+    const ratios: number[] = [];
+    const own: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      // Who goes first has the machine as the last one left it.
+      const order = round % 2 === 0 ? [a!, b!] : [b!, a!];
+      const cost = new Map<Subject, number>();
+      for (const one of order) cost.set(one, await costOf(one, kind, roundSeconds));
+      ratios.push(cost.get(b!)! / cost.get(a!)!);
+      own.push(cost.get(b!)!);
+    }
+    console.log(
+      printed(
+        judged(`CPU a request of ${what}, ÷ that of ${before}`, ratios, { atMost: mostMore, unit: '', digits: 3 }),
+      ),
+    );
+    console.log(printed(judged(`… at ${after}`, own, { unit: ' µs', digits: 1 })));
+    worst = Math.max(worst, median(ratios));
+  }
+  await Promise.all([a!.stop(), b!.stop()]);
+} finally {
+  upstream.stop();
+  for (const commit of [before, after]) git('worktree', 'remove', '--force', placeOf(commit));
+  rmSync(folder, { recursive: true, force: true });
+}
+process.exit(worst > mostMore ? 1 : 0);
+
+/** µs of CPU time that one request takes the gateway. */
+async function costOf(gateway: Subject, kind: (typeof kinds)[keyof typeof kinds], seconds: number): Promise<number> {
+  const startedS = cpuSeconds(gateway.pid);
+  const request = chatRequest({ headers: gateway.headers, ...kind });
+  const { requests, errors } = await closedLoop({ port: gateway.port, request, connections, seconds });
+  if (errors > 0) throw new Error(`${errors} of ${requests} requests failed`);
+  return ((cpuSeconds(gateway.pid) - startedS) / requests) * 1e6;
+}
+
+async function started(commit: string): Promise<Subject> {
+  const checkout = placeOf(commit);
+  git('worktree', 'add', '--detach', '--force', checkout, commit);
+  const lock = (place: string) => readFileSync(join(place, 'package-lock.json'), 'utf8');
+  if (lock(checkout) === lock(root)) symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
+  else execFileSync('npm', ['ci', '--silent'], { cwd: checkout, stdio: 'inherit' });
+  return startCulvert({ upstreamPort: upstream.port, checkout });
+}
+
+function placeOf(commit: string): string {
+  return join(folder, commit === before ? 'a' : 'b');
+}
+
+function git(...args: string[]): void {
+  execFileSync('git', ['-C', root, ...args], { stdio: 'pipe' });
+}
