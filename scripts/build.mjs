@@ -45,7 +45,7 @@ async function writeBundle(folder) {
 function filesNamedInSources() {
   const sources = globSync('src/**/*.ts', { cwd: root }).filter((file) => !isTestFile(file));
   const named = sources.flatMap((file) =>
-    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => sourceOf(join(dirname(file), to))),
+    [...readFileSync(join(root, file), 'utf8').matchAll(place)].map(([, to]) => join(dirname(file), to)),
   );
   const files = [...new Set(named)].filter((file) => file.startsWith('src/'));
   const names = files.map((file) => basename(file));
@@ -53,9 +53,6 @@ function filesNamedInSources() {
   if (twice.length > 0) throw new Error(`In dist/ only one file can be called ${twice.join(', ')}.`);
   return files;
 }
-
-/** The entries that sources name are JavaScript which loads the TypeScript beside it. */
-const sourceOf = (file) => file.replace(/\.mjs$/, '.ts');
 
 async function bundle(entry, folder) {
   const build = await rolldown({
@@ -96,7 +93,7 @@ function load(id) {
   if (/\.[cm]?js$/.test(file)) return { code: readFileSync(id, 'utf8'), map: { mappings: '' } };
   if (!file.startsWith('src/') || !file.endsWith('.ts')) return null;
   const code = readFileSync(id, 'utf8').replace(place, (whole, to) => {
-    const named = sourceOf(join(dirname(file), to));
+    const named = join(dirname(file), to);
     return named.startsWith('src/')
       ? `new URL('./${basename(named).replace(/\.ts$/, '.js')}', import.meta.url)`
       : whole;

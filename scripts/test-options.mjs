@@ -1,4 +1,5 @@
 // What every run of `node --test` here has in common.
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -24,5 +25,12 @@ export function reporters(progress) {
 }
 
 export function testEnvironment(more = {}) {
-  return { ...process.env, NODE_NO_WARNINGS: '1', FC_SEED: process.env.FC_SEED ?? usualSeed, ...more };
+  return {
+    ...process.env,
+    NODE_NO_WARNINGS: '1',
+    // Threads of the tests' gateways find it there too; it halves what a file takes to load.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(tmpdir(), 'node-compile-cache'),
+    FC_SEED: process.env.FC_SEED ?? usualSeed,
+    ...more,
+  };
 }

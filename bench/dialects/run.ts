@@ -1,7 +1,6 @@
 // node bench/run.mjs dialects [caller…]   callers: openai-chat, anthropic-messages, openai-responses, gemini
 
 import { anthropicMessages } from '../../src/inference/dialects/anthropic-messages/index.ts';
-import { loadDialects } from '../../src/inference/dialects/dialect-table.ts';
 import { gemini } from '../../src/inference/dialects/gemini/index.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import { openAiResponses } from '../../src/inference/dialects/openai-responses/index.ts';
@@ -14,7 +13,6 @@ import { type BothSides, measureStreams } from './measure-streams.ts';
 import { messagesBody } from './messages.ts';
 import { responsesBody } from './responses.ts';
 
-await loadDialects();
 const bytes = 100_000;
 const dialects: readonly BothSides[] = [openAiChat, anthropicMessages, openAiResponses, gemini];
 const bodies = {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { BusboyInstance } from '@fastify/busboy';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
 import { BodyPace } from './body-pace.ts';
@@ -60,7 +60,7 @@ export async function readMultipart(
   if (declared !== undefined && Number(declared) > bounds.bodyBytes) {
     return { kind: 'body-too-large', limitBytes: bounds.bodyBytes };
   }
-  const parser = await createParser(headers['content-type']!, bounds);
+  const parser = createParser(headers['content-type']!, bounds);
   if ('kind' in parser) return parser;
   if (exchange.response.destroyed) return null;
   if (headers.expect !== undefined) exchange.response.writeContinue();
@@ -75,9 +75,7 @@ export async function readMultipart(
   return upload;
 }
 
-async function createParser(contentType: string, bounds: MultipartBounds): Promise<BusboyInstance | Failure> {
-  // Loaded with the first upload: most servers see none.
-  const { Busboy } = await import('@fastify/busboy');
+function createParser(contentType: string, bounds: MultipartBounds): BusboyInstance | Failure {
   try {
     return new Busboy({
       headers: { 'content-type': contentType },

@@ -5,6 +5,7 @@ import type { ModelCall } from '../inference/spine/model-call.ts';
 import { refuse } from '../inference/spine/sink.ts';
 import type { Failure } from '../kernel/failure.ts';
 import type { Exchange } from './exchange.ts';
+import { LoggedSink, logsBodiesOf } from './log-bodies.ts';
 import { readJsonBody } from './read-body.ts';
 import { type Multipart, readMultipart } from './read-multipart.ts';
 
@@ -25,7 +26,7 @@ export async function receiveModelCall(
   const body = readBody !== undefined && Buffer.isBuffer(received) ? readBody(exchange, received) : received;
   if (Buffer.isBuffer(body)) {
     const { bodies } = telemetry.log;
-    return { call: bodies === false ? head : await logged(services, exchange, head, body, bodies), body };
+    return { call: bodies === false ? head : logged(services, exchange, head, body, bodies), body };
   }
   refuse(head.sink, body, head.admitted.headers);
   return null;
@@ -52,21 +53,20 @@ export async function receiveUpload(
   if ('kind' in form) return refuse(head.sink, form, head.admitted.headers);
   const { bodies } = telemetry.log;
   try {
-    await handle(bodies === false ? head : await logged(services, exchange, head, null, bodies), form);
+    await handle(bodies === false ? head : logged(services, exchange, head, null, bodies), form);
   } finally {
     await form.release();
   }
 }
 
 /** For keys that `named` holds, with a sink that logs the bodies. */
-async function logged(
+function logged(
   services: ConversationServices,
   { path, response }: Exchange,
   head: ModelCall,
   body: Buffer | null,
   named: readonly string[],
-): Promise<ModelCall> {
-  const { LoggedSink, logsBodiesOf } = await import('./log-bodies.ts');
+): ModelCall {
   const { principal, requestId, delivery } = head;
   if (!logsBodiesOf(principal, named)) return head;
   const write = services.logBodies;

@@ -18,7 +18,6 @@ export interface RouteTable {
   methodsOf(path: string): readonly string[];
   /** The route that stands at or above `path`. */
   above(path: string): Route | null;
-  readonly routes: readonly Route[];
   /** The endpoints without parameters as a sentence, for who names none. */
   readonly listed: string;
 }
@@ -42,7 +41,6 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     methodsOf: (path) => methodsTried.filter((method) => find(method, path) !== null),
     above: (path) =>
       prefixes.find(({ route, prefix }) => path === route.path || path.startsWith(prefix))?.route ?? null,
-    routes,
     listed: `Endpoints: ${listed.join(', ')}.`,
   };
 }

@@ -20,7 +20,7 @@ import type { Exchange, Route } from './exchange.ts';
 import { oneAtATime, responseOf } from './one-at-a-time.ts';
 import { preflight, saneRequestId } from './preflight.ts';
 import { rawRefusal } from './refusal-of.ts';
-import type { RouteTable } from './route-table.ts';
+import { createRouteTable } from './route-table.ts';
 import { stopListening } from './stop-listening.ts';
 import { rawFailure, writeFailure } from './write-failure.ts';
 
@@ -29,10 +29,7 @@ export interface ServerParts {
   admission: Admission;
   /** For bodies in memory. */
   bodies: Room;
-  /** Served from the first moment on; their paths are plain, without parameters. */
   routes: readonly Route[];
-  /** All others. Asked for once, with the first call that names none of `routes`, which waits for them. */
-  moreRoutes?(): Promise<readonly Route[]>;
   /** Who presents these headers; a Failure (401, 403) otherwise. `addressOf` is asked where a key is bound to some. */
   authenticate(headers: IncomingMessage['headers'], addressOf: () => string | null): Principal | Failure;
   /** Null when the admin key is presented. */
@@ -53,8 +50,6 @@ export interface ServerParts {
 
 export interface GatewayServer {
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /** The whole table, made now if it was not yet. Rejects when `moreRoutes` does. */
-  table(): Promise<readonly Route[]>;
   /**
    * `draining` at once; callers who have not noticed are still served, until none comes for a moment or 2 s are over;
    * then nothing more is accepted, and each connection that stands closes behind its next answer, or when it is idle.
@@ -78,9 +73,7 @@ const defaultDialect: Route['dialect'] = openAiChat;
 
 export function createGatewayServer(parts: ServerParts): GatewayServer {
   const { clock } = parts;
-  const first = new Map(parts.routes.map((route) => [`${route.method} ${route.path}`, { route, params: {} }]));
-  let table: RouteTable | null = null;
-  let making: Promise<RouteTable> | null = null;
+  const table = createRouteTable(parts.routes);
   const clientAddress = createClientAddress(parts.trustedProxies);
   let draining = false;
   /** Nothing is accepted any more. */
@@ -118,8 +111,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     const queryAt = url.indexOf('?');
     const path = queryAt === -1 ? url : url.slice(0, queryAt);
     const method = request.method ?? '';
-    const found = first.get(`${method} ${path}`) ?? table?.find(method, path) ?? null;
-    if (found === null && table === null) return onTable(request, response);
+    const found = table.find(method, path);
     const route = found?.route ?? null;
     const seen = {
       request,
@@ -140,7 +132,7 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       givenBody: null,
     };
     const exchange: Exchange = Object.assign(seen, { client: new ResponseDelivery(seen, clock) });
-    const dialect = route?.dialect ?? table?.above(path)?.dialect ?? defaultDialect;
+    const dialect = route?.dialect ?? table.above(path)?.dialect ?? defaultDialect;
     const refuse = (failure: Failure) =>
       writeFailure(exchange, failure, dialect, clock.wallMs(), exchange.admitted?.headers);
 
@@ -195,36 +187,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     }
   }
 
-  /** Serves it as soon as the whole table stands. */
-  function onTable(request: IncomingMessage, response: ServerResponse): void {
-    madeTable().then(
-      () => {
-        // Nobody waits for it any more.
-        if (!response.destroyed) onRequest(request, response);
-      },
-      (error: unknown) => {
-        parts.onUnexpected(error, newRequestId(clock.wallMs()));
-        response.destroy();
-      },
-    );
-  }
-
-  function madeTable(): Promise<RouteTable> {
-    making ??= makeTable();
-    return making;
-  }
-
-  async function makeTable(): Promise<RouteTable> {
-    const more = (await parts.moreRoutes?.()) ?? [];
-    const { createRouteTable } = await import('./route-table.ts');
-    table = createRouteTable([...parts.routes, ...more]);
-    return table;
-  }
-
   function unrouted(method: string, path: string): Failure {
-    const allowed = table?.methodsOf(path) ?? [];
+    const allowed = table.methodsOf(path);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: path.slice(0, 200), allowed };
-    return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. ${table?.listed ?? ''}` };
+    return { kind: 'not-found', message: `There is no ${path.slice(0, 200)} here. ${table.listed}` };
   }
 
   function onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -288,7 +254,6 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       });
       return listening;
     },
-    table: async () => (await madeTable()).routes,
     async drain(graceMs) {
       draining = true;
       const cut = setTimeout(() => server.closeAllConnections(), graceMs);

@@ -17,7 +17,7 @@ export interface WorkThread {
   close(): Promise<void>;
 }
 
-/** `entry` is the thread's `.mjs`, `workerData` what it is given; `name` is for messages. */
+/** `entry` is the thread's own file, `workerData` what it is given; `name` is for messages. */
 export function createWorkThread(entry: URL, name: string, workerData: unknown = null): WorkThread {
   const waiting = new Map<number, Waiting>();
   let worker: Worker | null = null;

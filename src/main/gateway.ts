@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
-import { chatRoute } from '../http/routes/chat.ts';
 import { createGatewayServer } from '../http/server.ts';
-import type { SharedTranscoder } from '../inference/audio/transcode.ts';
+import { createTranscoder } from '../inference/audio/transcode.ts';
 import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
-import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
+import { createProviderObjects } from '../inference/chat/provider-objects.ts';
 import { createBodyReader } from '../inference/endpoints/body-reader.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import type { ConversationServices } from '../inference/endpoints/services.ts';
@@ -46,6 +44,7 @@ import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
 import { closableAccounts, closableAdmission } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
+import { openRoutes } from './routes.ts';
 import { keepSnapshot } from './snapshot.ts';
 import { openStorage } from './storage.ts';
 import { openStores, StartRefused, type Stores } from './stores.ts';
@@ -69,11 +68,8 @@ export interface GatewayOptions {
 
 export interface Gateway {
   url: string;
-  /**
-   * The whole route table: what each path demands before its handler runs. Conversations are served before it stands;
-   * a call of anything else waits for it, or this is asked. Rejects with `StartRefused` too: then nothing can go on.
-   */
-  routes(): Promise<readonly Route[]>;
+  /** What each path demands before its handler runs. */
+  routes: readonly Route[];
   /** Made at this start, to be shown once; null when there was one already. */
   newAdminKey: string | null;
   /**
@@ -94,27 +90,6 @@ export interface Gateway {
 
 /** How soon a model that has gone down is told. */
 const aliasLookMs = 1_000;
-
-/**
- * Most of what `more-routes` needs, in pieces: requests are served between them, and all at once would hold the
- * loop for some 100 ms.
- */
-const piecesOfMore: readonly (() => Promise<unknown>)[] = [
-  () => import('../http/routes/messages.ts'),
-  () => import('../http/routes/responses.ts'),
-  () => import('../http/routes/gemini.ts'),
-  () => import('../http/routes/embeddings.ts'),
-  () => import('../http/routes/speech.ts'),
-  () => import('../http/routes/transcriptions.ts'),
-  () => import('../http/routes/images.ts'),
-  () => import('../http/routes/vectors.ts'),
-  () => import('./vectors.ts'),
-  () => import('./tools.ts'),
-  () => import('./crawls.ts'),
-  () => import('../http/route-table.ts'),
-  () => import('../inference/audio/transcode.ts'),
-  () => import('../inference/images/image-codec.ts'),
-];
 
 /** How often what waits for an upstream is looked at. */
 const silenceLookMs = 250;
@@ -171,19 +146,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const metrics = createMetrics();
   const transport = createTransport();
   const health = createHealth({ clock });
-  let transcoder: Promise<SharedTranscoder> | null = null;
-  const openTranscoder = () => {
-    transcoder ??= import('../inference/audio/transcode.ts').then(({ createTranscoder }) =>
-      createTranscoder({ searchPath: env.PATH ?? '' }),
-    );
-    return transcoder;
-  };
-  opened.push(async () => (await transcoder)?.close());
+  const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
+  opened.push(transcoder.close);
   const localEngines = createLocalEngines({
     dataDir: folder.path,
     clock,
     async *decode(tenant, ...sound) {
-      yield* (await openTranscoder()).of(tenant).decodeFile(...sound);
+      yield* transcoder.of(tenant).decodeFile(...sound);
     },
     searchPath: env.PATH ?? '',
   });
@@ -212,13 +181,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const looking = setInterval(aliases.look, aliasLookMs);
   looking.unref();
   opened.push(() => clearInterval(looking));
-  let objects: Promise<ProviderObjects> | null = null;
-  const openObjects = () => {
-    objects ??= import('../inference/chat/provider-objects.ts').then(({ createProviderObjects }) =>
-      createProviderObjects({ open: stores.providerObjects, clock, onTrouble }),
-    );
-    return objects;
-  };
+  const objects = createProviderObjects({ open: stores.providerObjects, clock, onTrouble });
   const stopRestLooks = startRestLooks({ clock, transport, health, snapshot });
   const silence = createSilenceWatch(health);
   const silenceLooks = setInterval(() => silence.look(clock.monotonicMs()), silenceLookMs);
@@ -260,7 +223,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       },
       onTrouble,
     }),
-    objects: openObjects,
+    objects,
     bodies: createBodyReader(createBodyWorkers()),
     media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
     snapshot,
@@ -268,7 +231,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
   };
 
-  opened.push(async () => (await objects)?.close());
+  opened.push(objects.close);
   opened.push(services.bodies.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
@@ -284,50 +247,32 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const bytesMax = Math.max(body_memory, 2 * body_limit);
     return { bytesMax, accountBytesMax: bytesMax / 2 };
   });
-  const first: readonly Route[] = [chatRoute(services)];
-  let opening: Promise<readonly Route[]> | null = null;
-  /** What was kept before this start goes when somebody names or is given something again. */
-  const sweepObjects = async (nowMs: number) => (await objects)?.sweep(nowMs);
-  let closed = false;
-  async function openMore(): Promise<readonly Route[]> {
-    for (const load of piecesOfMore) {
-      await load();
-      await nextTurn();
-    }
-    const { openMoreRoutes } = await import('./more-routes.ts');
-    if (closed) throw new Error('the server has stopped');
-    return openMoreRoutes({
-      options,
-      conversation: services,
-      transcoder: await openTranscoder(),
-      engines: localEngines.engines,
-      files,
-      folder,
-      storage,
-      stores,
-      callers,
-      metrics,
-      refusals,
-      secret,
-      resolve: addressesOf,
-      draining: () => server.draining,
-      bodies,
-      first,
-      onTrouble,
-      onUnexpected,
-      opened: (close) => void opened.push(close),
-    });
-  }
+  const routes = await openRoutes({
+    options,
+    conversation: services,
+    transcoder,
+    engines: localEngines.engines,
+    files,
+    folder,
+    storage,
+    stores,
+    callers,
+    metrics,
+    refusals,
+    secret,
+    resolve: addressesOf,
+    draining: () => server.draining,
+    bodies,
+    onTrouble,
+    onUnexpected,
+    opened: (close) => void opened.push(close),
+  }).catch(orGiveUp);
   const server = createGatewayServer({
     clock,
     admission: services.admission,
     bodies,
     onRefused: tellRefused(log, metrics, refusals),
-    routes: first,
-    moreRoutes() {
-      opening ??= openMore();
-      return opening;
-    },
+    routes,
     authenticate: (headers, addressOf) => ring.authenticate(headers, addressOf),
     authenticateAdmin(headers) {
       const answer = ring.authenticateAdmin(headers);
@@ -368,7 +313,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return [
         ledger.prune(beforeMs),
         stores.replies.sweep(nowMs),
-        sweepObjects(nowMs),
+        objects.sweep(nowMs),
         stores.pages.prune(beforeMs),
         files.sweep(),
       ];
@@ -379,7 +324,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   return {
     url,
-    routes: server.table,
+    routes,
     newAdminKey: callers.newAdminKey,
     issueFirstKey: callers.issueFirstKey,
     snapshot,
@@ -393,9 +338,6 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       snapshots.stop();
       stopPruning();
       await server.drain(graceMs);
-      closed = true;
-      // What is just being opened would stay open.
-      await opening?.catch(() => undefined);
       await closeAll();
     },
   };

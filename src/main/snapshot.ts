@@ -1,6 +1,4 @@
 import type { Config } from '../config/schema.ts';
-import type { DialectId } from '../inference/dialects/dialect.ts';
-import { loadDialects } from '../inference/dialects/dialect-table.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
 import { buildSnapshot, simulatorName } from '../inference/models/build-snapshot.ts';
 import { createHealthChecks } from '../inference/models/health-checks.ts';
@@ -9,7 +7,6 @@ import { createModelRefresh } from '../inference/models/model-refresh.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import type { Health } from '../inference/routing/health.ts';
-import { dialectFor } from '../inference/routing/target.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
@@ -84,7 +81,6 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       return takeSnapshot();
     }
     for (const problem of built.problems) log.warn(problem);
-    await loadDialects(spokenToChat(built.snapshot));
     return built.snapshot;
   }
 
@@ -130,13 +126,4 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       await simulator?.close();
     },
   };
-}
-
-/** What its providers are asked in by callers of chat; those of other dialects are served once all are loaded. */
-function spokenToChat({ providers }: Snapshot): Set<DialectId> {
-  return new Set(
-    [...providers.values()].map(({ connection: { provider, dialects } }) =>
-      dialectFor({ dialect: dialects[0] ?? provider.dialect, alsoSpeaks: dialects.slice(1) }, 'openai-chat'),
-    ),
-  );
 }

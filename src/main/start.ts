@@ -1,7 +1,6 @@
 import { relative } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Reloaded, ReloadMode } from '../admin/parts.ts';
-import type { StartFacts } from '../cli/start-table.ts';
+import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
 import { whyNotReplaced } from '../config/declared.ts';
 import { findConfigFile, loadConfig } from '../config/load.ts';
@@ -9,7 +8,8 @@ import { formatProblem } from '../config/problem.ts';
 import type { Config } from '../config/schema.ts';
 import { settled, watchConfig } from '../config/watch.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
-import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { probeGet } from '../inference/providers/probe-get.ts';
+import { type LocalServer, probeLocalServers } from '../inference/providers/probe-local.ts';
 import { createLog } from '../observe/log.ts';
 import { type Gateway, openGateway } from './gateway.ts';
 import { StartRefused } from './stores.ts';
@@ -22,9 +22,6 @@ export interface StartOptions {
   /** Once everything stands: what may be written to disk for the next start. */
   flushCompileCache(): void;
 }
-
-/** What waits for a start has conversations first; then the rest is loaded, unless a call needed it before. */
-const firstCallsMs = 150;
 
 /** How long a start waits for the providers' lists of models before it prints its table without them. */
 const listWaitMs = 1_500;
@@ -53,7 +50,7 @@ export async function start(options: StartOptions): Promise<number> {
   for (const warning of loaded.warnings) console.error(`warning: ${formatProblem(warning)}`);
 
   const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
-  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocals();
+  const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
   let gateway: Gateway;
   try {
     gateway = await openGateway({
@@ -122,18 +119,14 @@ export async function start(options: StartOptions): Promise<number> {
 
   return new Promise((resolve) => {
     let stopping = false;
-    // Not awaited: conversations are served already, and a signal must find its handlers below.
-    pause(firstCallsMs)
-      .then(() => gateway.routes())
-      .then(() => gateway.issueFirstKey())
-      .then(greet, refuse);
+    // Not awaited: requests are served already, and a signal must find its handlers below.
+    gateway.issueFirstKey().then(greet, refuse);
     async function greet(newUserKey: string | null): Promise<void> {
       setImmediate(options.flushCompileCache);
       const found = await probing;
       await announce({ gateway, found, newUserKey, version: options.version });
       if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
     }
-    /** Half a server is none. */
     async function refuse(error: unknown): Promise<void> {
       if (stopping) return;
       stopping = true;
@@ -169,21 +162,12 @@ export async function start(options: StartOptions): Promise<number> {
   });
 }
 
-async function probeLocals(): Promise<LocalServer[]> {
-  const [{ probeLocalServers }, { probeGet }] = await Promise.all([
-    import('../inference/providers/probe-local.ts'),
-    import('../inference/providers/probe-get.ts'),
-  ]);
-  return probeLocalServers({ probeGet });
-}
-
 async function announce({
   gateway,
   ...facts
 }: Pick<StartFacts, 'found' | 'newUserKey' | 'version'> & { gateway: Gateway }): Promise<void> {
   // The pasted curl names a model that exists, so a short wait for the lists; requests are served meanwhile.
   await Promise.race([gateway.modelsKnown, new Promise((resolve) => setTimeout(resolve, listWaitMs).unref())]);
-  const { startMessage } = await import('../cli/start-table.ts');
   const { url, newAdminKey } = gateway;
   process.stdout.write(startMessage({ ...facts, url, newAdminKey, snapshot: gateway.snapshot() }));
 }

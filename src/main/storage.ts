@@ -25,7 +25,7 @@ export function openStorage(options: {
 }): Storage {
   const { folder, clock } = options;
   const room = createDiskRoom(folder.path, options.reserve);
-  const entry = new URL('../stores/sqlite/storage-sizes-worker.mjs', import.meta.url);
+  const entry = new URL('../stores/sqlite/storage-sizes-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of storage sizes');
   let counted: Parameters<Storage['count']>[0] | null = null;
   const book = createStorageBook({

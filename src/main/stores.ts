@@ -13,13 +13,32 @@ import type { NoticeStore } from '../metering/notice-store.ts';
 import type { ReplyStore } from '../metering/reply-store.ts';
 import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
 import { crashedEvent } from '../metering/settlement.ts';
-import { latePageStore } from '../stores/late-page-store.ts';
+import { createLocalOnLoss } from '../metering/state-loss.ts';
+import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
+import { readBooksId } from '../stores/postgres/books-id.ts';
+import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
+import { createPostgresCrawlStore } from '../stores/postgres/crawl-store.ts';
+import { placeOf } from '../stores/postgres/database.ts';
+import { takeLease, takeNoLease } from '../stores/postgres/lease.ts';
+import { openPostgresLedger } from '../stores/postgres/ledger.ts';
+import { createPostgresNoticeStore } from '../stores/postgres/notice-store.ts';
+import { openPostgres } from '../stores/postgres/open.ts';
+import { createPostgresPageStore } from '../stores/postgres/page-store.ts';
+import { createPostgresProviderObjectStore } from '../stores/postgres/provider-object-store.ts';
+import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
+import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
+import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
+import { createRedisCounters } from '../stores/redis/counters.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
+import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
 import { naming } from '../stores/sqlite/database.ts';
 import { openSqliteLedger } from '../stores/sqlite/ledger.ts';
 import { openSqliteNoticeStore } from '../stores/sqlite/notice-store.ts';
+import { createSqlitePageThread } from '../stores/sqlite/page-thread.ts';
+import { openSqliteProviderObjectStore } from '../stores/sqlite/provider-object-store.ts';
 import { openSqliteReplyStore } from '../stores/sqlite/reply-store.ts';
+import { openSqliteVectorRegistry, type SqliteVectorRegistry } from '../stores/sqlite/vector-registry.ts';
 import type { CrawlStore } from '../tools/crawl/crawl-store.ts';
 import type { SharedPace } from '../tools/crawl/shared-pace.ts';
 import type { PageStore } from '../tools/page-store.ts';
@@ -88,33 +107,22 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
   const counters = createMemoryCounters({ clock, books: ledger, startMs });
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
-  let registry: Promise<VectorRegistry & { close(): Promise<void> }> | null = null;
-  const pages = latePageStore(() =>
-    import('../stores/sqlite/page-thread.ts').then(({ createSqlitePageThread }) =>
-      createSqlitePageThread(join(folder.path, 'pages.db')),
-    ),
-  );
+  let registry: SqliteVectorRegistry | null = null;
+  const pages = createSqlitePageThread(join(folder.path, 'pages.db'));
   const crawlDb = join(folder.path, 'crawl.db');
-  let crawls: Promise<CrawlStore> | null = null;
+  let crawls: CrawlStore | null = null;
   return {
     accounts: { ...accounts, load: () => namingLate(folder.culvertDb, accounts.load()) },
     pages,
     async crawls() {
-      crawls ??= import('../stores/sqlite/crawl-store.ts').then(({ openSqliteCrawlStore }) =>
-        openSqliteCrawlStore(crawlDb),
-      );
+      crawls ??= openSqliteCrawlStore(crawlDb);
       // The folder's lock proves that whoever worked at them before is dead.
-      return { store: await crawls, others: 'alone', pace: null };
+      return { store: crawls, others: 'alone', pace: null };
     },
     crawlsKept: () => existsSync(crawlDb),
-    async providerObjects() {
-      const { openSqliteProviderObjectStore } = await import('../stores/sqlite/provider-object-store.ts');
-      return openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble });
-    },
-    vectorRegistry() {
-      registry ??= import('../stores/sqlite/vector-registry.ts').then(({ openSqliteVectorRegistry }) =>
-        openSqliteVectorRegistry(folder.culvertDb),
-      );
+    providerObjects: async () => openSqliteProviderObjectStore({ file: folder.culvertDb, onTrouble }),
+    async vectorRegistry() {
+      registry ??= openSqliteVectorRegistry(folder.culvertDb);
       return registry;
     },
     ledger: { ...ledger, recover: () => namingLate(folder.ledgerDb, ledger.recover()) },
@@ -129,8 +137,8 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
       await replies.close();
       await notices.close();
       await pages.close();
-      await (await crawls?.catch(() => null))?.close();
-      await (await registry)?.close();
+      await crawls?.close();
+      await registry?.close();
       await accounts.close();
     },
   };
@@ -153,12 +161,6 @@ const recoverIntervalMs = 10_000;
 async function openShared({ config, folder, clock, onTrouble }: StoreOptions): Promise<Stores> {
   const { storage } = config;
   const bootId = randomUUID();
-  // Loaded at need: `pg` and the Redis client cost a laptop nothing.
-  const { createPostgresAccountStore } = await import('../stores/postgres/account-store.ts');
-  const { openPostgresLedger } = await import('../stores/postgres/ledger.ts');
-  const { createPostgresNoticeStore } = await import('../stores/postgres/notice-store.ts');
-  const { createPostgresReplyStore } = await import('../stores/postgres/reply-store.ts');
-  const { takeLease, takeNoLease } = await import('../stores/postgres/lease.ts');
   const database = await reachPostgres(storage.database, onTrouble);
 
   const folderId = folderIdOf(folder);
@@ -185,8 +187,6 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       : await openRedisCounters();
 
   async function openRedisCounters(): Promise<Counters> {
-    const { readBooksId } = await import('../stores/postgres/books-id.ts');
-    const { createRedisCounters } = await import('../stores/redis/counters.ts');
     const booksId = await readBooksId(database.rest.run);
     const redis = createRedisCounters({
       url: storage.state,
@@ -197,7 +197,6 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
       onTrouble,
     });
     if (storage.on_state_loss === 'deny') return redis;
-    const { createLocalOnLoss } = await import('../metering/state-loss.ts');
     return createLocalOnLoss({ shared: redis, local: memory, livingBoots: () => ledger.livingBoots() });
   }
 
@@ -214,26 +213,15 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 
   return {
     accounts: createPostgresAccountStore(database),
-    pages: latePageStore(async () => {
-      const { createPostgresPageStore } = await import('../stores/postgres/page-store.ts');
-      return { ...createPostgresPageStore(database), close: async () => {} };
-    }),
+    pages: { ...createPostgresPageStore(database), close: async () => undefined },
     async crawls() {
-      const { createPostgresCrawlStore } = await import('../stores/postgres/crawl-store.ts');
-      const { createPostgresCrawlPace } = await import('../stores/postgres/crawl-pace.ts');
       const others = storage.state === 'memory' ? 'alone' : 'may-live';
       const pace = others === 'alone' ? null : createPostgresCrawlPace(database);
       return { store: { ...createPostgresCrawlStore(database), close: async () => undefined }, others, pace };
     },
     crawlsKept: () => true,
-    async providerObjects() {
-      const { createPostgresProviderObjectStore } = await import('../stores/postgres/provider-object-store.ts');
-      return createPostgresProviderObjectStore(database);
-    },
-    async vectorRegistry() {
-      const { createPostgresVectorRegistry } = await import('../stores/postgres/vector-registry.ts');
-      return createPostgresVectorRegistry(database);
-    },
+    providerObjects: async () => createPostgresProviderObjectStore(database),
+    vectorRegistry: async () => createPostgresVectorRegistry(database),
     ledger,
     counters,
     replies: createPostgresReplyStore(database),
@@ -251,9 +239,6 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 }
 
 async function reachPostgres(url: string, onTrouble: (message: string) => void) {
-  const { placeOf } = await import('../stores/postgres/database.ts');
-  const { openPostgres } = await import('../stores/postgres/open.ts');
-  const { mayPass, whyUnusable } = await import('../stores/postgres/unusable.ts');
   const untilMs = performance.now() + reachMaxMs;
   for (let told = false; ; told = true) {
     try {

@@ -57,7 +57,7 @@ export function createWorkerThread(options: WorkerThreadOptions): WorkerThread {
     if (deathReason !== null && nowMs - startedMs < restartAfterMs) throw died();
     startedMs = nowMs;
     const { workerData, transfer } = options.data();
-    const entry = options.entry ?? new URL('./vector-worker.mjs', import.meta.url);
+    const entry = options.entry ?? new URL('./vector-worker.ts', import.meta.url);
     const started = withLargeYoungGeneration(() => new Worker(entry, { workerData, transferList: transfer as never }));
     let isReady = () => {};
     let isDead = (_: FailureError) => {};

@@ -3,7 +3,6 @@ import { Agent, request } from 'node:http';
 import { after, test } from 'node:test';
 import fc from 'fast-check';
 import { type ConversationBody, readConversation } from '../../src/inference/chat/conversation-body.ts';
-import { loadDialects } from '../../src/inference/dialects/dialect-table.ts';
 import { statusOf } from '../../src/kernel/failure.ts';
 import { answerTo } from '../send-bytes.ts';
 import { testKey } from '../start-gateway.ts';
@@ -45,8 +44,6 @@ function encodeEverywhere(body: ConversationBody): void {
     }
   }
 }
-
-await loadDialects();
 
 const kinds: [what: string, runs: number, bodies: fc.Arbitrary<Buffer>][] = [
   ['odd parameters', 22_000, oddParameters.map(asBytes)],

@@ -8,7 +8,6 @@ import { createRoom, type Room } from '../../src/kernel/sharing/room.ts';
 /** What stands behind the server's one route, `POST /v1/chat/completions`, unless `routes` are given. */
 export interface BareParts {
   routes?: readonly Route[];
-  moreRoutes?: () => Promise<readonly Route[]>;
   handle?: Route['handle'];
   /** Refuses before the body. */
   admit?: () => Failure;
@@ -46,7 +45,6 @@ export async function startBareServer(t: { after(fn: () => unknown): void }, par
         },
       },
     ],
-    ...(parts.moreRoutes !== undefined && { moreRoutes: parts.moreRoutes }),
     authenticate: () => ({
       keyId: 'k',
       account: 'a',

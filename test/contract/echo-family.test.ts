@@ -20,7 +20,7 @@ symlinkSync(join(root, 'node_modules'), join(checkout, 'node_modules'));
 mkdirSync(join(checkout, 'src/inference/echo'));
 add('endpoint.ts', 'src/inference/echo/endpoint.ts');
 add('route.ts', 'src/http/routes/echo.ts');
-const table = join(checkout, 'src/main/more-routes.ts');
+const table = join(checkout, 'src/main/routes.ts');
 const line = '    embeddingsRoute(services),\n';
 const before = readFileSync(table, 'utf8');
 assert.ok(before.includes(line));

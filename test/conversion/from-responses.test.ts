@@ -3,7 +3,6 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type EncodeOrder, type MediaWanted, readConversation } from '../../src/inference/chat/conversation-body.ts';
-import { loadDialects } from '../../src/inference/dialects/dialect-table.ts';
 import type { EncodedBody } from '../../src/inference/spine/encode-forwarded.ts';
 import { specValidator } from '../spec/validate.ts';
 import { titleOf } from './must-hold.ts';
@@ -13,7 +12,6 @@ import { titleOf } from './must-hold.ts';
  * `sent-gemini.json`, with what was lost by the caller's own words, or the refusal.
  */
 
-await loadDialects();
 const home = join(import.meta.dirname, 'from-responses');
 
 const targets: readonly { name: string; order: Pick<EncodeOrder, 'provider' | 'dialect' | 'model'> }[] = [

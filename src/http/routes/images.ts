@@ -1,15 +1,13 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { imageEditsEndpoint, imagesEndpoint } from '../../inference/images/endpoint.ts';
 import { editFilesMax } from '../../inference/images/image-edit.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { receiveModelCall, receiveUpload } from '../receive-model-call.ts';
 
-/**
- * `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. What
- * serves them is loaded with the first call, so that no start waits for it.
- */
+/** `POST /v1/images/generations` and `/v1/images/edits`: OpenAI's format over any provider that makes pictures. */
 export function imageRoutes(services: Services): Route[] {
   const shared = {
     method: 'POST',
@@ -19,8 +17,8 @@ export function imageRoutes(services: Services): Route[] {
     dialect: openAiChat,
   } as const;
   const linkBase = ({ request }: Exchange) => linkBaseOf(request, services.snapshot().config.server);
-  let made: ReturnType<typeof endpoints> | null = null;
-  const drawn = () => (made ??= endpoints(services));
+  const images = imagesEndpoint(services);
+  const edits = imageEditsEndpoint(services);
   return [
     {
       ...shared,
@@ -29,7 +27,6 @@ export function imageRoutes(services: Services): Route[] {
       async handle(exchange) {
         const received = await receiveModelCall(services, exchange);
         if (received === null) return;
-        const { images } = await drawn();
         await serve(services, images, received.call, { body: received.body, linkBase: linkBase(exchange) });
       },
     },
@@ -38,15 +35,10 @@ export function imageRoutes(services: Services): Route[] {
       path: '/v1/images/edits',
       endpoint: 'image-edit',
       async handle(exchange) {
-        await receiveUpload(services, exchange, editFilesMax, async (call, form) => {
-          await serve(services, (await drawn()).edits, call, { form, linkBase: linkBase(exchange) });
-        });
+        await receiveUpload(services, exchange, editFilesMax, (call, form) =>
+          serve(services, edits, call, { form, linkBase: linkBase(exchange) }),
+        );
       },
     },
   ];
-}
-
-async function endpoints(services: Services) {
-  const { imageEditsEndpoint, imagesEndpoint } = await import('../../inference/images/endpoint.ts');
-  return { images: imagesEndpoint(services), edits: imageEditsEndpoint(services) };
 }

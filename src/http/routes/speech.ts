@@ -1,19 +1,16 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { speechEndpoint } from '../../inference/speech/endpoint.ts';
+import { listVoices } from '../../inference/speech/list-voices.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { receiveModelCall } from '../receive-model-call.ts';
 import { writeJson } from '../write-json.ts';
 
-type SpeechEndpoint = ReturnType<typeof import('../../inference/speech/endpoint.ts').speechEndpoint>;
-
-/**
- * `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. What
- * serves them is loaded with the first call, so that no start waits for it.
- */
+/** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
 export function speechRoutes(services: Services): Route[] {
-  let speech: SpeechEndpoint | null = null;
+  const speech = speechEndpoint(services);
   return [
     {
       method: 'POST',
@@ -27,7 +24,6 @@ export function speechRoutes(services: Services): Route[] {
       async handle(exchange) {
         const received = await receiveModelCall(services, exchange);
         if (received === null) return;
-        speech ??= (await import('../../inference/speech/endpoint.ts')).speechEndpoint(services);
         await serve(services, speech, received.call, received.body);
       },
     },
@@ -45,7 +41,6 @@ export function speechRoutes(services: Services): Route[] {
 
 async function answerVoices(services: Services, exchange: Exchange): Promise<void> {
   const model = new URLSearchParams(exchange.search).get('model');
-  const { listVoices } = await import('../../inference/speech/list-voices.ts');
   const voices = await listVoices(services, model, exchange.principal!);
   if ('kind' in voices) return refuse(exchange.client, voices, []);
   const data = voices.map(({ id, kind, models }) => ({ id, object: 'voice', name: id, kind, models: [...models] }));

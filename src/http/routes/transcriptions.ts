@@ -1,28 +1,24 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { serve } from '../../inference/spine/serve.ts';
+import { transcriptionEndpoint } from '../../inference/transcription/endpoint.ts';
 import type { Route } from '../exchange.ts';
 import { receiveUpload } from '../receive-model-call.ts';
 
-/**
- * `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. What
- * serves them is loaded with the first call, so that no start waits for it.
- */
+/** `POST /v1/audio/transcriptions` and `/v1/audio/translations`: OpenAI's forms over anybody who writes down speech. */
 export function transcriptionRoutes(services: Services): Route[] {
-  const route = (endpoint: 'transcription' | 'translation'): Route => ({
-    method: 'POST',
-    path: `/v1/audio/${endpoint}s`,
-    auth: 'key',
-    quota: 'one',
-    limitForm: 'openai',
-    endpoint,
-    dialect: openAiChat,
-    async handle(exchange) {
-      await receiveUpload(services, exchange, 1, async (call, form) => {
-        const { transcriptionEndpoint } = await import('../../inference/transcription/endpoint.ts');
-        await serve(services, transcriptionEndpoint(services, endpoint), call, form);
-      });
-    },
-  });
+  const route = (id: 'transcription' | 'translation'): Route => {
+    const endpoint = transcriptionEndpoint(services, id);
+    return {
+      method: 'POST',
+      path: `/v1/audio/${id}s`,
+      auth: 'key',
+      quota: 'one',
+      limitForm: 'openai',
+      endpoint: id,
+      dialect: openAiChat,
+      handle: (exchange) => receiveUpload(services, exchange, 1, (call, form) => serve(services, endpoint, call, form)),
+    };
+  };
   return [route('transcription'), route('translation')];
 }

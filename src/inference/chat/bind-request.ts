@@ -24,7 +24,7 @@ export async function bindTo(
 ): Promise<Bound | Failure | null> {
   const speaks = candidates.some(({ target }) => dialectFor(target, dialect) === dialect);
   if (nativeOnly && !speaks) return null;
-  return (await objects()).bind({ tenant: principal.tenant, model, named, candidates, providers });
+  return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
 }
 
 /** Remembers whom an answer gave ids that can be named later. */
@@ -33,14 +33,13 @@ export async function keeperOf(
   { principal, dialect }: Asking,
   { named = [], answerGives }: Pick<ConversationFacts, 'named' | 'answerGives'>,
 ): Promise<NonNullable<Job['given']>> {
-  const keeper = await objects();
-  await keeper.ready();
+  await objects.ready();
   return (attempt, ids) => {
     // Of another format the caller sees ids of our own.
     if (dialectFor(attempt.target, dialect) !== dialect) return;
     const given = ids.filter(({ nameable }) => nameable === 'always' || answerGives === 'all').map(({ id }) => id);
     // What the operator shares does not become the tenant's by being told back.
     const fresh = given.filter((id) => named.every((one) => one.id !== id));
-    if (fresh.length > 0) keeper.give(principal.tenant, attempt, fresh);
+    if (fresh.length > 0) objects.give(principal.tenant, attempt, fresh);
   };
 }

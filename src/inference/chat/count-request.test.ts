@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
-import { loadDialects } from '../dialects/dialect-table.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
-
-await loadDialects();
 
 const count = (text: string) => countInPieces(text, countTokens);
 

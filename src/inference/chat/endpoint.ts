@@ -13,6 +13,7 @@ import { EncodedAnswer, foldWriter, streamWriter } from '../spine/encoded-answer
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
+import { bindTo, keeperOf } from './bind-request.ts';
 import { callsOf, runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
@@ -39,9 +40,6 @@ export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, d
   };
 }
 
-/** Loaded when it is needed first: most chat requests neither name nor give what lives at a provider. */
-const bindRequest = () => import('./bind-request.ts');
-
 type ChatCall = ModelCall & { dialect: DialectId };
 
 async function planOf(
@@ -54,7 +52,7 @@ async function planOf(
   if ('kind' in alias) return alias;
   const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
   if ('kind' in able) return able;
-  const bound = facts.named && (await (await bindRequest()).bindTo(services, snapshot, call, facts, able));
+  const bound = facts.named && (await bindTo(services, snapshot, call, facts, able));
   if (bound && bound.kind !== 'bound') return bound;
   const candidates = bound?.candidates ?? able;
   const incapable = noneCapable(alias.id, candidates, facts.needs);
@@ -66,7 +64,7 @@ async function planOf(
     query: routeQueryOf(call, facts, alias, candidates),
     form: facts.stream ? 'events' : 'whole',
     bound: bound?.field,
-    given: facts.answerGives && (await (await bindRequest()).keeperOf(services, call, facts)),
+    given: facts.answerGives && (await keeperOf(services, call, facts)),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import { costMilliOf } from '../../metering/charge.ts';
 import type { DialectId } from '../dialects/dialect.ts';
-import { loadDialects } from '../dialects/dialect-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';
@@ -23,7 +22,6 @@ export interface ChatQuestion extends Question {
 /** What would happen to this body, by the code that would do it, without sending anything. */
 export async function explainChat(question: ChatQuestion): Promise<ExplainedRequest | Failure> {
   const { snapshot, principal, raw, endpoint, dialect } = question;
-  await loadDialects();
   const read = readConversation(raw, dialect);
   if (!read.ok) return read.failure;
   const body = read.value;

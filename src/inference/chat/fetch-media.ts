@@ -1,6 +1,6 @@
 import { invalid } from '../../kernel/failure.ts';
-import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
-import type { Fetched } from '../../net/guarded-fetch.ts';
+import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
+import { type Fetched, guardedFetch } from '../../net/guarded-fetch.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { FetchedMedia, MediaUrl } from '../neutral/media-urls.ts';
 
@@ -28,11 +28,6 @@ export function createMediaFetcher(parts: { rules: () => FetchRules; resolve: Re
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<Result<FetchedMedia>> {
-    // At first use: most gateways never need it.
-    const [{ createFetchGuard }, { guardedFetch }] = await Promise.all([
-      import('../../net/fetch-guard.ts'),
-      import('../../net/guarded-fetch.ts'),
-    ]);
     const guard = createFetchGuard(parts.rules(), parts.resolve);
     const stop = new AbortController();
     const all = AbortSignal.any([signal, stop.signal]);

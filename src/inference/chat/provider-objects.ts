@@ -17,7 +17,7 @@ export interface ProviderObjects {
   give(tenant: string, attempt: Pick<RouteAttempt, 'target' | 'credential'>, ids: readonly string[]): void;
   /** Who may answer a request that names these; 404 for what the tenant was never given, 503 when nobody can tell. */
   bind(asked: BindQuery): Promise<Bound | Failure>;
-  /** Forgets what is old; resolves to how many. */
+  /** Forgets what is old, unless nobody has named or been given anything since the start; resolves to how many. */
   sweep(nowMs: number): Promise<number>;
   /** Writes what is left. */
   close(): Promise<void>;

@@ -12,8 +12,7 @@ export interface ChatServices extends SpineServices {
   media: MediaFetcher;
   /** The plans in force. */
   plans(): PlanBook;
-  /** Loaded at the first request that names or gives what lives at a provider. */
-  objects(): Promise<ProviderObjects>;
+  objects: ProviderObjects;
 }
 
 /** What it takes to count tokens instead of asking. */

@@ -1,7 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import type { DialectId } from '../dialects/dialect.ts';
-import { loadDialects } from '../dialects/dialect-table.ts';
 import { countInPieces, countRequest, readForCount } from './count-request.ts';
 
 /** What the worker is asked; every order is answered once, in turn. */
@@ -14,7 +13,6 @@ export interface CountOrder {
 const asText = { disallowedSpecial: new Set<string>() };
 const countText = (text: string) => countInPieces(text, (piece) => countTokens(piece, asText));
 
-await loadDialects();
 parentPort!.on('message', ({ raw, dialect }: CountOrder) => {
   try {
     const read = readForCount(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), dialect);

@@ -62,7 +62,7 @@ function createCountThread(): CountThread {
 
   function running(): Worker {
     if (worker !== null) return worker;
-    const started = new Worker(new URL('./token-count-worker.mjs', import.meta.url));
+    const started = new Worker(new URL('./token-count-worker.ts', import.meta.url));
     started.on('message', ({ result }: { result?: Result<Counted> }) => {
       if (worker === started) end(result ?? null);
     });

@@ -22,7 +22,7 @@ const numbersOnLoopMax = 50_000;
 
 /** What waits for the thread is bounded by the calls that a request may have at one time. */
 export function createEmbeddingCodec(): EmbeddingCodec {
-  const thread = createRestingThread(new URL('./embedding-worker.mjs', import.meta.url), 'embedding worker');
+  const thread = createRestingThread(new URL('./embedding-worker.ts', import.meta.url), 'embedding worker');
   const offLoop = <T>(tenant: string, work: (id: number) => EmbeddingWork, buffer: ArrayBuffer): Promise<T> =>
     thread.ask<T>(tenant, (id) => ({ message: work(id), transfer: [buffer] }));
 

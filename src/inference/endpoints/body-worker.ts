@@ -1,6 +1,5 @@
 import { parentPort } from 'node:worker_threads';
 import type { EncodeOrder } from '../chat/conversation-body.ts';
-import { loadDialects } from '../dialects/dialect-table.ts';
 import type { EmbeddingOrder } from '../embeddings/embedding-body.ts';
 import type { ForwardOrder } from '../spine/encode-forwarded.ts';
 import { type AnyBody, type BodyKind, readBody } from './body-readers.ts';
@@ -14,7 +13,6 @@ export type WorkerOrder =
   | { id: number; kind: 'encode'; body: number; order: AnyOrder }
   | { kind: 'release'; body: number };
 
-await loadDialects();
 const bodies = new Map<number, AnyBody>();
 
 parentPort!.on('message', (message: WorkerOrder) => {

@@ -21,7 +21,7 @@ const ordersMax = 16_384;
  * never holds up the streams of others (faults.md F23, F24), in turn for those that send them. A crash of the thread fails its own bodies alone.
  */
 export function createBodyWorkers(): AllBodies {
-  const thread = createWorkThread(new URL('./body-worker.mjs', import.meta.url), 'body worker');
+  const thread = createWorkThread(new URL('./body-worker.ts', import.meta.url), 'body worker');
   let idle: NodeJS.Timeout | null = null;
   const held = createTurns({
     name: 'Large requests',

@@ -180,7 +180,7 @@ test('closing ends it, and fails what it was asked', async (t) => {
 });
 
 test('the process of an engine ends when its gateway does, even by kill -9', async () => {
-  const host = fork(new URL('./child/engine-host.mjs', import.meta.url), { stdio: 'ignore' });
+  const host = fork(new URL('./child/engine-host.ts', import.meta.url), { stdio: 'ignore' });
   await once(host, 'spawn');
   // What the death of the other side looks like from there.
   host.disconnect();

@@ -65,7 +65,7 @@ interface Run {
 
 export function createEngineChild(options: EngineChildOptions): EngineChild {
   const { name, clock, timer = systemTimer } = options;
-  const entry = options.entry ?? new URL('./child/engine-host.mjs', import.meta.url);
+  const entry = options.entry ?? new URL('./child/engine-host.ts', import.meta.url);
   const turns = createTurns({
     name: `Orders of ${name}`,
     places: 1,

@@ -1,4 +1,5 @@
-import type { FetchRules, ResolveAddresses } from '../../net/fetch-guard.ts';
+import { createFetchGuard, type FetchRules, type ResolveAddresses } from '../../net/fetch-guard.ts';
+import { guardedFetch } from '../../net/guarded-fetch.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { type CheckedPicture, checkedPicture, type PictureForm } from './image-codec.ts';
 
@@ -23,11 +24,6 @@ const timeoutMaxMs = 60_000;
 export function createPictureFetcher(parts: { rules: () => FetchRules; resolve: ResolveAddresses }): PictureFetcher {
   return {
     async fetch(url, { own, as, timeoutMs, signal }) {
-      // At first use: most gateways never need it.
-      const [{ createFetchGuard }, { guardedFetch }] = await Promise.all([
-        import('../../net/fetch-guard.ts'),
-        import('../../net/guarded-fetch.ts'),
-      ]);
       const { ports, allow_private: allowed } = parts.rules();
       const guard = createFetchGuard(
         { ports, allow_private: own === null ? allowed : [...allowed, own] },

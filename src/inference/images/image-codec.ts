@@ -34,7 +34,7 @@ export interface CheckedPicture {
 
 /** What waits for the thread is bounded by the calls that a request may have at one time. */
 export function createImageCodec(): ImageCodec {
-  const thread = createRestingThread(new URL('./image-worker.mjs', import.meta.url), 'image worker');
+  const thread = createRestingThread(new URL('./image-worker.ts', import.meta.url), 'image worker');
   return {
     async read(tenant, bytes, format, as) {
       if (bytes.length <= offLoopBodyBytes) return readImages(bytes, format, as);

@@ -34,7 +34,7 @@ export function createHousekeeper(file: string): Housekeeper {
   let checkpointing: Promise<void> | null = null;
 
   function start(): Worker {
-    const started = new Worker(new URL('./housekeeping.mjs', import.meta.url), { workerData: file });
+    const started = new Worker(new URL('./housekeeping.ts', import.meta.url), { workerData: file });
     started.unref();
     started.on('message', (end: JobEnd) => {
       const one = waiting.get(end.id);

@@ -19,7 +19,7 @@ export interface IntegrityLook {
  * those that are damaged. What is written on into damaged books is lost with them.
  */
 export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {
-  const thread = createWorkThread(new URL('./integrity-worker.mjs', import.meta.url), 'thread of database checks');
+  const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');
   let stopped = false;
   let trouble: string | null = null;
 

@@ -25,7 +25,7 @@ export type PageEnd = { ok: true; answer: unknown } | { ok: false; failure: Fail
  * another.
  */
 export function createSqlitePageThread(file: string, bounds: PageBounds = pageBounds): Pages {
-  const entry = new URL('./page-worker.mjs', import.meta.url);
+  const entry = new URL('./page-worker.ts', import.meta.url);
   const thread = createWorkThread(entry, 'thread of kept pages', { file, bounds } satisfies PageFile);
   let used = false;
 
@@ -44,7 +44,8 @@ export function createSqlitePageThread(file: string, bounds: PageBounds = pageBo
     find: (...asked) => call('find', ...asked),
     search: (...asked) => call('search', ...asked),
     holdsPages: (tenant) => call('holdsPages', tenant),
-    prune: (beforeMs) => call('prune', beforeMs),
+    // What was kept before this start goes when somebody uses it again.
+    prune: async (beforeMs) => (used ? call('prune', beforeMs) : 0),
     async close() {
       if (used) await call('close').catch(() => undefined);
       await thread.close();

@@ -66,7 +66,7 @@ function createThread(workMaxMs: number): CrawlThread {
 
   function begun(): Worker {
     if (worker !== null) return worker;
-    const made = new Worker(new URL('./crawl-worker.mjs', import.meta.url), {
+    const made = new Worker(new URL('./crawl-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
     });
     made.unref();

@@ -93,7 +93,7 @@ export function createExtractPool({ threads: threadsMax, killMs, onTrouble }: Ex
   }
 
   function start(): void {
-    const entry = new URL('./extract-worker.mjs', import.meta.url);
+    const entry = new URL('./extract-worker.ts', import.meta.url);
     const options = {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
       // What libraries say of broken pages is nobody's business.

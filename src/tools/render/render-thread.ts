@@ -75,7 +75,7 @@ export function createRenderThread({
       onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
     }
     const home = await homes.fresh();
-    const worker = new Worker(new URL('./render-worker.mjs', import.meta.url), {
+    const worker = new Worker(new URL('./render-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
       workerData: { home },
     });

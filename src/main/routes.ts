@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AdminApi } from '../admin/admin-api.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
+import { chatRoute } from '../http/routes/chat.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { geminiRoutes } from '../http/routes/gemini.ts';
@@ -21,7 +22,6 @@ import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import type { SharedTranscoder } from '../inference/audio/transcode.ts';
 import { createTokenCounter } from '../inference/chat/token-counter.ts';
-import { loadDialects } from '../inference/dialects/dialect-table.ts';
 import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
 import type { ConversationServices, Services } from '../inference/endpoints/services.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
@@ -48,7 +48,7 @@ import type { Stores } from './stores.ts';
 import { openTools } from './tools.ts';
 import { openVectors } from './vectors.ts';
 
-export interface MoreRoutesParts {
+export interface RoutesParts {
   options: GatewayOptions;
   conversation: ConversationServices;
   transcoder: SharedTranscoder;
@@ -65,16 +65,14 @@ export interface MoreRoutesParts {
   secret: string;
   resolve: ResolveAddresses;
   draining(): boolean;
-  /** Those that were there before, which the table and `/mcp` show too. */
-  first: readonly Route[];
   onTrouble(message: string): void;
   onUnexpected(error: unknown, requestId: string): void;
   /** Called at once with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
 }
 
-/** Every route but those that a server has from its first moment, with the vector store and the web tools behind them. */
-export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly Route[]> {
+/** Every route, with the vector store and the web tools behind them. */
+export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
   const { options, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
   const { config, version, log } = options;
   const { clock, admission, snapshot, health, transport } = parts.conversation;
@@ -82,7 +80,6 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  await loadDialects();
   const services = await openServices(parts);
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
   const vectors = await openVectors({ config, folder, stores, clock, onKept, onTrouble });
@@ -141,7 +138,8 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     );
     return admin;
   };
-  const routes: readonly Route[] = [
+  const all: readonly Route[] = [
+    chatRoute(services),
     ...messagesRoutes(services),
     ...responsesRoutes(services),
     ...forwardedRoutes(services),
@@ -168,8 +166,7 @@ export async function openMoreRoutes(parts: MoreRoutesParts): Promise<readonly R
     }),
     ...(config.telemetry.prometheus ? [metricsRoute(() => metrics.render())] : []),
   ];
-  const all = [...parts.first, ...routes];
-  return routes;
+  return all;
 }
 
 /** Refused requests of which the ledger has no row are still known for a while. */
@@ -186,7 +183,7 @@ async function openServices({
   storage,
   resolve,
   opened,
-}: MoreRoutesParts): Promise<Services> {
+}: RoutesParts): Promise<Services> {
   const { transport, clock, snapshot } = conversation;
   const services: Services = {
     ...conversation,
