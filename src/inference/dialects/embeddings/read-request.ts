@@ -4,9 +4,9 @@ import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../
 import { asFailure, type Complaint, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import { integerIn, oneOf, optional, stringOf } from '../field-rules.ts';
+import { cleanUser } from '../field-table.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
-import { userOf } from '../openai-chat/decode-request.ts';
 
 /** Inputs of one request (design §6). */
 export const inputsMax = 2_048;
@@ -40,7 +40,7 @@ export function readEmbeddingRequest(body: JsonObject): Result<EmbeddingRequest>
       encoding: body.encoding_format === 'base64' ? 'base64' : 'float',
       purpose: 'query',
       answerForm: 'openai',
-      user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
       extra: Object.fromEntries(
         Object.entries(body).filter(
           ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,

@@ -4,7 +4,7 @@ import type { JsonScan } from '../../../kernel/json-scan.ts';
 import { noNeeds } from '../../neutral/request.ts';
 import { asFailure, complain, within } from '../complaint.ts';
 import { stringOf } from '../field-rules.ts';
-import { userOf } from '../openai-chat/decode-request.ts';
+import { cleanUser } from '../field-table.ts';
 import { prepareForTarget } from '../openai-chat/prepare-for-target.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 
@@ -55,7 +55,7 @@ export function forwardedRequest(
     n: 1,
     seed: null,
     needs: { ...noNeeds, stream, inputTokensEstimate, maxOutputTokens },
-    user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
     fallbackModels: [],
     conversationStart: facts.start,
     forward: (target) =>

@@ -5,9 +5,9 @@ import type { ImageSize } from '../../neutral/image-size.ts';
 import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import { boolean, integerIn, oneOf, optional, required, stringOf } from '../field-rules.ts';
+import { cleanUser } from '../field-table.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
-import { userOf } from '../openai-chat/decode-request.ts';
 
 /** As OpenAI's newest models take. */
 const promptCharsMax = 32_000;
@@ -70,7 +70,7 @@ function requestOf(body: JsonObject, size: ImageSize | null): ImageRequest {
     answerForm: body.response_format === 'b64_json' || body.stream === true ? 'b64_json' : 'url',
     stream: body.stream === true ? { partialImages: number('partial_images') ?? 0 } : null,
     inputFidelity: word('input_fidelity'),
-    user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+    user: typeof body.user === 'string' ? cleanUser(body.user) : null,
     extra: Object.fromEntries(
       Object.entries(body).filter(
         ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,

@@ -3,8 +3,9 @@ import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CallerRequest, Result } from '../dialect.ts';
+import { cleanUser } from '../field-table.ts';
 import { checkRequest } from './check-request.ts';
-import { toNeutral, userOf } from './decode-request.ts';
+import { toNeutral } from './decode-request.ts';
 import { prepareForTarget } from './prepare-for-target.ts';
 import type { ChatPart, ChatRequest } from './wire.ts';
 
@@ -22,7 +23,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       n: request.n ?? 1,
       seed: request.seed ?? null,
       needs: needsOf(request, raw.length),
-      user: userOf(request),
+      user: cleanUser(request.user),
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
       neutral: () => toNeutral(request),

@@ -5,8 +5,8 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
-import { outputLogprobs } from './decode-request.ts';
 import { encodeInput } from './encode-input.ts';
+import { outputLogprobs } from './request-fields.ts';
 import { openAiResponsesId } from './wire.ts';
 
 /** The least that OpenAI takes. */

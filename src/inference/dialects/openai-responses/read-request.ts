@@ -5,11 +5,13 @@ import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { cleanUser } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
 import { callersWord } from './callers-word.ts';
 import { checkRequest } from './check-request.ts';
-import { asksLogprobs, type Decoded, toNeutral, userOf } from './decode-request.ts';
+import { type Decoded, toNeutral } from './decode-request.ts';
 import { unpackThought } from './kept-thought.ts';
+import { asksLogprobs } from './request-fields.ts';
 import { type ContentPart, type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
@@ -32,7 +34,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       n: 1,
       seed: null,
       needs: needsOf(request, raw.length),
-      user: userOf(request),
+      user: cleanUser(request.user),
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
       echo: echoOf(request),

@@ -4,9 +4,9 @@ import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } fr
 import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import { numberIn, oneOf, optional, string, stringOf } from '../field-rules.ts';
+import { cleanUser } from '../field-table.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
-import { userOf } from '../openai-chat/decode-request.ts';
 
 const voiceCharsMax = 128;
 const instructionsCharsMax = 32_768;
@@ -42,7 +42,7 @@ export function readSpeechRequest(body: JsonObject): Result<SpeechRequest> {
       speed: (body.speed as number | null | undefined) ?? 1,
       instructions: (body.instructions as string | null | undefined) || null,
       delivery: body.stream_format === 'sse' ? 'events' : 'audio',
-      user: typeof body.user === 'string' ? userOf({ user: body.user }) : null,
+      user: typeof body.user === 'string' ? cleanUser(body.user) : null,
       extra: Object.fromEntries(
         Object.entries(body).filter(
           ([name, value]) => !known.has(name) && !gatewayOnlyFields.has(name) && value !== null,

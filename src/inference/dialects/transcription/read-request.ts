@@ -8,9 +8,9 @@ import {
 } from '../../neutral/transcript.ts';
 import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
+import { cleanUser } from '../field-table.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
-import { userOf } from '../openai-chat/decode-request.ts';
 
 const languageCharsMax = 32;
 const promptCharsMax = 32_768;
@@ -73,7 +73,7 @@ export function readTranscriptionRequest(
       ...times.value,
       stream: stream.value,
       include,
-      user: values.has('user') ? userOf({ user: get('user')! }) : null,
+      user: values.has('user') ? cleanUser(get('user')!) : null,
       extra,
     },
   };
