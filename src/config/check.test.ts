@@ -77,7 +77,7 @@ test('a wrong value says what is expected', () => {
     ['server: 5', 'server: expected a mapping (key: value)'],
     ['keys: {}', 'keys: expected a list'],
     ['keys: [{ name: a }]', 'keys[0].key: is required'],
-    ['admin: { dashboard: yes }', 'admin.dashboard: expected true or false'],
+    ['telemetry: { prometheus: yes }', 'telemetry.prometheus: expected true or false'],
     ['simulator: atuo', "simulator: expected one of auto, off, on (did you mean 'auto'?)"],
     ['models: { a: { targets: [] } }', 'models.a.targets: expected at least one target'],
     ['models: { a: {} }', 'models.a.targets: is required'],
@@ -155,7 +155,8 @@ test('references stand in every kind of scalar, and keep the places of what foll
   const env = { HOST: '0.0.0.0', PORT: '8080', KEY: '12345', ON: 'false', LIMIT: '1mb' };
   const config = configOf(
     `server: { host: \${HOST}, port: \${PORT}, body_limit: "\${LIMIT}" }
-admin: { dashboard: \${ON}, key: \${ADMIN:-} }
+admin: { key: \${ADMIN:-} }
+telemetry: { prometheus: \${ON} }
 providers: { a: { type: openai, api_key: \${KEY}, base_url: "http://\${HOST}:\${PORT}/v1" } }
 keys: [ { key: sk-cv-\${NAME:-abcdefgh}, name: one }, { key: '\${OTHER:-sk-cv-hgfedcba}', name: two } ]
 `,
@@ -164,7 +165,7 @@ keys: [ { key: sk-cv-\${NAME:-abcdefgh}, name: one }, { key: '\${OTHER:-sk-cv-hg
   assert.equal(config.server.host, '0.0.0.0');
   assert.equal(config.server.port, 8080);
   assert.equal(config.server.body_limit, 1024 * 1024);
-  assert.equal(config.admin.dashboard, false);
+  assert.equal(config.telemetry.prometheus, false);
   assert.equal(config.admin.key, undefined);
   assert.equal(config.providers.a?.api_key, '12345', 'a number is text where text is wanted');
   assert.equal(config.providers.a?.base_url, 'http://0.0.0.0:8080/v1');

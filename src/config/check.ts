@@ -5,7 +5,6 @@ import { formatPath } from './problem.ts';
 import { secretFilePaths } from './references.ts';
 import type { Config } from './schema.ts';
 import { checkSchema } from './schema-issues.ts';
-import { findUnbuilt } from './unbuilt.ts';
 import type { YamlSource } from './yaml-source.ts';
 import { readYaml } from './yaml-source.ts';
 
@@ -16,7 +15,7 @@ export type ConfigResult =
   | {
       ok: true;
       config: Config;
-      /** Keys that have no effect yet, in the order of the file. */
+      /** What works otherwise than it may be meant, in the order of the file. */
       warnings: readonly ConfigProblem[];
       /** Absolute; null when there is no file and everything is a default. */
       file: string | null;
@@ -61,17 +60,14 @@ export function checkConfigText(text: string, fileName: string, env: Env, option
     const refused = checked.problems.map(({ path, message }) => problem(path, message));
     return refuse([...unread, ...refused.filter((error) => !said.has(error.path))]);
   }
-  const findings = findUnbuilt(yaml.value);
   const errors = [
     ...unread,
     ...crossCheck(checked.config, { implicitProviders: options.implicitProviders ?? [] }).map(({ path, message }) =>
       problem(path, message),
     ),
-    ...findings.filter((finding) => finding.action === 'refuse').map(({ path, message }) => problem(path, message)),
   ];
   if (errors.length > 0) return refuse(errors);
-  const warned = [...findings, ...cautionsOf(checked.config)];
-  const warnings = inFileOrder(warned.map(({ path, message }) => problem(path, message)));
+  const warnings = inFileOrder(cautionsOf(checked.config).map(({ path, message }) => problem(path, message)));
   return { ok: true, config: checked.config, warnings, file: resolve(fileName), sources };
 }
 

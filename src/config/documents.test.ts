@@ -38,7 +38,7 @@ test('editors accept what the check accepts, references included, and refuse wha
     'server: { port: "${PORT}", body_limit: "${LIMIT:-32mb}", host: 127.0.0.1 }',
     'models: { "a-*": { targets: [p/m, { provider: p, model: m, body: { x: [1, null] } }] } }',
     'plans: { a: { windows: off, rpm: "${RPM}" }, b: { windows: { 5h: 50 } } }',
-    'admin: { dashboard: "${ON}" }',
+    'telemetry: { prometheus: "${ON}" }',
     'simulator: "${SIMULATOR:-off}"',
     'keys: [{ key: "${DEV_KEY}", expires: 2027-01-01 }]',
   ]) {

@@ -1,6 +1,5 @@
 import type { JsonSchema } from './json-schema.ts';
 import { inputSchema } from './json-schema.ts';
-import { unbuilt } from './unbuilt.ts';
 
 interface Row {
   key: string;
@@ -21,7 +20,7 @@ export function configReference(): string {
     if (below.length === 0) loose.push(own);
     else parts.push(`## ${key}\n\n${own.description}\n`, table(below));
   }
-  parts.push('## Other keys\n', table(loose), unbuiltSection());
+  parts.push('## Other keys\n', table(loose));
   return `${parts.join('\n').trimEnd()}\n`;
 }
 
@@ -112,17 +111,4 @@ function table(rows: readonly Row[]): string {
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-}
-
-function unbuiltSection(): string {
-  const lines = unbuilt.map((rule) => `| \`${rule.path.join('.')}\` | ${cell(rule.reason)} |`);
-  return `## Not built yet
-
-The schema is whole from the start. These keys (some only with certain values) are known, but have no effect yet, which
-\`culvert check\` says as a warning; those that limit or protect are refused, so that nobody relies on them.
-
-| key | |
-|---|---|
-${lines.join('\n')}
-`;
 }

@@ -78,7 +78,6 @@ export const adminSchema = z
     key: secret(16)
       .optional()
       .describe('Key of the admin API and /metrics. Default: one is generated into the data folder.'),
-    dashboard: z.boolean().default(true).describe('Serve the dashboard.'),
   })
   .describe("The operator's own access.");
 
@@ -96,11 +95,6 @@ export const storageSchema = z
       .enum(['deny', 'local'])
       .default('deny')
       .describe('When Redis is gone: refuse with 503, or enforce a share of each limit locally.'),
-    files: z
-      .string()
-      .regex(/^(local|s3:\/\/\S+)$/, 'expected local or a URL such as s3://bucket')
-      .default('local')
-      .describe('Generated files: `local` (in the data folder) or an `s3://` URL.'),
     secret: signingSecret()
       .optional()
       .describe(
@@ -117,7 +111,7 @@ export const storageSchema = z
   })
   .describe('Where things are kept.');
 
-/** Logs, metrics, traces. */
+/** Logs and metrics. */
 export const telemetrySchema = z
   .strictObject({
     log: z
@@ -138,9 +132,8 @@ export const telemetrySchema = z
       .prefault({})
       .describe('The log on standard output.'),
     prometheus: z.boolean().default(true).describe('Serve /metrics to the admin key.'),
-    otlp: httpUrl().optional().describe('OpenTelemetry collector for traces and metrics.'),
   })
-  .describe('Logs, metrics, traces.');
+  .describe('Logs and metrics.');
 
 /** What the guard of caller-given URLs lets through. */
 export const fetchSchema = z

@@ -9,6 +9,7 @@ import { stringify } from 'yaml';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { findEspeak } from '../../src/inference/engines/espeak.ts';
+import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../start-process.ts';
 
 // They mostly wait for child processes.
@@ -109,21 +110,31 @@ describe('commands, run as programs', { concurrency: true }, () => {
     assert.deepEqual(JSON.parse(stdout), JSON.parse(readFileSync('docs/culvert.schema.json', 'utf8')));
   });
 
-  test('check counts what it found, warns of what has no effect, and makes no data folder', async (t) => {
+  test('check counts what it found, and makes no data folder', async (t) => {
     const cwd = temporaryFolder(t);
     const config = {
       providers: { up: { type: 'openai', api_key: 'canary-secret-1' } },
       models: { one: { targets: ['up/a'] }, two: { targets: ['up/b'] } },
-      telemetry: { otlp: 'http://127.0.0.1:4318' },
       keys: [{ key: 'sk-cv-canary-secret-2', account: 'dev', name: 'n' }],
     };
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
     const { code, stdout, stderr } = await runCommand(['check'], { cwd });
     assert.equal(code, 0, stderr);
     assert.equal(stdout, 'OK: culvert.yaml (1 provider, 2 models, 1 key)\n');
-    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ telemetry\.otlp/m);
     assert.doesNotMatch(stdout + stderr, /canary/);
     assert.ok(!existsSync(join(cwd, '.culvert')));
+  });
+
+  test('check warns, with the line, of what replicas would not share', { skip: postgresMissing }, async (t) => {
+    const cwd = temporaryFolder(t);
+    const { url } = await startPostgres(t);
+    const secret = 'canary-secret-of-32-bytes-or-more';
+    const config = { storage: { database: url, state: 'redis://h', secret }, vectors: { engine: 'embedded' } };
+    writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
+    const { code, stdout, stderr } = await runCommand(['check'], { cwd });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /^warning: culvert\.yaml:\d+:\d+ vectors\.engine: replicas share no embedded vectors/m);
+    assert.doesNotMatch(stdout + stderr, /canary/);
   });
 
   test('keys create shows the secret once, alone on standard output; keys list shows no secret', async (t) => {
