@@ -234,10 +234,10 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
     });
   }
 
-  /** Resolves when no request that needs a key has come for a moment, `maxMs` at the latest. */
-  async function quiet(maxMs: number): Promise<void> {
+  /** Resolves when no request that needs a key has come for a moment, when it is `over`, `maxMs` at the latest. */
+  async function quiet(maxMs: number, over = () => false): Promise<void> {
     const byMs = clock.monotonicMs() + maxMs;
-    while (clock.monotonicMs() < Math.min(byMs, lastCallMs + quietMs)) await rest(noticeStepMs);
+    while (!over() && clock.monotonicMs() < Math.min(byMs, lastCallMs + quietMs)) await rest(noticeStepMs);
   }
 
   return {
@@ -263,7 +263,11 @@ export function createGatewayServer(parts: ServerParts): GatewayServer {
       const { closed: ended } = await stopListening(server, clock);
       closed = true;
       // One that is closed just as it is used again costs a request: first each that is in use closes behind an answer.
-      await Promise.race([ended, quiet(unreadyNoticeMs)]);
+      let over = false;
+      const allEnded = ended.then(() => {
+        over = true;
+      });
+      await Promise.race([allEnded, quiet(unreadyNoticeMs, () => over)]);
       const sweep = setInterval(() => server.closeIdleConnections(), idleSweepIntervalMs);
       await ended;
       // For what http has beside: it looks for slow headers until then.
