@@ -4,6 +4,7 @@
 // node bench/run.mjs regress A B        what a request costs at commit B against commit A
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { buildBundle } from '../scripts/build.mjs';
 
 const subjects = {
   gateway: 'gateway/run.ts',
@@ -27,6 +28,8 @@ if (!flagsOnly && !(first in subjects) && !(first in byHand)) {
   );
   process.exit(2);
 }
+// Servers are measured as they are shipped.
+if (flagsOnly || first in subjects) await buildBundle(fileURLToPath(new URL('../dist', import.meta.url)));
 for (const name of flagsOnly ? Object.keys(subjects) : [first]) {
   const script = fileURLToPath(new URL(subjects[name] ?? byHand[name], import.meta.url));
   const args = flagsOnly ? (name === 'gateway' ? process.argv.slice(2) : []) : rest;

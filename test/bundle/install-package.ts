@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,17 +16,19 @@ export interface InstalledPackage {
   files: readonly string[];
 }
 
-/**
- * Culvert as `npm install` leaves it somewhere, without any of its dependencies: built, packed by npm, and unpacked. The
- * repository's own `dist/` stays as it is.
- */
+/** Built, packed and installed by npm, which finds no other package. The repository's own `dist/` stays as it is. */
 export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const place = temporaryFolder(t);
   const staged = join(place, 'staged');
   mkdirSync(staged);
-  const { files } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { files: string[] };
-  for (const file of ['package.json', ...files.filter((file) => file !== 'dist')])
+  const manifest = readFileSync(join(root, 'package.json'), 'utf8');
+  const { files } = JSON.parse(manifest) as { files: string[] };
+  for (const file of files.filter((file) => file !== 'dist'))
     cpSync(join(root, file), join(staged, file), { recursive: true });
+  const { packedManifest } = (await import(String(new URL('../../scripts/packed-manifest.mjs', import.meta.url)))) as {
+    packedManifest(text: string): string;
+  };
+  writeFileSync(join(staged, 'package.json'), packedManifest(manifest));
   // With the sources there, what is packed shows that they are left out.
   cpSync(join(root, 'src'), join(staged, 'src'), { recursive: true });
   const { buildBundle } = (await import(String(new URL('../../scripts/build.mjs', import.meta.url)))) as {
@@ -37,9 +39,9 @@ export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const packing = ['pack', '--json', '--ignore-scripts', '--pack-destination', place];
   const { stdout } = await run('npm', packing, { cwd: staged, maxBuffer: 16 * 1024 * 1024 });
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
-  await run('tar', ['-xzf', join(place, packed!.filename), '-C', place]);
-  const folder = join(place, 'app', 'node_modules', 'culvert');
-  mkdirSync(dirname(folder), { recursive: true });
-  renameSync(join(place, 'package'), folder);
+  const app = join(place, 'app');
+  mkdirSync(app);
+  await run('npm', ['install', '--offline', '--omit=optional', join(place, packed!.filename)], { cwd: app });
+  const folder = join(app, 'node_modules', 'culvert');
   return { folder, bin: join(folder, 'bin', 'culvert.mjs'), files: packed!.files.map(({ path }) => path) };
 }

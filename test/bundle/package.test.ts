@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
 import { missingTool } from '../sound.ts';
@@ -71,6 +71,10 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'docs',
     'package.json',
   ]);
+  assert.deepEqual(
+    readdirSync(dirname(folder)).filter((name) => !name.startsWith('.')),
+    ['culvert'],
+  );
   const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
   assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
