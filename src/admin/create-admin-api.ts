@@ -20,7 +20,7 @@ import { requestOperations } from './requests.ts';
 import { usageOperations } from './usage.ts';
 import { vectorOperations } from './vectors.ts';
 
-/** The admin API over the ports of auth, metering and inference. */
+/** The admin API over the ports of auth, metering and inference. Its routes and `culvert` run the same operations. */
 export function createAdminApi(parts: AdminParts): AdminApi {
   const records = createRecords(parts);
   const operations: readonly Operation[] = [

@@ -1,4 +1,7 @@
-/** The port behind which accounts, keys, plans and the audit trail live. Drivers: stores/sqlite, stores/postgres. */
+/**
+ * The port behind which accounts, keys, plans and the audit trail live; of keys only hashes. Drivers: stores/sqlite,
+ * stores/postgres.
+ */
 export interface AccountStore {
   /** Everything that is not deleted; small enough to hold in memory. */
   load(): Promise<Stored>;

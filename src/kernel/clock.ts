@@ -1,4 +1,4 @@
-/** Time is given, not taken, so that tests can move it. */
+/** Time and chance are given to everything that decides, not taken, so that tests can move them. */
 export interface Clock {
   /** Wall-clock ms since the epoch: for what people and other machines read. */
   wallMs(): number;

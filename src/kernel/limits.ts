@@ -1,4 +1,7 @@
-/** The bounds that no configuration moves. What happens at each is said where it is enforced. */
+/**
+ * Everything that grows has a bound, named where it is enforced, which says what happens there. These are those that no
+ * configuration moves and several rooms know.
+ */
 export const jsonDepthMax = 64;
 export const headerBytesMax = 16 * 1024;
 export const headersTimeoutMs = 10_000;

@@ -4,7 +4,9 @@ import type { Held, LimitState } from './counters.ts';
 
 /**
  * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
- * way.
+ * way. Books fail closed: what cannot be counted or written within 250 ms of our own loop's turns (decision 0013) is 503
+ * and never dispatched. A request is held against all its limits at once, or none; its tokens and USD are known and
+ * counted at settlement.
  */
 export interface Admission {
   /** Before the body is read: requests per minute and concurrency. */

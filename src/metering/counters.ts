@@ -2,6 +2,9 @@ import type { ReservationRow } from './ledger.ts';
 import type { SpanName } from './window.ts';
 
 /**
+ * The ledger is the truth and counters are derived from it: what starts empty (a process, Redis) is seeded from it and
+ * admits then.
+ *
  * What is counted, always in whole numbers: `calls` in milli-calls (a vector call is 50), `units` in milli-units,
  * `tokens` in tokens, `usd` in nano-USD.
  */

@@ -6,7 +6,8 @@ export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/column
 
 /**
  * The port of the books: a reservation is written before the first attempt is dispatched and closed by exactly one
- * usage event, whose commit also moves the quota buckets (`bucketsOf`) and the hourly roll-up. Drivers: stores/sqlite
+ * usage event, whose commit also moves the quota buckets (`bucketsOf`) and the hourly roll-up. That of a dead process is
+ * charged once, at its estimate, by whoever removes its row. Drivers: stores/sqlite
  * (ledger.db), stores/postgres.
  */
 export interface Ledger extends QuotaBooks {

@@ -231,7 +231,10 @@ export function createRollingScopes({ clock, books, share, scopesMax }: RollingS
   };
 }
 
-/** The time that quota is counted by: whole ms since the epoch that never run back. */
+/**
+ * The time that quota is counted by: whole ms since the epoch that never run back, over restarts too. A clock set back
+ * gives no false 429, and one set forward frees no more than the step.
+ */
 interface QuotaClock {
   /**
    * Whichever is later: the last answer and the time that has really passed since, or the wall clock. So a wall clock

@@ -6,7 +6,8 @@ const deadPlacesMin = 32;
 /**
  * What was counted over one rolling span, or over two that have buckets of the same size (week and month): only
  * buckets in which something was counted, oldest first, and a running total for each span. Amounts are whole numbers;
- * `nowMs` must never run back (QuotaClock). An addition costs O(1) amortised and never allocates but to grow.
+ * A bucket counts until its *end* has left the span, so
+ * that no sliding window is ever above the plan. `nowMs` must never run back (QuotaClock). An addition costs O(1) amortised and never allocates but to grow.
  */
 export class RollingSum {
   readonly #long: Span;

@@ -9,7 +9,10 @@ import type { ConfiguredProvider } from '../models/connections.ts';
 import type { RouteAttempt, RouteCandidate } from '../routing/route.ts';
 import { type Bound, bindCandidates, type KnownObject, strangerAmong } from './bind-candidates.ts';
 
-/** Whose are the objects that live at providers: what an answer gives out serves the tenant that it was given to. */
+/**
+ * Whose are the objects that live at providers: what an answer gives out serves the tenant that it was given to, and goes
+ * to the credential that gave it; others pass only where the operator shares them. What cannot be looked up is refused.
+ */
 export interface ProviderObjects {
   /** Opens the database, so that what is given is written at once. Never rejects. */
   ready(): Promise<unknown>;

@@ -32,7 +32,8 @@ export interface VectorCallHold {
 }
 
 /**
- * What vector calls cost, and how their texts become vectors: the port that `src/vectors/meter.ts` describes. Rejects
+ * What vector calls cost, and how their texts become vectors. A call is charged after its body was found right and before
+ * anything is done. The port that `src/vectors/meter.ts` describes. Rejects
  * for a fault of ours alone, which the server tells the log.
  */
 export interface VectorCallMeter {

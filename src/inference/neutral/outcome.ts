@@ -13,7 +13,7 @@ export interface Fault {
   retryAfterMs?: number | null;
 }
 
-/** The taxonomy of design §8: what routing, breakers and cooldowns act on. */
+/** The taxonomy of design §8: what routing, breakers and cooldowns act on. An attempt ends in exactly one class. */
 export type FaultClass =
   | 'caller_fault'
   | 'rate_limited'

@@ -34,7 +34,10 @@ export interface SpokenParts {
   inputTokensEstimate: number;
 }
 
-/** The answer to a request for speech: takes sound as it is made, converts it if it must be, and gives it out. */
+/**
+ * The answer to a request for speech: takes sound as it is made, converts it if it must be, and gives it out. What breaks
+ * off after that is a reset, never a short file.
+ */
 export class SpokenAnswer implements AttemptSink {
   losses: readonly Loss[];
   readonly #parts: SpokenParts;

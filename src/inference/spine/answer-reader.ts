@@ -5,7 +5,8 @@ import type { Chunk } from './sink.ts';
 
 /**
  * Turns what an upstream sends into what the caller gets: forwarded (pass-through.ts) or converted (converted.ts),
- * as a stream or whole. Fed in any cut; the attempt looks at the fields after each step.
+ * as a stream or whole. Fed in any cut; the attempt looks at the fields after each step. A stream ends cleanly only if the
+ * upstream's own end mark was seen.
  */
 export interface AnswerReader {
   /** What this chunk lets the client see; null when nothing (a whole answer shows all at `finish`). */

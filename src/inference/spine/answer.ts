@@ -21,7 +21,11 @@ export interface Claims<C> {
   claim(answer: Answer<C>): boolean;
 }
 
-/** The answer that one attempt may become: of those that run beside each other, and after each other, one is begun. */
+/**
+ * The answer that one attempt may become: of those that run beside each other, and after each other, one is begun. Bytes
+ * reach the client only after the first content; until then another attempt may replace it. Unfinished pictures are no
+ * content.
+ */
 export class Answer<C = Bytes> {
   /** Ms from dispatch to the first content; null: none has come. */
   firstTokenMs: number | null = null;

@@ -3,7 +3,8 @@ import type { CrawlOptions } from './crawl-options.ts';
 
 /**
  * The port of crawls: jobs, their pages, what their webhooks are told. A crawl is worked at by one process at a time,
- * which has leased it; whoever lost the lease writes nothing any more. Drivers: stores/sqlite (crawl.db),
+ * which has leased it; whoever lost the lease writes nothing any more. A page is marked as paid before it is paid, so that
+ * no crash charges it twice. Drivers: stores/sqlite (crawl.db),
  * stores/postgres. What cannot be written now rejects with a FailureError.
  */
 export interface CrawlStore {
