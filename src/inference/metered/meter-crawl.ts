@@ -5,8 +5,8 @@ import type { Admitted, Claim } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/charge.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import { newProgress } from '../spine/job.ts';
-import { settleCall } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
+import { settleCall } from '../spine/settle-call.ts';
 
 /** Must be settled, once. */
 export interface CrawlPageHold {

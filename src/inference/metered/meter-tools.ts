@@ -4,8 +4,8 @@ import { costMilliOf } from '../../metering/charge.ts';
 import { costHeaders } from '../spine/answer-headers.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
-import { settleCall } from '../spine/serve.ts';
 import type { SpineServices } from '../spine/services.ts';
+import { settleCall } from '../spine/settle-call.ts';
 
 /** One call of a web tool, its caller known and admitted. */
 export type ToolMeterCall = Pick<

@@ -15,7 +15,7 @@ import type { EmbeddingServices } from '../embeddings/services.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from '../spine/answer-headers.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
-import { settleCall } from '../spine/serve.ts';
+import { settleCall } from '../spine/settle-call.ts';
 
 /** One call of the vector API, its caller known and admitted. */
 export type VectorMeterCall = TextsCall;

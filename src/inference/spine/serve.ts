@@ -1,18 +1,18 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
-import type { Delivered } from '../../metering/charge.ts';
 import { costMilliOf } from '../../metering/charge.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { createRoute } from '../routing/create-route.ts';
-import type { RouteQuery, RouteRecord } from '../routing/route.ts';
+import type { RouteQuery } from '../routing/route.ts';
 import { costHeaders } from './answer-headers.ts';
 import type { Endpoint, Plan, Trials } from './endpoint.ts';
-import { type Job, type JobProgress, newProgress } from './job.ts';
+import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { SpineServices } from './services.ts';
-import { type Client, refuse } from './sink.ts';
+import { settleCall } from './settle-call.ts';
+import { refuse } from './sink.ts';
 
 /**
  * The way of a request to any family: read → plan → reserve → attempts → settle, under its Idempotency-Key if it has
@@ -140,54 +140,4 @@ export function jobOf(
     progress,
     attemptsMade: () => progress.attempts.length,
   };
-}
-
-/** What settlement reads of a job. */
-export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
-  client: Pick<Client, 'gone' | 'committed'>;
-};
-
-/** Exactly once for every reservation, whatever way the request ended. `doneMilli`: as settlement's, less than was held. */
-export function settleCall(
-  services: Pick<SpineServices, 'settlement' | 'clock' | 'finished'>,
-  call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
-  claim: Claim,
-  reserved: Reservation,
-  { progress, client, alias, user, stream }: EndedJob,
-  doneMilli?: number,
-): void {
-  const aborted = client.gone && progress.delivered !== 'whole';
-  const target = progress.answeredBy?.target ?? null;
-  const event = services.settlement.settle(reserved, {
-    claim,
-    clientRequestId: call.clientRequestId,
-    delivery: deliveryOf(progress, aborted),
-    ...(doneMilli === undefined ? {} : { doneMilli }),
-    status: aborted && !client.committed ? 499 : progress.status,
-    class: aborted ? 'aborted' : progress.class,
-    stream,
-    aborted,
-    ms: services.clock.monotonicMs() - call.startedMs,
-    firstTokenMs: progress.firstTokenMs,
-    target: target?.id ?? null,
-    price: target?.price ?? null,
-    usage: progress.usage,
-    usageSource: progress.usageSource,
-    user,
-    route: {
-      alias,
-      verdicts: progress.verdicts,
-      attempts: progress.attempts,
-      losses: progress.losses,
-      passThrough: progress.passThrough,
-      ...(progress.malformedLines > 0 ? { malformedLines: progress.malformedLines } : {}),
-    } satisfies RouteRecord,
-  });
-  if (event !== null) services.finished(event);
-}
-
-function deliveryOf(progress: JobProgress, aborted: boolean): Delivered {
-  if (progress.delivered === 'whole') return 'whole';
-  if (progress.delivered === 'partial') return 'part';
-  return aborted && progress.attempts.length > 0 ? 'abandoned' : 'nothing';
 }
