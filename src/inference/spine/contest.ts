@@ -40,6 +40,7 @@ export class Contest<C> implements Overdue, Claims<C> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
+      this.#job.client.onGone(() => this.#left());
       this.#start(answer, trial);
     });
   }
@@ -65,6 +66,7 @@ export class Contest<C> implements Overdue, Claims<C> {
       const answer = this.answerOf(attempt);
       const trial = await this.#job.trial(answer);
       if (this.#winner !== null || this.#decided) this.#tell(attempt, { class: 'cancelled', lost: true });
+      else if (this.#job.client.gone) this.#tell(attempt, { class: 'cancelled' });
       else if (isFailure(trial)) this.#tell(attempt, { class: 'not_capable' });
       else this.#start(answer, trial);
     } catch {
@@ -91,11 +93,16 @@ export class Contest<C> implements Overdue, Claims<C> {
         told: this,
       });
     }
-    this.#job.client.onGone(() => trial.stop(fault('cancelled', 'the caller closed the connection')));
     trial.run().then(
       (outcome) => this.#ended(one, outcome),
       (error) => this.#crashed(one, error),
     );
+  }
+
+  /** Nobody waits for any of those that run. */
+  #left(): void {
+    const why = fault('cancelled', 'the caller closed the connection');
+    for (const { trial } of [...this.#running]) trial.stop(why);
   }
 
   #ended(one: Contestant<C>, outcome: Fault | null): void {
