@@ -9,6 +9,8 @@ interface Asked {
   stream?: boolean;
 }
 
+type Headers = Record<string, string>;
+
 /** How each format that knows several choices asks for them: path and body. */
 const formats = {
   'openai-chat': (asked: Asked): [string, object] => [
@@ -41,9 +43,9 @@ async function setup(t: TestContext, format: keyof typeof formats, windows: unkn
     plans: { default: { rpm: 'off', windows } },
   });
   await gateway.modelsKnown;
-  const ask = (asked: Asked) => {
+  const ask = (asked: Asked, headers: Headers = {}) => {
     const [path, json] = formats[format](asked);
-    return gateway.fetch(path, { json });
+    return gateway.fetch(path, { json, headers });
   };
   const used = async () => {
     const { windows: all } = (await (await gateway.fetch('/v1/usage')).json()) as {
@@ -52,9 +54,9 @@ async function setup(t: TestContext, format: keyof typeof formats, windows: unkn
     return all['5h'].used;
   };
   /** Status, x-culvert-cost and what the window took of it. */
-  const charged = async (asked: Asked) => {
+  const charged = async (asked: Asked, headers?: Headers) => {
     const before = await used();
-    const answer = await ask(asked);
+    const answer = await ask(asked, headers);
     await answer.text();
     return [answer.status, answer.headers.get('x-culvert-cost'), (await used()) - before];
   };
@@ -105,6 +107,10 @@ for (const format of ['openai-chat', 'gemini'] as const) {
     // The others were whole by then, and reached nobody.
     single.script('/v1/messages', ['ok', 'ok', 'delay=500ms;status=400']);
     assert.deepEqual(await charged({ model: 'single', n: 3 }), [400, '0', 0]);
+    single.script('/v1/messages', ['ok', 'ok', 'delay=500ms;status=400']);
+    const keyed = { 'idempotency-key': 'a-choice-fails' };
+    assert.deepEqual(await charged({ model: 'single', n: 3 }, keyed), [400, '0', 0], 'under a key just so');
+    assert.deepEqual(await charged({ model: 'single', n: 3 }, keyed), [200, '6', 6], 'which is free then');
   });
 }
 

@@ -59,7 +59,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   joinProgress(
     job.progress,
     children.map((child) => child.progress),
-    job.client.committed,
+    merge.reached,
   );
 }
 
@@ -108,12 +108,15 @@ class Merge {
   readonly #usages = new Map<number, Usage>();
   /** Children that have not ended. */
   running: number;
+  /** What began is the client's: of a whole answer, nothing is before it is there. */
+  reached: boolean;
   #started = false;
   #headers: HeaderList = [];
 
   constructor(job: Job, dialect: CallerDialect, head: AnswerHead, children: number) {
     this.#job = job;
     this.running = children;
+    this.reached = job.stream;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
     job.client.onGone(() => {
@@ -195,6 +198,7 @@ class Merge {
     }
     this.#fold.add(usage);
     this.#fold.add({ type: 'end' });
+    this.reached = true;
     sendWhole(sink, this.#headers, JSON.stringify(this.#fold.result()));
   }
 
@@ -217,9 +221,9 @@ function sumUsage(usages: readonly Usage[]): Usage {
 
 /**
  * One request in the books: attempts in a row, tokens summed, as far as the furthest child, as bad as the worst. A whole
- * answer that one child failed was not `committed`: then the others' answers reached nobody.
+ * answer that one child failed has not `reached` the client: then the others' answers were for nobody.
  */
-function joinProgress(into: JobProgress, children: readonly JobProgress[], committed: boolean): void {
+function joinProgress(into: JobProgress, children: readonly JobProgress[], answerReached: boolean): void {
   const failed = children.find((child) => child.class !== 'ok' && child.class !== 'aborted');
   const first = children[0]!;
   // A route over targets with native n may have been tried before.
@@ -237,7 +241,7 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[], commi
   into.usageSource = children.every(({ usageSource }) => usageSource === 'upstream') ? 'upstream' : 'counted';
   const whole = children.every(({ delivered }) => delivered === 'whole');
   const reached = children.filter(({ delivered }) => delivered !== 'nothing').length;
-  into.delivered = !committed || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
+  into.delivered = !answerReached || reached === 0 ? 'nothing' : whole ? 'whole' : 'partial';
   const sent = children.filter(({ attempts }) => attempts.length > 0).length;
   into.calls = Math.max(1, reached === 0 ? sent : reached);
   into.status = failed?.status ?? first.status;
