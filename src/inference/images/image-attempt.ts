@@ -76,7 +76,7 @@ export class ImageTrial extends SplitTrial {
   async #call(count: number): Promise<number> {
     const { body, losses } = prepareImages(this.#provider.connection, this.attempt.target, this.#run, count, {
       inputTokensEstimate: this.job.inputTokensEstimate,
-      preview: this.#preview,
+      preview: this.#newPreview(),
     });
     this.losses = losses;
     const bytes = await this.ask(body);
@@ -100,15 +100,21 @@ export class ImageTrial extends SplitTrial {
   }
 
   /** Shows an event of an unfinished picture at once; null: nobody wants any. */
-  get #preview(): ((frame: Buffer) => void) | null {
+  #newPreview(): ((frame: Buffer) => void) | null {
     const { request } = this.#run;
     // Nobody could tell of which one of several an unfinished picture is.
     if (request.stream === null || request.stream.partialImages === 0 || request.n > 1) return null;
     if (this.#facts.previews !== true) return null;
     const { sink } = this.job;
+    // A reader who is behind misses some, which later ones replace: nobody says how many an upstream sends.
+    let isBehind = false;
+    this.answer.onDrain(() => {
+      isBehind = false;
+    });
     return (frame) => {
+      if (isBehind) return;
       sink.start('events', this.answer.headers({ losses: this.losses }));
-      sink.chunk(frame);
+      isBehind = sink.chunk(frame) === 'behind';
     };
   }
 
