@@ -1,7 +1,7 @@
 import { isObject } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
-import { brokenLine, parsedData, parsedJson } from '../dialects/event-data.ts';
+import { brokenLine, isEndMark, parsedData, parsedJson } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -78,10 +78,9 @@ export class PassedStream implements AnswerReader {
 
   finish(): Bytes | null {
     if (this.fault !== null) return null;
-    const out = this.#forward(this.#splitter.end());
+    // An event that lacks its end may have been cut with the stream: callers' clients would break on half of one.
+    const out = this.#forward(this.#splitter.end().filter(({ data }) => isEndMark(data) || parsedData(data) !== null));
     const { terminal, closing } = this.#reader.seen;
-    // The last event lacked its end: it was cut with the stream, and not written so.
-    if (this.fault === brokenLine) this.fault = null;
     if (!terminal) this.fault ??= fault('truncated', 'ended the stream before its terminal event');
     else if (this.#isEmpty()) this.fault ??= emptyAnswer;
     if (this.fault !== null || closing === undefined || closing === '') return out;
