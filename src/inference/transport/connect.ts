@@ -1,5 +1,4 @@
 import net, { type LookupFunction, type Socket } from 'node:net';
-import { readInto } from './read-into.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
 
 export interface ConnectOptions {
@@ -8,16 +7,11 @@ export interface ConnectOptions {
   ca?: string | Buffer;
 }
 
-/** Who opens a socket. */
-export interface SocketOwner {
-  /** Told exactly once, unless the socket is destroyed without an error. */
-  connected(error: ConnectFailure | null, socket: Socket | null): void;
-  /** Bytes that came, which may be kept. Where it pauses the socket no more come until it is resumed. */
-  received(bytes: Buffer): void;
-}
+/** Told exactly once, unless the socket is destroyed without an error. */
+export type Connected = (error: ConnectFailure | null, socket: Socket | null) => void;
 
 /** Opens one socket to the origin it was made for; destroying what it returns gives up at any moment. */
-export type Connect = (timeoutMs: number, owner: SocketOwner) => Socket;
+export type Connect = (timeoutMs: number, connected: Connected) => Socket;
 
 /** Node gives an address up when it tries the next; its 250 ms are too short for a far continent. */
 const nextAddressAfterMs = 1_000;
@@ -40,8 +34,8 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
   };
   let session: Buffer | undefined;
 
-  function open(owner: SocketOwner): Socket {
-    if (!secure) return net.connect({ ...target, onread: readInto((bytes) => owner.received(bytes)) });
+  function open(): Socket {
+    if (!secure) return net.connect(target);
     // Not imported: with all its exports, the root certificates as texts among them, it costs every start 10 ms.
     const tls = process.getBuiltinModule('node:tls');
     const socket = tls.connect({
@@ -55,21 +49,20 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
     socket.on('session', (latest) => {
       session = latest;
     });
-    socket.on('data', (bytes: Buffer) => owner.received(bytes));
     return socket;
   }
 
-  return (timeoutMs, owner) => {
-    const socket = open(owner);
+  return (timeoutMs, connected) => {
+    const socket = open();
     let tcpStands = false;
     const timer = setTimeout(() => socket.destroy(new ConnectFailure('connect-timeout', 'ETIMEDOUT')), timeoutMs);
-    const onError = (error: Error): void => owner.connected(failureOf(error, tcpStands), null);
+    const onError = (error: Error): void => connected(failureOf(error, tcpStands), null);
     socket.once('connect', () => {
       tcpStands = true;
     });
     socket.once(secure ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      owner.connected(null, socket);
+      connected(null, socket);
       // Not before: a socket without any listener for its errors would end the process.
       socket.off('error', onError);
     });

@@ -1,3 +1,4 @@
+import type { Dispatcher } from 'undici';
 import type { Connection } from './connection.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import {
@@ -7,8 +8,14 @@ import {
   type Encoding,
   encodingOf,
 } from './decompress.ts';
-import { requestHead } from './request-head.ts';
-import { lostConnection, transportErrorOf } from './transport-error.ts';
+import {
+  bodyTimeout,
+  headersTimeout,
+  lostConnection,
+  transportEnded,
+  transportErrorOf,
+  wasDestroyed,
+} from './transport-error.ts';
 import type {
   TransportError,
   UpstreamCall,
@@ -17,8 +24,6 @@ import type {
   UpstreamRequest,
   UpstreamUpload,
 } from './upstream-call.ts';
-import type { WireObserver, WireRequest } from './wire-exchange.ts';
-import { WireFailure } from './wire-failure.ts';
 
 /**
  * A kept-alive socket that dies under a request shows it within a round trip. One that dies later belonged to an
@@ -35,40 +40,65 @@ export interface ExchangeHost {
   finished(): void;
 }
 
-/** `waiting` for a socket → `sent` → `done`. */
-type ExchangeState = 'waiting' | 'sent' | 'done';
+type IncomingHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
-/** One request and its answer; the connection's observer and the caller's handle in one object. */
-export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
+/** `starting` inside undici's dispatch → `waiting` for a socket → `sent` → `answering` (a first byte came) → `done`. */
+type ExchangeState = 'starting' | 'waiting' | 'sent' | 'answering' | 'done';
+
+const endless = Number.POSITIVE_INFINITY;
+
+/** One request and its answer; undici's handler and the caller's handle in one object. */
+export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, DecompressorSink {
   private readonly host: ExchangeHost;
-  private readonly pool: ConnectionPool;
   private readonly observer: UpstreamObserver;
-  private readonly connectTimeoutMs: number;
-  private readonly request: WireRequest | null;
-  private state: ExchangeState = 'waiting';
+  private readonly options: Dispatcher.DispatchOptions;
+  private readonly request: UpstreamRequest;
+  private state: ExchangeState = 'starting';
+  private pool: ConnectionPool | null = null;
   private connection: Connection | null = null;
+  private controller: Dispatcher.DispatchController | null = null;
   private encoding: Encoding | null = null;
   private decompressor: Decompressor | null = null;
+  /** Of a body whose length was told. */
+  private leftBytes = endless;
+  private end: 'seen' | 'unseen' = 'seen';
   private held = false;
+  /** The answer came whole while it was held. */
+  private endHeld = false;
   /** The decompressor has enough for now. */
   private inputFull = false;
-  /** -1 when it was written on a fresh socket, as every repeated one is. */
-  private sentOnReusedAtMs = -1;
+  private sentAtMs = 0;
+  private headSeen = false;
+  /** When the outer guard last saw that something had moved since it looked before. */
+  private sinceMs = 0;
+  private moved = false;
 
-  constructor(host: ExchangeHost, pool: ConnectionPool, request: UpstreamRequest, observer: UpstreamObserver) {
+  constructor(host: ExchangeHost, request: UpstreamRequest, observer: UpstreamObserver) {
     this.host = host;
-    this.pool = pool;
     this.observer = observer;
-    this.connectTimeoutMs = request.connectTimeoutMs;
-    const { method, path, headers, body, headersTimeoutMs, bodyTimeoutMs } = request;
-    const head = requestHead({ method, path, host: pool.host, headers, bodyBytes: bytesOf(body, method) });
-    this.request = head === null ? null : { head, body, headersTimeoutMs, bodyTimeoutMs };
+    this.request = request;
+    const { path, method, body } = request;
+    const headers = sentHeaders(request.headers);
+    // Undici's own timeouts are timers of each request, and hints (1xx) begin them anew.
+    const options = { path, method, headersTimeout: 0, bodyTimeout: 0 };
+    this.options = isUpload(body)
+      ? { ...options, headers: [...headers, 'content-length', String(body.bytes)], body: reading(body) }
+      : { ...options, headers, body };
   }
 
-  start(): void {
-    if (this.request !== null) this.sendOn(this.request, this.pool.take(this.connectTimeoutMs));
-    // Not before `send` has returned.
-    else queueMicrotask(() => this.breakOff(transportErrorOf(new WireFailure('unwritable-head'))));
+  get isDone(): boolean {
+    return this.state === 'done';
+  }
+
+  start(pool: ConnectionPool): void {
+    this.pool = pool;
+    pool.running.add(this);
+    this.dispatchOn(pool.take(this.request.connectTimeoutMs));
+  }
+
+  /** The transport ends before it has begun. */
+  refuse(): void {
+    this.breakOff(transportEnded);
   }
 
   abort(): void {
@@ -80,7 +110,7 @@ export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
   pause(): void {
     this.held = true;
     this.decompressor?.pause();
-    this.connection?.pause();
+    this.controller?.pause();
   }
 
   resume(): void {
@@ -90,45 +120,94 @@ export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
     this.readOn();
   }
 
-  // From the connection.
-
-  written(): void {
-    this.state = 'sent';
-    this.sentOnReusedAtMs = this.connection?.reused ? this.host.monotonicMs() : -1;
+  /** The outer guard: fails what has been silent for too long. */
+  sweep(nowMs: number): void {
+    if (this.state !== 'sent' && this.state !== 'answering') return;
+    const isHeldBack = this.headSeen && (this.held || this.inputFull);
+    if (this.moved || isHeldBack) this.sinceMs = nowMs;
+    this.moved = false;
+    const silentMs = nowMs - this.sinceMs;
+    if (this.headSeen && silentMs >= this.request.bodyTimeoutMs) this.breakOff(bodyTimeout);
+    else if (!this.headSeen && silentMs >= this.request.headersTimeoutMs) this.breakOff(headersTimeout);
   }
 
-  head(status: number, headers: UpstreamHeaders): void {
-    if (this.state === 'done') return;
-    const encoding = encodingOf(headers.get('content-encoding'));
+  // From undici.
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    this.state = 'sent';
+    this.sentAtMs = this.host.monotonicMs();
+    this.sinceMs = this.sentAtMs;
+    this.connection!.written();
+    if (this.held) controller.pause();
+  }
+
+  /** Of an upload, for each piece. */
+  onBodySent(): void {
+    this.moved = true;
+  }
+
+  onResponseStarted(): void {
+    if (this.state === 'sent') this.state = 'answering';
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHeaders): void {
+    if (this.state === 'done' || status < 200) return;
+    this.headSeen = true;
+    this.moved = true;
+    const coding = joined(headers['transfer-encoding']);
+    if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+      this.breakOff({ kind: 'protocol', message: 'the answer has a Transfer-Encoding that is not `chunked`' });
+      return;
+    }
+    const encoding = encodingOf(joined(headers['content-encoding']));
     if (encoding === undefined) {
       this.breakOff({ kind: 'decode', message: 'the answer has a Content-Encoding that was not asked for' });
       return;
     }
     this.encoding = encoding;
-    this.observer.headers(status, headers);
+    const length = joined(headers['content-length']);
+    if (status === 204 || status === 304) this.leftBytes = 0;
+    else if (length !== undefined) this.leftBytes = Number(length);
+    if (this.leftBytes === 0) this.end = 'unseen';
+    this.observer.headers(status, new ReadHeaders(headers));
+    this.takeEnd(controller);
   }
 
-  bytes(piece: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.state === 'done') return;
-    if (this.encoding === null) {
-      this.observer.data(piece);
+    this.moved = true;
+    this.leftBytes -= chunk.length;
+    if (this.encoding === null) this.observer.data(chunk);
+    else {
+      this.decompressor ??= this.openDecompressor(this.encoding);
+      if (this.decompressor.write(chunk) === 'full') {
+        this.inputFull = true;
+        controller.pause();
+      }
+    }
+    this.takeEnd(controller);
+  }
+
+  onResponseEnd(): void {
+    this.connection!.answered(this.end);
+    this.connection = null;
+    this.controller = null;
+    if (this.decompressor !== null) this.decompressor.end();
+    else if (this.held) this.endHeld = true;
+    else this.ended();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: Error): void {
+    if (this.state !== 'done' && this.diedUnanswered(error)) {
+      if (this.state === 'sent') this.host.retriedOnFreshSocket();
+      this.controller = null;
+      this.connection!.destroy();
+      this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
       return;
     }
-    this.decompressor ??= this.openDecompressor(this.encoding);
-    if (this.decompressor.write(piece) === 'ready') return;
-    this.inputFull = true;
-    this.connection?.pause();
-  }
-
-  over(): void {
-    this.connection = null;
-    if (this.decompressor === null) this.ended();
-    else this.decompressor.end();
-  }
-
-  broken(error: Error, answer: 'begun' | 'not begun'): void {
-    if (this.state === 'done') return;
-    if (answer === 'not begun' && this.onStaleSocket(error)) this.sendOnFreshSocket();
+    // A request that undici refuses is told before `send` has returned: let it return first.
+    if (this.state === 'starting') queueMicrotask(() => this.breakOff(transportErrorOf(error)));
     else this.breakOff(transportErrorOf(error));
   }
 
@@ -153,11 +232,11 @@ export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
     this.breakOff({ kind: 'decode', message: reason });
   }
 
-  private sendOn(request: WireRequest, connection: Connection): void {
+  private dispatchOn(connection: Connection): void {
     this.connection = connection;
-    this.state = 'waiting';
-    connection.send(request, this);
-    if (this.held) connection.pause();
+    this.state = 'starting';
+    connection.dispatch(this.options, this);
+    if (this.state === 'starting') this.state = 'waiting';
   }
 
   private openDecompressor(encoding: Encoding): Decompressor {
@@ -166,22 +245,26 @@ export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
     return decompressor;
   }
 
-  /** Later: whoever resumes may stand within what was just shown. */
+  /** Undici takes an answer for cut whose connection is closed while it is paused behind the last byte. */
+  private takeEnd(controller: Dispatcher.DispatchController): void {
+    if (this.leftBytes === 0) controller.resume();
+  }
+
+  /** Later: undici's parser cannot be resumed from within what any other connection's parser tells. */
   private readOn(): void {
     queueMicrotask(() => {
-      if (!this.held && !this.inputFull) this.connection?.resume();
+      if (this.held || this.inputFull) return;
+      this.moved = true;
+      if (this.endHeld) this.ended();
+      else this.controller?.resume();
     });
   }
 
-  /** Nothing was written yet, or the peer closed as it was. */
-  private onStaleSocket(error: Error): boolean {
-    if (!this.connection?.reused || !(lostConnection(error) || isUnasked(error))) return false;
-    return this.state === 'waiting' || this.host.monotonicMs() - this.sentOnReusedAtMs <= staleSocketMs;
-  }
-
-  private sendOnFreshSocket(): void {
-    if (this.state === 'sent') this.host.retriedOnFreshSocket();
-    this.sendOn(this.request!, this.pool.open(this.connectTimeoutMs));
+  /** Its kept-alive socket was lost before a byte of the answer: nothing was written yet, or the peer closed as it was. */
+  private diedUnanswered(error: Error): boolean {
+    if (!this.connection?.reused) return false;
+    if (this.state === 'waiting') return !wasDestroyed(error);
+    return this.state === 'sent' && lostConnection(error) && this.host.monotonicMs() - this.sentAtMs <= staleSocketMs;
   }
 
   private breakOff(error: TransportError): void {
@@ -193,24 +276,52 @@ export class Exchange implements UpstreamCall, WireObserver, DecompressorSink {
 
   private letGo(): void {
     this.decompressor?.destroy();
-    this.connection?.letGo();
+    this.connection?.destroy();
     this.connection = null;
+    this.controller = null;
   }
 
   private finish(): void {
     this.state = 'done';
+    this.pool?.running.delete(this);
     this.host.finished();
   }
 }
 
-/** What was sent ahead on an idle socket says nothing of the request that was about to take it. */
-function isUnasked(error: Error): boolean {
-  return error instanceof WireFailure && error.code === 'unasked-answer';
+/** Lists are mostly one a credential. */
+const knownLists = new WeakMap<readonly string[], string[]>();
+
+function sentHeaders(headers: readonly string[]): string[] {
+  let list = knownLists.get(headers);
+  if (list === undefined) {
+    // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
+    list = [...headers, 'accept-encoding', 'identity'];
+    knownLists.set(headers, list);
+  }
+  return list;
 }
 
-/** Null: a request that has no body by its method. */
-function bytesOf(body: Buffer | string | UpstreamUpload | null, method: 'POST' | 'GET'): number | null {
-  if (body === null) return method === 'GET' ? null : 0;
-  if (typeof body === 'string') return Buffer.byteLength(body);
-  return 'open' in body ? body.bytes : body.length;
+function isUpload(body: UpstreamRequest['body']): body is UpstreamUpload {
+  return body !== null && typeof body === 'object' && 'open' in body;
+}
+
+/** A request that is sent again begins the body anew. Undici takes any iterable; its types do not say so. */
+function reading(upload: UpstreamUpload): Buffer {
+  return { [Symbol.asyncIterator]: () => upload.open()[Symbol.asyncIterator]() } as unknown as Buffer;
+}
+
+class ReadHeaders implements UpstreamHeaders {
+  private readonly headers: IncomingHeaders;
+
+  constructor(headers: IncomingHeaders) {
+    this.headers = headers;
+  }
+
+  get(name: string): string | undefined {
+    return joined(this.headers[name]);
+  }
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value.join(', ') : value;
 }

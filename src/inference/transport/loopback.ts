@@ -119,7 +119,8 @@ export function send(transport: Transport, origin: string, request: Partial<Upst
       },
       ended() {
         told.ends += 1;
-        end.resolve('ended');
+        // Undici takes a turn until a connection can be used again.
+        setImmediate(() => setImmediate(() => end.resolve('ended')));
       },
       failed(error) {
         told.ends += 1;

@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import { createConnect } from './connect.ts';
-import { ConnectionPool, restAfterAnswerMs } from './connection-pool.ts';
+import type { ConnectionPool } from './connection-pool.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import { systemTime, type Time } from './timers.ts';
@@ -17,7 +17,7 @@ export interface TransportOptions {
   /** Of one answer that came compressed. */
   decompressedBytesMax?: number;
   time?: Time;
-  /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
+  /** Of a connection between two exchanges; default: `connection-pool`'s. */
   restMs?: number;
 }
 
@@ -30,12 +30,25 @@ export interface TransportCounts {
   readonly connections: number;
 }
 
+/** How exact an exchange's timeouts are: they stand behind an attempt's own. */
+const sweepIntervalMs = 1_000;
+
+type Pools = typeof import('./connection-pool.ts');
+
+/** Undici is loaded with the first request, so that no start waits for it. */
+let loaded: Pools | null = null;
+
+async function load(): Promise<Pools> {
+  loaded = await import('./connection-pool.ts');
+  return loaded;
+}
+
 /** Sends requests to upstreams. Follows no redirect: 3xx is an answer like any other. */
 export function createTransport(
   options: TransportOptions = {},
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
-  const { originsMax = 256, restMs = restAfterAnswerMs } = options;
+  const { originsMax = 256 } = options;
   const connectOptions = {
     lookup: options.lookup ?? createLookup({ time }),
     ...(options.ca === undefined ? {} : { ca: options.ca }),
@@ -50,6 +63,8 @@ export function createTransport(
       return sum;
     },
   };
+  /** Until undici is loaded. */
+  const waiting = new Set<Exchange>();
   let requests = 0;
   let state: 'open' | 'closing' = 'open';
   let onIdle: (() => void)[] = [];
@@ -68,23 +83,32 @@ export function createTransport(
     },
   };
 
-  function poolOf(origin: string): ConnectionPool {
-    const known = pools.get(origin);
-    if (known !== undefined) return known;
-    if (pools.size >= originsMax) closeLongestUnused();
-    const url = new URL(origin);
-    const pool = new ConnectionPool(url.host, createConnect(url, connectOptions), {
-      monotonicMs: time.monotonicMs,
-      restMs,
-    });
-    pools.set(origin, pool);
-    return pool;
+  const sweeper = setInterval(() => {
+    const nowMs = time.monotonicMs();
+    for (const { running } of pools.values()) for (const exchange of running) exchange.sweep(nowMs);
+  }, sweepIntervalMs);
+  sweeper.unref();
+
+  function start(exchange: Exchange, origin: string, { ConnectionPool }: Pools): void {
+    if (exchange.isDone) return;
+    let pool = pools.get(origin);
+    if (pool === undefined) {
+      if (pools.size >= originsMax) closeLongestUnused();
+      const url = new URL(origin);
+      const { monotonicMs } = time;
+      pool = new ConnectionPool(url, createConnect(url, connectOptions), { monotonicMs, restMs: options.restMs });
+      pools.set(origin, pool);
+    }
+    requests += 1;
+    pool.lastUsed = requests;
+    exchange.start(pool);
   }
 
   function closeLongestUnused(): void {
     let oldest: [string, ConnectionPool] | undefined;
     for (const entry of pools) {
-      if (entry[1].isIdle() && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed)) oldest = entry;
+      if (entry[1].running.size === 0 && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed))
+        oldest = entry;
     }
     // None idle: the map outgrows its limit by the origins at work, which are as many as running requests at most.
     if (oldest === undefined) return;
@@ -94,6 +118,8 @@ export function createTransport(
 
   function destroy(): void {
     state = 'closing';
+    clearInterval(sweeper);
+    for (const exchange of waiting) exchange.refuse();
     for (const pool of pools.values()) pool.destroy();
     pools.clear();
   }
@@ -103,11 +129,15 @@ export function createTransport(
     send(request: UpstreamRequest, observer: UpstreamObserver): UpstreamCall {
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
-      const pool = poolOf(request.origin);
-      requests += 1;
-      pool.lastUsed = requests;
-      const exchange = new Exchange(host, pool, request, observer);
-      exchange.start();
+      const exchange = new Exchange(host, request, observer);
+      if (loaded !== null) start(exchange, request.origin, loaded);
+      else {
+        waiting.add(exchange);
+        load().then((pools) => {
+          waiting.delete(exchange);
+          start(exchange, request.origin, pools);
+        });
+      }
       return exchange;
     },
     async close() {

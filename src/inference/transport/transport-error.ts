@@ -1,5 +1,4 @@
 import type { TransportError } from './upstream-call.ts';
-import { WireFailure, type WireFailureCode } from './wire-failure.ts';
 
 /** What went wrong before the request could be written: the connection never stood. */
 export class ConnectFailure extends Error {
@@ -21,39 +20,42 @@ const connectWords = {
   tls: 'no secure connection could be made',
 } as const satisfies Record<ConnectFailure['kind'], string>;
 
-/** Sorts what connections and the system throw. The system's messages hold addresses, so ours are our own. */
+/** Sorts what undici and the system throw. The system's messages hold addresses, so ours are our own. */
 export function transportErrorOf(error: unknown): TransportError {
   const code = codeOf(error);
   if (code === 'EMFILE' || code === 'ENFILE') {
     return { kind: 'no-descriptor', message: `this server has no open files left for a connection (${code})` };
   }
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
-  if (error instanceof WireFailure) return wireError(error.code);
+  if (wasDestroyed(error)) return transportEnded;
+  if (wasCut(error)) return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
   if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };
   return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
 }
 
-function wireError(code: WireFailureCode): TransportError {
-  switch (code) {
-    case 'headers-timeout':
-      return { kind: 'headers-timeout', message: 'no answer came in time' };
-    case 'body-timeout':
-      return { kind: 'body-timeout', message: 'the answer stopped in the middle' };
-    case 'destroyed':
-      return { kind: 'reset', message: 'the gateway closed its connections' };
-    case 'closed':
-      return { kind: 'reset', message: 'the connection was closed before an answer came' };
-    case 'cut':
-      return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
-    default:
-      return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
-  }
+export const headersTimeout: TransportError = { kind: 'headers-timeout', message: 'no answer came in time' };
+export const transportEnded: TransportError = { kind: 'reset', message: 'the gateway closed its connections' };
+export const bodyTimeout: TransportError = { kind: 'body-timeout', message: 'the answer stopped in the middle' };
+
+/** We closed it: the transport ends. */
+export function wasDestroyed(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'UND_ERR_DESTROYED' || code === 'UND_ERR_CLOSED';
+}
+
+/** Fewer bytes than the answer said, or no last chunk. */
+function wasCut(error: unknown): boolean {
+  if (codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return true;
+  // Undici means to give the parser's word as a code, but only its message holds it.
+  return error instanceof Error && error.name === 'HTTPParserError' && error.message.includes('Invalid EOF state');
 }
 
 /** The peer, or the way to it, ended the connection, and said nothing wrong before. */
 export function lostConnection(error: unknown): boolean {
-  if (error instanceof WireFailure) return error.code === 'closed';
-  return lostCodes.has(codeOf(error));
+  const code = codeOf(error);
+  // Undici has the same code for an answer that nobody asked for, which is a fault of the peer's and no accident.
+  if (code === 'UND_ERR_SOCKET') return error instanceof Error && !error.message.startsWith('bad ');
+  return lostCodes.has(code);
 }
 
 const lostCodes: ReadonlySet<string> = new Set([
