@@ -6,7 +6,7 @@ import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
 import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job } from '../spine/job.ts';
-import { type OnGiven, PassedStream, PassedWhole } from '../spine/pass-through.ts';
+import { type OnGiven, PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import { GatheredStream } from './gathered-stream.ts';
@@ -33,6 +33,7 @@ export function conversationTrial<C extends Chunk>(
   const made = (prepared: PreparedConversation | Failure) => {
     if ('kind' in prepared) return prepared;
     const { upstreamDialect } = prepared;
+    const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
     const taker = facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared);
     const body = {
       bytes: prepared.bytes,
@@ -40,7 +41,7 @@ export function conversationTrial<C extends Chunk>(
       upstreamDialect,
       inputTokensEstimate: facts.inputTokensEstimate,
       reader: (contentType: string, onGiven?: OnGiven) =>
-        readerFor(facts, prepared, upstreamDialect, contentType, onGiven),
+        readerFor(facts, prepared, upstreamDialect, contentType, { onGiven, usageOf }),
     };
     return new Attempt(parts, job, attempt, body, sinkOf(taker as AttemptSink));
   };
@@ -62,13 +63,13 @@ function readerFor(
   body: Pick<EncodedBody, 'answer' | 'streamed' | 'unwrapTool' | 'callersToolNames'>,
   dialect: UpstreamDialect,
   contentType: string,
-  onGiven?: OnGiven,
+  { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
 ): AnswerReader {
   // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
   const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
   const passes = body.answer === 'pass-through';
   if (passes && comesStreamed === stream) {
-    const options = { onGiven, inputTokensEstimate };
+    const options = { onGiven, inputTokensEstimate, usageOf };
     return stream
       ? new PassedStream(dialect, includeUsage ? 'show' : 'hide', options)
       : new PassedWhole(dialect, options);
@@ -76,7 +77,7 @@ function readerFor(
   if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
     return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
   }
-  const options = body.unwrapTool === undefined ? undefined : { unwrapTool: body.unwrapTool };
+  const options = { unwrapTool: body.unwrapTool, usageOf };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
   const { callersToolNames } = body;
   return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import type { JsonScan } from '../../kernel/json-scan.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -129,7 +129,7 @@ export interface UpstreamDialect {
   /** A JSON answer as the same events a stream would give, `end` or `failed` last. */
   decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[];
   /** Reads what metering and failover need out of an answer that is forwarded as bytes. */
-  readInPassing(): PassingReader;
+  readInPassing(options?: DecodeOptions): PassingReader;
   /** Puts the provider's own whole answer together out of its stream, where that tells all of it; absent: it does not. */
   gatherWhole?(): WholeGatherer;
   /** The error of a non-2xx answer, or of an error body inside a 200; null when `body` holds none. */
@@ -156,11 +156,16 @@ export interface EncodedRequest {
   decode?: DecodeOptions;
 }
 
-/** What an encoder did that only the decoder of its answer can undo. */
+/** What a decoder cannot know from the answer alone. */
 export interface DecodeOptions {
   /** Structured output was asked for as a forced call of this tool: its arguments are the answer's text. */
-  unwrapTool?: string;
+  unwrapTool?: string | undefined;
+  /** Where and how the vendor tells what was used, when that is not the dialect's own way. */
+  usageOf?: UsageOf | undefined;
 }
+
+/** The member of a chunk or whole answer that says what was used, in the dialect's own words; undefined: it says nothing. */
+export type UsageOf = (body: JsonObject) => JsonValue | undefined;
 
 /** One server-sent event, as transport/sse-reader gives it too. */
 export interface SseEvent {

@@ -1,3 +1,4 @@
+import { isObject } from '../../kernel/json.ts';
 import { unknownVoices } from '../dialects/speech/voices.ts';
 import { openAiLike, openAiSpeech, openAiTranscription } from './openai-like.ts';
 
@@ -54,6 +55,8 @@ export const groq = openAiLike({
     containers: ['flac', 'mp3', 'mp4', 'm4a', 'ogg', 'oga', 'opus', 'wav', 'webm'],
     fileBytesMax: 100 * 1024 * 1024,
   },
+  // A stream tells it there, whether it was asked to or not.
+  usageOf: ({ usage, x_groq: own }) => usage ?? (isObject(own) ? own.usage : undefined),
   errors: [
     // "Flex tier capacity exceeded": the only custom status of the API.
     { status: 498, class: 'rate_limited' },

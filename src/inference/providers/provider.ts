@@ -1,4 +1,4 @@
-import type { DialectId, UpstreamError } from '../dialects/dialect.ts';
+import type { DialectId, UpstreamError, UsageOf } from '../dialects/dialect.ts';
 import type { EmbeddingFacts } from '../dialects/embeddings/format.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
@@ -50,6 +50,8 @@ export interface Provider {
   transcriptionElsewhere?: TranscriptionFacts;
   /** Headers sent with every request, such as `anthropic-version`. */
   headers: Readonly<Record<string, string>>;
+  /** How its answers in its own dialect tell what was used, where that is not the dialect's way. */
+  usageOf?: UsageOf;
   quirks: ProviderQuirks;
   /** Wins over the dialect's own table: status and error code → class. First match decides. */
   errors: readonly ErrorRule[];

@@ -1,6 +1,6 @@
 import { isObject } from '../../kernel/json.ts';
 import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
-import type { PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import type { DecodeOptions, PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import { brokenLine, isEndMark, parsedData, parsedJson } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
@@ -20,6 +20,7 @@ export interface PassingOptions {
   onGiven?: OnGiven | undefined;
   /** Stands where a provider tells counts that cannot be. */
   inputTokensEstimate?: number;
+  usageOf?: DecodeOptions['usageOf'];
 }
 
 /** Told of ids that an answer gives out, before its bytes that hold them go on. */
@@ -46,12 +47,12 @@ export class PassedStream implements AnswerReader {
   constructor(
     dialect: ReadInPassing,
     usageChunk: 'show' | 'hide',
-    { onGiven, inputTokensEstimate = 0 }: PassingOptions = {},
+    { onGiven, inputTokensEstimate = 0, usageOf }: PassingOptions = {},
   ) {
     this.#dialect = dialect;
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
-    this.#reader = dialect.readInPassing();
+    this.#reader = dialect.readInPassing({ usageOf });
     this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
@@ -178,9 +179,9 @@ export class PassedWhole implements AnswerReader {
   readonly #onGiven: OnGiven | undefined;
   readonly #inputTokensEstimate: number;
 
-  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0 }: PassingOptions = {}) {
+  constructor(dialect: ReadInPassing, { onGiven, inputTokensEstimate = 0, usageOf }: PassingOptions = {}) {
     this.#dialect = dialect;
-    this.#reader = dialect.readInPassing();
+    this.#reader = dialect.readInPassing({ usageOf });
     this.#onGiven = onGiven;
     this.#inputTokensEstimate = inputTokensEstimate;
   }

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { UsageOf } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { classOfError } from './error-class.ts';
 import { neutralFinishReason } from './finish-reason.ts';
@@ -10,6 +11,8 @@ import { createToolCallReader, type ToolCallReader } from './tool-call-reader.ts
 
 /** OpenAI's own bound on `n`. */
 const choicesMax = 128;
+
+export const usual: UsageOf = (body) => body.usage;
 
 interface Choice {
   toolCalls: ToolCallReader;
@@ -28,7 +31,8 @@ export interface ChunkReader {
   skipped(): number;
 }
 
-export function createChunkReader(): ChunkReader {
+/** `usageOf`: as the vendor tells what was used. */
+export function createChunkReader(usageOf: UsageOf = usual): ChunkReader {
   const choices = new Map<number, Choice>();
   let started = false;
   let failed = false;
@@ -105,7 +109,7 @@ export function createChunkReader(): ChunkReader {
         events.push({ type: 'failed', fault: faultInside(chunk, error, classOfError) });
         return;
       }
-      const usage = neutralUsage(chunk.usage) ?? (isObject(chunk.x_groq) ? neutralUsage(chunk.x_groq.usage) : null);
+      const usage = neutralUsage(usageOf(chunk));
       const items = Array.isArray(chunk.choices) ? chunk.choices : null;
       if (items === null && usage === null) {
         skipped += 1;

@@ -1,6 +1,6 @@
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import type { SseEvent, StreamDecoder } from '../dialect.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { createChunkReader } from './chunk-reader.ts';
 
@@ -8,8 +8,8 @@ import { createChunkReader } from './chunk-reader.ts';
  * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
  * choice has its finish reason, since several providers leave `[DONE]` out; any other end is a truncation.
  */
-export function decodeStream(): StreamDecoder {
-  const reader = createChunkReader();
+export function decodeStream({ usageOf }: DecodeOptions = {}): StreamDecoder {
+  const reader = createChunkReader(usageOf);
   let closed = false;
   let malformed = 0;
 

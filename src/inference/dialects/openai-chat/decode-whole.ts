@@ -1,17 +1,18 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import type { DecodeOptions } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
 import { createChunkReader } from './chunk-reader.ts';
 import { classOfError } from './error-class.ts';
 import { readError } from './read-error.ts';
 
 /** A whole answer as the events that a stream would have given; an error body or no answer gives one `failed`. */
-export function decodeWhole(body: JsonObject): NeutralEvent[] {
+export function decodeWhole(body: JsonObject, { usageOf }: DecodeOptions = {}): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
   const events: NeutralEvent[] = [];
-  const reader = createChunkReader();
+  const reader = createChunkReader(usageOf);
   reader.read(body, events);
   if (events.at(-1)?.type === 'failed') return events;
   // Usage is last in a stream, after the finish reasons, so it is here.

@@ -4,10 +4,10 @@ import { isContent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
+import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { type ChunkReader, createChunkReader } from './chunk-reader.ts';
+import { type ChunkReader, createChunkReader, usual } from './chunk-reader.ts';
 import { faultInWhole } from './decode-whole.ts';
 import { idsGivenIn } from './named-objects.ts';
 import { neutralUsage } from './token-usage.ts';
@@ -22,9 +22,9 @@ const usageChunk: PassingVerdict = { content: false, fault: null, usageOnly: tru
  * Watches chunks that are forwarded as bytes. Until the first content every chunk is parsed; after it only those
  * that hold anything but text of the first choice: usage, a finish reason, an error, another choice.
  */
-export function readInPassing(): PassingReader {
+export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingReader {
   const finder = new TextFinder();
-  const seen = new SeenInPassing();
+  const seen = new SeenInPassing(usageOf);
   let sawContent = false;
 
   function parse(data: string): PassingVerdict {
@@ -76,7 +76,7 @@ export function readInPassing(): PassingReader {
       const wrong = faultInWhole(body);
       if (wrong !== null) return wrong;
       const answer = body as JsonObject;
-      seen.usage = neutralUsage(answer.usage) ?? seen.usage;
+      seen.usage = neutralUsage(usageOf(answer)) ?? seen.usage;
       seen.ended = true;
       seen.give(idsGivenIn(answer));
       for (const choice of answer.choices as JsonObject[]) {
@@ -98,6 +98,11 @@ class SeenInPassing implements PassingFacts {
   given: GivenId[] | undefined = undefined;
   /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
   #reader: ChunkReader | null = null;
+  readonly #usageOf: UsageOf;
+
+  constructor(usageOf: UsageOf) {
+    this.#usageOf = usageOf;
+  }
 
   /** Chunks repeat the id of what they continue. */
   give(ids: readonly GivenId[]): void {
@@ -108,7 +113,7 @@ class SeenInPassing implements PassingFacts {
   }
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
-    this.#reader ??= createChunkReader();
+    this.#reader ??= createChunkReader(this.#usageOf);
     this.#reader.read(chunk, events);
   }
 
