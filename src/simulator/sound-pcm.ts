@@ -30,9 +30,12 @@ export function* pcmBlocks(ms: number): Generator<SoundBlock> {
   }
 }
 
-/** The same behind a header that tells its true length. */
+/** The most that a header of 32 bits can tell. */
+const dataBytesMax = 0xffff_ffff - 36;
+
+/** The same behind a header that tells its true length, as far as it can. */
 export function* wavBlocks(ms: number): Generator<SoundBlock> {
-  const dataBytes = samplesIn(ms) * 2;
+  const dataBytes = Math.min(dataBytesMax, samplesIn(ms) * 2);
   const head = Buffer.alloc(44);
   head.write('RIFF', 0, 'latin1');
   head.writeUInt32LE(36 + dataBytes, 4);

@@ -1,8 +1,7 @@
-import { aacBlocks } from './sound-aac.ts';
+import { aacFrame, mp3Frames } from './sound-assets.ts';
 import { flacBlocks } from './sound-flac.ts';
-import { mp3Blocks } from './sound-mp3.ts';
 import { opusBlocks } from './sound-opus.ts';
-import { pcmBlocks, wavBlocks } from './sound-pcm.ts';
+import { pcmBlocks, sampleRateHz, wavBlocks } from './sound-pcm.ts';
 
 /** Some bytes of a file, and how much of the sound they hold. */
 export interface SoundBlock {
@@ -10,15 +9,28 @@ export interface SoundBlock {
   ms: number;
 }
 
-/** Every format is made here, without any tool: a newcomer hears something on a bare machine. */
+const mp3FrameBytes = 96;
+const mp3FrameMs = 24;
+const aacFrameMs = (1_024 * 1_000) / sampleRateHz;
+
+/** No format needs a tool: a newcomer hears something on a bare machine. */
 const formats = {
-  mp3: { mediaType: 'audio/mpeg', blocks: mp3Blocks },
+  mp3: { mediaType: 'audio/mpeg', blocks: (ms) => rowOf(mp3Frames, mp3FrameBytes, mp3FrameMs, ms) },
   wav: { mediaType: 'audio/wav', blocks: wavBlocks },
   pcm: { mediaType: 'audio/pcm', blocks: pcmBlocks },
   flac: { mediaType: 'audio/flac', blocks: flacBlocks },
   opus: { mediaType: 'audio/ogg', blocks: opusBlocks },
-  aac: { mediaType: 'audio/aac', blocks: aacBlocks },
+  aac: { mediaType: 'audio/aac', blocks: (ms) => rowOf(aacFrame, aacFrame.length, aacFrameMs, ms) },
 } as const satisfies Record<string, { mediaType: string; blocks(ms: number): Generator<SoundBlock> }>;
+
+/** Frame after frame, over and over, until they last so long. */
+function* rowOf(frames: Buffer, frameBytes: number, frameMs: number, ms: number): Generator<SoundBlock> {
+  const count = Math.ceil(ms / frameMs);
+  for (let at = 0; at < count; at += 1) {
+    const from = (at * frameBytes) % frames.length;
+    yield { bytes: frames.subarray(from, from + frameBytes), ms: frameMs };
+  }
+}
 
 export type SoundFormat = keyof typeof formats;
 
