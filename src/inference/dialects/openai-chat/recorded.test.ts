@@ -4,7 +4,8 @@ import { createParser } from 'eventsource-parser';
 import { specValidator } from '../../../../test/spec/validate.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
-import type { AnswerHead, SseEvent } from '../dialect.ts';
+import { providerOf } from '../../providers/catalog.ts';
+import type { AnswerHead, DecodeOptions, SseEvent } from '../dialect.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeStream } from './encode-stream.ts';
@@ -22,8 +23,8 @@ function sseEvents(pieces: readonly Buffer[]): SseEvent[] {
   return events;
 }
 
-function replay(pieces: readonly Buffer[]): NeutralEvent[] {
-  const decoder = decodeStream();
+function replay(pieces: readonly Buffer[], options: DecodeOptions): NeutralEvent[] {
+  const decoder = decodeStream(options);
   const events = sseEvents(pieces).flatMap((event) => decoder.step(event));
   return [...events, ...decoder.finish()];
 }
@@ -33,15 +34,23 @@ const validChunk = specValidator('openai', 'CreateChatCompletionStreamResponse')
 const validAnswer = specValidator('openai', 'CreateChatCompletionResponse');
 
 for (const { name, stream, whole, events } of recordings()) {
+  // Names begin with whose answer it was.
+  const options = { usageOf: providerOf(name.split('-')[0]!)?.usageOf };
   test(`recorded ${name}: reads as its events${stream === null ? '' : ', wherever the bytes are cut'}`, () => {
     if (stream === null) {
-      assert.deepEqual(decodeWhole(whole!), events);
+      assert.deepEqual(decodeWhole(whole!, options), events);
       return;
     }
-    assert.deepEqual(replay([stream]), events);
-    assert.deepEqual(replay(Array.from(stream, (byte) => Buffer.of(byte))), events);
+    assert.deepEqual(replay([stream], options), events);
+    assert.deepEqual(
+      replay(
+        Array.from(stream, (byte) => Buffer.of(byte)),
+        options,
+      ),
+      events,
+    );
     for (let at = 1; at < stream.length; at += 1) {
-      assert.deepEqual(replay([stream.subarray(0, at), stream.subarray(at)]), events, `cut at ${at}`);
+      assert.deepEqual(replay([stream.subarray(0, at), stream.subarray(at)], options), events, `cut at ${at}`);
     }
   });
 
@@ -69,7 +78,7 @@ for (const { name, stream, whole, events } of recordings()) {
   });
 
   test(`recorded ${name}: read in passing, its usage, content and end are seen`, () => {
-    const reader = readInPassing();
+    const reader = readInPassing(options);
     const last = events.at(-1)!;
     if (stream === null) {
       assert.equal(reader.whole(whole), null);

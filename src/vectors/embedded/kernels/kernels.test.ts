@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { seededRandom } from '../../../kernel/random.ts';
-import { type Kernels, kernelBytes, loadKernels } from './kernels.ts';
+import { kernelBytes } from './kernel-bytes.ts';
+import { type Kernels, loadKernels } from './kernels.ts';
 import { createLinearMemory, type LinearMemory } from './linear-memory.ts';
 import { createScalarKernels } from './scalar-kernels.ts';
 
