@@ -1,4 +1,4 @@
-import type { ConversationServices, Services } from '../inference/endpoints/services.ts';
+import type { Services } from '../inference/endpoints/services.ts';
 import { readWishes } from '../inference/models/routing-wishes.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
@@ -14,7 +14,7 @@ import { type Multipart, readMultipart } from './read-multipart.ts';
  * `readBody`: what of the request's meaning stands outside its body, put into it.
  */
 export async function receiveModelCall(
-  services: ConversationServices,
+  services: Services,
   exchange: Exchange,
   readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure,
 ): Promise<{ call: ModelCall; body: Buffer } | null> {
@@ -37,7 +37,7 @@ export async function receiveModelCall(
  * `filesMax`: beyond it the form is refused.
  */
 export async function receiveUpload(
-  services: ConversationServices & Pick<Services, 'spool' | 'storage'>,
+  services: Services,
   exchange: Exchange,
   filesMax: number,
   handle: (head: ModelCall, form: Multipart) => Promise<void>,
@@ -61,7 +61,7 @@ export async function receiveUpload(
 
 /** For keys that `named` holds, with a sink that logs the bodies. */
 function logged(
-  services: ConversationServices,
+  services: Services,
   { path, response }: Exchange,
   head: ModelCall,
   body: Buffer | null,

@@ -6,30 +6,20 @@ import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createGatewayServer } from '../http/server.ts';
 import { createTranscoder } from '../inference/audio/transcode.ts';
-import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
-import { createBodyReader } from '../inference/endpoints/body-reader.ts';
-import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
-import type { ConversationServices } from '../inference/endpoints/services.ts';
 import { createLocalEngines } from '../inference/engines/local-engines.ts';
 import { createHostedFiles } from '../inference/images/hosted-files.ts';
 import { startRestLooks } from '../inference/models/rest-looks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
-import { createRetryBudget } from '../inference/routing/retry-budget.ts';
 import { createSilenceWatch } from '../inference/routing/silence.ts';
-import { createIdempotency } from '../inference/spine/idempotency.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { systemRandom } from '../kernel/random.ts';
-import { createSealer } from '../kernel/seal.ts';
 import { createRoom } from '../kernel/sharing/room.ts';
-import { createLimitedAdmission } from '../metering/limited-admission.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
-import { createSettledLimits, createSettlement } from '../metering/settlement.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { postWebhook } from '../net/post-webhook.ts';
 import type { Log } from '../observe/log.ts';
@@ -39,12 +29,12 @@ import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
-import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
 import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
-import { closableAccounts, closableAdmission } from './closed-books.ts';
+import { closableAccounts } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
 import { openRoutes } from './routes.ts';
+import { openServices } from './services.ts';
 import { keepSnapshot } from './snapshot.ts';
 import { openStorage } from './storage.ts';
 import { openStores, StartRefused, type Stores } from './stores.ts';
@@ -127,7 +117,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     accounts: closableAccounts(openedStores.accounts, folderTrouble),
     troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble() ?? damage.trouble() }),
   };
-  const { ledger, counters } = stores;
+  const { ledger } = stores;
   const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));
   const secret = config.storage.secret ?? (await generatedSecret().catch(orGiveUp));
   const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log }).catch(orGiveUp);
@@ -190,55 +180,35 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     async () => clearInterval(silenceLooks),
     async () => stopRestLooks(),
   );
-  const services: ConversationServices = {
-    clock,
-    random: systemRandom,
-    transport,
-    health,
-    retryBudget: createRetryBudget(),
-    silence,
-    plans,
-    admission: closableAdmission(
-      createLimitedAdmission({
-        counters,
-        ledger,
-        plans,
-        bootId: stores.bootId,
-        clock,
-        observe: notices.observe,
-      }),
-      folderTrouble,
-    ),
-    settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe: notices.observe }), plans),
-    idempotency: createIdempotency({
-      store: stores.replies,
-      sealer: createSealer(secret, 'idempotent replies'),
-      bootId: stores.bootId,
-      clock,
-      async mayKeep(tenant, bytes) {
-        const account = accountOfTenant(tenant);
-        if ((await storage.book.mayKeep(account)) !== null) return false;
-        storage.book.add(account, 'replies', bytes);
-        return true;
-      },
-      onTrouble,
-    }),
-    objects,
-    bodies: createBodyReader(createBodyWorkers()),
-    media: createMediaFetcher({ rules: () => snapshot().config.fetch, resolve: addressesOf }),
-    snapshot,
-    logBodies: (bodies) => log.info(bodies, 'bodies'),
-    finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
-  };
-
-  opened.push(objects.close);
-  opened.push(services.bodies.close, async () => {
+  opened.push(objects.close, async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
   });
-
   const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
+  const services = await openServices({
+    clock,
+    transport,
+    health,
+    silence,
+    snapshot,
+    plans,
+    transcoder,
+    files,
+    folder,
+    stores,
+    storage,
+    notices,
+    objects,
+    engines: localEngines.engines,
+    log,
+    secret,
+    resolve: addressesOf,
+    folderTrouble,
+    finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
+    onTrouble,
+    opened: (close) => void opened.push(close),
+  }).catch(orGiveUp);
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const refusals = createRefusals(ledger);
@@ -249,10 +219,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   });
   const routes = await openRoutes({
     options,
-    conversation: services,
-    transcoder,
-    engines: localEngines.engines,
-    files,
+    services,
     folder,
     storage,
     stores,

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { AdminApi } from '../admin/admin-api.ts';
 import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
@@ -20,22 +19,13 @@ import { statusRoutes } from '../http/routes/status.ts';
 import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
-import type { SharedTranscoder } from '../inference/audio/transcode.ts';
-import { createTokenCounter } from '../inference/chat/token-counter.ts';
-import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
-import type { ConversationServices, Services } from '../inference/endpoints/services.ts';
-import type { Engines } from '../inference/engines/local-engines.ts';
-import { createPictureFetcher } from '../inference/images/fetch-picture.ts';
-import type { HostedFiles } from '../inference/images/hosted-files.ts';
-import { createImageCodec } from '../inference/images/image-codec.ts';
+import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
-import { createVoiceLists } from '../inference/speech/voice-lists.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
-import { openSpool } from '../net/spool.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
@@ -50,10 +40,7 @@ import { openVectors } from './vectors.ts';
 
 export interface RoutesParts {
   options: GatewayOptions;
-  conversation: ConversationServices;
-  transcoder: SharedTranscoder;
-  engines: Engines;
-  files: HostedFiles;
+  services: Services;
   folder: DataFolder;
   storage: Storage;
   stores: Stores;
@@ -73,14 +60,13 @@ export interface RoutesParts {
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
+  const { options, services, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
   const { config, version, log } = options;
-  const { clock, admission, snapshot, health, transport } = parts.conversation;
+  const { clock, admission, snapshot, health, transport } = services;
   const { counters } = stores;
   const ledger = { ...stores.ledger, find: findIn(stores.ledger, parts.refusals) };
   const { ring, plans } = callers;
 
-  const services = await openServices(parts);
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
   const vectors = await openVectors({ config, folder, stores, clock, onKept, onTrouble });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
@@ -172,36 +158,4 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
 /** Refused requests of which the ledger has no row are still known for a while. */
 function findIn(ledger: Ledger, refusals: Pick<Refusals, 'find'>): Ledger['find'] {
   return async (id, account) => (await ledger.find(id, account)) ?? refusals.find(id, account);
-}
-
-async function openServices({
-  conversation,
-  transcoder,
-  engines,
-  files,
-  folder,
-  storage,
-  resolve,
-  opened,
-}: RoutesParts): Promise<Services> {
-  const { transport, clock, snapshot } = conversation;
-  const services: Services = {
-    ...conversation,
-    tokenCounter: createTokenCounter(),
-    embeddingCodec: createEmbeddingCodec(),
-    engines: engines.embedding,
-    speechEngines: engines.speech,
-    transcriptionEngines: engines.transcription,
-    voiceLists: createVoiceLists({ transport, clock, snapshot }),
-    transcoder,
-    spool: await openSpool(join(folder.path, 'spool')),
-    imageCodec: createImageCodec(),
-    pictures: createPictureFetcher({ rules: () => snapshot().config.fetch, resolve }),
-    files,
-    storage: storage.book,
-  };
-  opened(services.tokenCounter.close);
-  opened(services.embeddingCodec.close);
-  opened(services.imageCodec.close);
-  return services;
 }

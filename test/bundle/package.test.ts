@@ -230,10 +230,34 @@ test('the process of added models tells why one cannot be loaded, and ends with 
   assert.deepEqual(await gone, [0, null]);
 });
 
-test('an unexpected error names the file and the line of the source', async (t) => {
-  const broken = join(temporaryFolder(t), 'broken.mjs');
-  writeFileSync(broken, "process.stdout.write = () => { throw new RangeError('broken') };");
-  const { code, stderr } = await runCommand(['models'], { bin, cwd, env: { NODE_OPTIONS: `--import=${broken}` } });
+test('an unexpected error names the file and the line of the source, in threads too', async (t) => {
+  const folder = temporaryFolder(t);
+  const preload = (text: string) => {
+    const file = join(folder, 'broken.mjs');
+    writeFileSync(file, text);
+    return { NODE_OPTIONS: `--import=${file}` };
+  };
+  const command = preload("process.stdout.write = () => { throw new RangeError('broken') };");
+  const { code, stderr } = await runCommand(['models'], { bin, cwd, env: command });
   assert.notEqual(code, 0);
   assert.match(stderr, /RangeError: broken[\s\S]* at .*src\/cli\/commands\/models\.ts:\d+/);
+
+  writeFileSync(
+    join(folder, 'culvert.yaml'),
+    stringify({ server: { port: 0 }, keys: [{ key, account: 'dev', name: 'test' }], autodetect: 'off' }),
+  );
+  const threads = preload(`import { isMainThread } from 'node:worker_threads';
+    const { set } = Map.prototype;
+    if (!isMainThread) Map.prototype.set = function (key, value) {
+      if (value?.facts !== undefined) throw new RangeError('broken');
+      return set.call(this, key, value);
+    };`);
+  const broken = await startProcess(t, { bin, cwd: folder, args: [], env: threads });
+  const answer = await fetch(`${broken.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sim/chat', messages: [{ role: 'user', content: 'x'.repeat(2_000_000) }] }),
+  });
+  assert.equal(answer.status, 500);
+  await broken.said(/RangeError: broken.*src\/inference\/endpoints\/body-worker\.ts:\d+/);
 });

@@ -1,10 +1,10 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
-import type { ConversationServices } from '../../inference/endpoints/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
 import type { Route } from '../exchange.ts';
 import { conversationRoute } from './conversation.ts';
 
 /** `POST /v1/chat/completions`: any model, whatever provider answers. */
-export function chatRoute(services: ConversationServices): Route {
+export function chatRoute(services: Services): Route {
   return conversationRoute(services, {
     path: '/v1/chat/completions',
     endpoint: 'chat',

@@ -1,6 +1,6 @@
 import { type ConversationEndpoint, chatEndpoint } from '../../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
-import type { ConversationServices } from '../../inference/endpoints/services.ts';
+import type { Services } from '../../inference/endpoints/services.ts';
 import { serve } from '../../inference/spine/serve.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
@@ -19,7 +19,7 @@ export interface ConversationPlace {
 
 /** A POST that any model answers, whatever its provider speaks. */
 export function conversationRoute(
-  services: ConversationServices,
+  services: Services,
   { path, endpoint, dialect, limitForm, readBody }: ConversationPlace,
 ): Route {
   const chat = chatEndpoint(services, endpoint, dialect.id);

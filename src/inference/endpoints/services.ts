@@ -1,5 +1,5 @@
 import type { Spool } from '../../net/spool.ts';
-import type { ChatServices, CountServices } from '../chat/services.ts';
+import type { CountServices } from '../chat/services.ts';
 import type { EmbeddingServices } from '../embeddings/services.ts';
 import type { ForwardedServices } from '../forwarded/services.ts';
 import type { ImageServices } from '../images/services.ts';
@@ -7,17 +7,9 @@ import type { SpeechServices } from '../speech/services.ts';
 import type { TranscriptionServices } from '../transcription/services.ts';
 import type { AllBodies } from './body-reader.ts';
 
-/** What a conversation needs, which is served from the first moment of a start; lives as long as the process. */
-export interface ConversationServices extends ChatServices {
-  bodies: AllBodies;
-  /** Of keys that `telemetry.log.bodies` names. */
-  logBodies(bodies: LoggedBodies): void;
-}
-
-/** What the requests of all families need. */
+/** What the requests of all families need; lives as long as the process. */
 export interface Services
-  extends ConversationServices,
-    CountServices,
+  extends CountServices,
     EmbeddingServices,
     SpeechServices,
     TranscriptionServices,
@@ -26,6 +18,8 @@ export interface Services
   bodies: AllBodies;
   /** Where uploads wait. */
   spool: Spool;
+  /** Of keys that `telemetry.log.bodies` names. */
+  logBodies(bodies: LoggedBodies): void;
 }
 
 /** What was asked and answered, for the log: bounded and without credentials already. */

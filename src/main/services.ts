@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
+import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
+import { createTokenCounter } from '../inference/chat/token-counter.ts';
+import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
+import { createBodyReader } from '../inference/endpoints/body-reader.ts';
+import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
+import type { Services } from '../inference/endpoints/services.ts';
+import type { Engines } from '../inference/engines/local-engines.ts';
+import { createPictureFetcher } from '../inference/images/fetch-picture.ts';
+import { createImageCodec } from '../inference/images/image-codec.ts';
+import { createRetryBudget } from '../inference/routing/retry-budget.ts';
+import { createVoiceLists } from '../inference/speech/voice-lists.ts';
+import { createIdempotency } from '../inference/spine/idempotency.ts';
+import type { SpineServices } from '../inference/spine/services.ts';
+import { systemRandom } from '../kernel/random.ts';
+import { createSealer } from '../kernel/seal.ts';
+import { createLimitedAdmission } from '../metering/limited-admission.ts';
+import type { Notices } from '../metering/notices.ts';
+import { createSettledLimits, createSettlement } from '../metering/settlement.ts';
+import type { ResolveAddresses } from '../net/fetch-guard.ts';
+import { openSpool } from '../net/spool.ts';
+import type { Log } from '../observe/log.ts';
+import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
+import { closableAdmission } from './closed-books.ts';
+import type { Storage } from './storage.ts';
+import type { Stores } from './stores.ts';
+
+export interface ServicesParts
+  extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
+    Pick<Services, 'plans' | 'transcoder' | 'files'> {
+  folder: DataFolder;
+  stores: Stores;
+  storage: Storage;
+  notices: Notices;
+  objects: ProviderObjects;
+  engines: Engines;
+  log: Log;
+  /** Signs and seals what this server gives out and takes back. */
+  secret: string;
+  /** Who is asked for the names in callers' URLs. */
+  resolve: ResolveAddresses;
+  /** Why nothing can be kept in the data folder right now. */
+  folderTrouble(): string | null;
+  onTrouble(message: string): void;
+  /** Called with how each part is closed. */
+  opened(close: () => Promise<void> | void): void;
+}
+
+/** What the requests of all families run on. */
+export async function openServices(parts: ServicesParts): Promise<Services> {
+  const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
+  const { stores, storage, notices, engines, log, resolve, onTrouble } = parts;
+  const { counters, ledger, bootId } = stores;
+  const { observe } = notices;
+  const fetching = { rules: () => snapshot().config.fetch, resolve };
+  const admission = createLimitedAdmission({ counters, ledger, plans, bootId, clock, observe });
+  const services: Services = {
+    clock,
+    random: systemRandom,
+    transport,
+    health,
+    retryBudget: createRetryBudget(),
+    silence,
+    plans,
+    admission: closableAdmission(admission, parts.folderTrouble),
+    settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans),
+    idempotency: createIdempotency({
+      store: stores.replies,
+      sealer: createSealer(parts.secret, 'idempotent replies'),
+      bootId,
+      clock,
+      async mayKeep(tenant, bytes) {
+        const account = accountOfTenant(tenant);
+        if ((await storage.book.mayKeep(account)) !== null) return false;
+        storage.book.add(account, 'replies', bytes);
+        return true;
+      },
+      onTrouble,
+    }),
+    objects,
+    bodies: createBodyReader(createBodyWorkers()),
+    media: createMediaFetcher(fetching),
+    snapshot,
+    logBodies: (bodies) => log.info(bodies, 'bodies'),
+    finished,
+    tokenCounter: createTokenCounter(),
+    embeddingCodec: createEmbeddingCodec(),
+    engines: engines.embedding,
+    speechEngines: engines.speech,
+    transcriptionEngines: engines.transcription,
+    voiceLists: createVoiceLists({ transport, clock, snapshot }),
+    transcoder,
+    spool: await openSpool(join(parts.folder.path, 'spool')),
+    imageCodec: createImageCodec(),
+    pictures: createPictureFetcher(fetching),
+    files,
+    storage: storage.book,
+  };
+  parts.opened(services.bodies.close);
+  parts.opened(services.tokenCounter.close);
+  parts.opened(services.embeddingCodec.close);
+  parts.opened(services.imageCodec.close);
+  return services;
+}
