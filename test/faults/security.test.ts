@@ -260,7 +260,7 @@ test('S4 no SQL text is built from input: statements of the stores hold no inter
 });
 
 /** Asks V8 for its collector, by a script of one fixed word. */
-const runsOneWord = 'src/net/passing-bytes.ts';
+const runsOneWord = 'src/net/spool.ts';
 
 /** Programs that are named in code, without a shell; of a caller's they get bytes on stdin or a file of our own naming. */
 const startsPrograms = [
