@@ -264,6 +264,23 @@ test('hits are scraped if asked to; what could be read is charged, what could no
   assert.match(JSON.stringify(usage), /"used":3/);
 });
 
+test('a search of less time than a page may take reads what it can in it; a page that never answers is told and free', async (t) => {
+  const site = await startEngine(t, ({ url }) =>
+    url.pathname === '/silent' ? 'silent' : { headers: { 'content-type': 'text/plain' }, body: 'Words about otters.' },
+  );
+  const engine = await startEngine(t, () => searxngSays(`${site.url}/a`, `${site.url}/silent`));
+  const gateway = await startGateway(t, {
+    fetch: { allow_private: [new URL(site.url).host] },
+    tools: { search: { providers: [{ type: 'searxng', base_url: engine.url }] } },
+  });
+  const { status, headers, body } = await search(gateway, { query: 'otters', timeout: 3_000, scrapeOptions: {} });
+  assert.equal(status, 200, JSON.stringify(body));
+  const [read, silent] = body.data.web;
+  assert.match(read.markdown, /Words about otters/);
+  assert.match(silent.metadata.error, /too long/);
+  assert.equal(headers.get('x-culvert-cost'), '2');
+});
+
 test('pages are held for before anything is asked, and what was not read is given back', async (t) => {
   const site = await startEngine(t, () => ({ headers: { 'content-type': 'text/plain' }, body: 'Words about otters.' }));
   const engine = await startEngine(t, () => searxngSays(`${site.url}/a`));

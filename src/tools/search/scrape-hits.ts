@@ -73,7 +73,8 @@ interface ReadHit {
 }
 
 async function readHit(reader: Pick<PageReader, 'read'>, url: string, order: HitsToScrape): Promise<ReadHit> {
-  const leftMs = order.leftMs();
+  // Whole: a signal takes no part of a millisecond.
+  const leftMs = Math.floor(order.leftMs());
   if (leftMs <= 0 || order.signal.aborted) return { page: failed(url, 'there was no time left for it'), worked: false };
   const options = { ...order.options, timeoutMs: Math.min(order.options.timeoutMs, leftMs) };
   const page = await reader.read({ tenant: order.tenant, url, options, paced: false, signal: order.signal });
