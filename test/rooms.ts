@@ -18,7 +18,11 @@ export const rooms: readonly Room[] = [
   { path: 'src/metering', mayImport: ['src/auth', 'src/ledger'] },
   { path: 'src/inference/neutral', mayImport: ['src/kernel'] },
   { path: 'src/inference/dialects', mayImport: ['src/inference/neutral'] },
-  { path: 'src/inference/providers', mayImport: ['src/inference/dialects'] },
+  {
+    path: 'src/inference/providers',
+    mayImport: ['src/inference/dialects'],
+    typesOnly: ['src/inference/transport'],
+  },
   { path: 'src/inference/audio', mayImport: ['src/kernel'] },
   { path: 'src/inference/engines', mayImport: ['src/inference/neutral', 'src/inference/audio'] },
   { path: 'src/inference/transport', mayImport: ['src/kernel'] },

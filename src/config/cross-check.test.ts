@@ -229,6 +229,7 @@ test('providers, stores and tools that lack what they need are refused', () => {
       'providers: { a: { type: azure-openai, api_key: x } }',
       'providers.a: azure-openai needs base_url, such as https://NAME.openai.azure.com',
     ],
+    ['providers: { a: { type: openai, tls: { cert: client.pem } } }', 'providers.a.tls: cert and key need each other'],
     [
       'providers: { a: { type: openai, api_key: x, credentials: [{ api_key: y }] } }',
       'providers.a.credentials: api_key and credentials exclude each other',

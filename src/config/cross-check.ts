@@ -60,6 +60,10 @@ function checkProviders({ providers }: Config): PathProblem[] {
     if (provider.api_key !== undefined && provider.credentials !== undefined) {
       problems.push({ path: [...path, 'credentials'], message: 'api_key and credentials exclude each other' });
     }
+    const { cert, key } = provider.tls ?? {};
+    if ((cert === undefined) !== (key === undefined)) {
+      problems.push({ path: [...path, 'tls'], message: 'cert and key need each other' });
+    }
     provider.dialects?.forEach((dialect, index) => {
       const message = contradiction(provider, dialect);
       if (message !== null) problems.push({ path: [...path, 'dialects', index], message });

@@ -23,7 +23,12 @@ test('the effective configuration shows names and numbers, never a secret', () =
     storage: { secret: 'SECRET'.repeat(8), database: 'postgres://u:SECRET@h/db', state: 'redis://:SECRET@h' },
     providers: {
       a: { type: 'openai', api_key: 'SECRET', base_url: 'https://a.example/v1', headers: { authorization: 'SECRET' } },
-      b: { type: 'openai', credentials: [{ api_key: 'SECRET', weight: 3 }] },
+      b: {
+        type: 'openai',
+        credentials: [{ api_key: 'SECRET', weight: 3 }],
+        proxy: 'http://u:SECRET@proxy.example:3128',
+        tls: { cert: '/run/client.pem', key: '/run/SECRET.pem' },
+      },
     },
     models: { m: { targets: [{ provider: 'a', model: 'x', body: { token: 'SECRET', more: { deep: 'SECRET' } } }] } },
     plans: { p: { notify: { webhook: 'https://hooks.example/SECRET', secret: 'SECRET'.repeat(8) } } },
@@ -38,6 +43,8 @@ test('the effective configuration shows names and numbers, never a secret', () =
     'https://a.example/v1',
     '"weight":3',
     'postgres://user:secret@h/db',
+    'http://user:secret@proxy.example:3128',
+    '/run/client.pem',
     'authorization',
     '"port":4141',
   ]) {

@@ -6,7 +6,15 @@ const secretMark = '(secret)';
 /** Keys that hold a secret wherever they stand, the fields of a target's `body` aside. */
 export const secretKeys: ReadonlySet<string> = new Set(['key', 'api_key', 'secret']);
 /** URLs in which a user name, a password or a token may stand. */
-const urlKeys: ReadonlySet<string> = new Set(['database', 'state', 'webhook', 'url', 'base_url', 'public_url']);
+const urlKeys: ReadonlySet<string> = new Set([
+  'database',
+  'state',
+  'webhook',
+  'url',
+  'base_url',
+  'public_url',
+  'proxy',
+]);
 
 /**
  * The effective configuration for people: the same shape, secrets replaced by `(secret)`. Values of headers and of

@@ -126,6 +126,24 @@ export function httpUrl() {
     });
 }
 
+/** A forward proxy; a user and password may stand in it. */
+export function proxyUrl() {
+  const example = 'expected a proxy such as http://proxy.internal:3128';
+  return z
+    .string({ error: example })
+    .meta({ pattern: '^[hH][tT][tT][pP][sS]?://', kind: 'url' })
+    .refine((text) => {
+      const url = URL.parse(text);
+      return (url?.protocol === 'http:' || url?.protocol === 'https:') && url.pathname === '/' && url.search === '';
+    }, example);
+}
+
+/** PEM, or the path of a file. */
+export function pem() {
+  const example = 'expected PEM, or the path of a PEM file';
+  return z.string({ error: example }).min(1, example).meta({ kind: 'PEM or file' });
+}
+
 /** A value that no API, log or error message may show. */
 export function secret(minChars = 1) {
   const message = minChars > 1 ? `expected a secret of at least ${minChars} characters` : 'expected a secret';

@@ -8,6 +8,7 @@ import type { Config } from '../config/schema.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import { scrub } from '../inference/providers/scrub.ts';
 import { createHealth } from '../inference/routing/health.ts';
+import { environmentProxies } from '../inference/transport/proxy.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
@@ -97,7 +98,7 @@ function damagesOfRows(file: string): Damage[] {
 async function adminApi(config: Config, configFile: string | null, version: string): ReturnType<CliParts['adminApi']> {
   const { store, ledger, close } = await openForAdmin(config);
   const { snapshot } = await previewSnapshot(config, process.env);
-  const transport = createTransport();
+  const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   const own = ownVectors(config);
   let known: Stored = await store.load();
   const api = createAdminApi({

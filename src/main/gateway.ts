@@ -14,6 +14,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
 import { createSilenceWatch } from '../inference/routing/silence.ts';
+import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
@@ -84,10 +85,19 @@ const aliasLookMs = 1_000;
 /** How often what waits for an upstream is looked at. */
 const silenceLookMs = 250;
 
+function proxiesOf(env: GatewayOptions['env']): ProxyOf {
+  try {
+    return environmentProxies(env);
+  } catch (error) {
+    throw new StartRefused((error as Error).message);
+  }
+}
+
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, env, log } = options;
   const clock = systemClock;
+  const proxyOf = proxiesOf(env);
 
   const folder = openDataFolder(config.storage.data_dir);
   const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
@@ -134,7 +144,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
   const metrics = createMetrics();
-  const transport = createTransport();
+  const transport = createTransport({ proxyOf });
   const health = createHealth({ clock });
   const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
   opened.push(transcoder.close);

@@ -3,6 +3,7 @@ import type { Snapshot } from '../../inference/models/snapshot.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../../inference/providers/probe-local.ts';
 import { scrub } from '../../inference/providers/scrub.ts';
+import { environmentProxies } from '../../inference/transport/proxy.ts';
 import { createTransport } from '../../inference/transport/send.ts';
 import { systemClock as clock } from '../../kernel/clock.ts';
 import { type EngineLook, lookAtEngines } from '../../tools/search/engine-look.ts';
@@ -23,7 +24,7 @@ export interface LiveReport {
  * same time.
  */
 export async function checkLive({ providers, config, localSearch }: Snapshot): Promise<LiveReport> {
-  const transport = createTransport();
+  const transport = createTransport({ proxyOf: environmentProxies(process.env) });
   try {
     const asked = [...providers.values()]
       .filter((provider) => !provider.simulated)

@@ -2,6 +2,7 @@ import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
 import { providerOf } from '../providers/catalog.ts';
 import { createConnection, type ProviderConnection } from '../providers/connection.ts';
+import { createRoute } from '../transport/create-route.ts';
 
 /** A provider as configured and as it is called. */
 export interface ConfiguredProvider {
@@ -30,9 +31,16 @@ export function connectProviders(
       problems.push(`providers.${name}: type ${config.type} is not part of this version`);
       continue;
     }
+    const { ca, cert, key } = config.tls ?? {};
+    const way = createRoute({ proxy: config.proxy, ca, cert, key });
+    if (!way.ok) {
+      problems.push(`provider ${name}: ${way.message}`);
+      continue;
+    }
     const made = createConnection({
       name,
       provider,
+      route: way.route,
       baseUrl: config.base_url ?? null,
       secrets: credentialsOf(config).map((credential) => credential.api_key),
       headers: config.headers,

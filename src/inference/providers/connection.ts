@@ -4,6 +4,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
+import type { UpstreamRoute } from '../transport/upstream-call.ts';
 import { readBaseUrl } from './base-url.ts';
 import { carriedDialects } from './catalog.ts';
 import { type CredentialHeaders, joinHeaders, readOperatorHeaders, secretHeader } from './credential-headers.ts';
@@ -17,6 +18,8 @@ export interface ProviderConnection {
   provider: Provider;
   /** Scheme, host, port: `https://api.openai.com`. */
   origin: string;
+  /** How it is reached; undefined: as the environment says. */
+  route: UpstreamRoute | undefined;
   /** Path of the base URL without a trailing slash, '' when none. */
   basePath: string;
   /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
@@ -53,6 +56,7 @@ export interface ConnectionFacts {
   provider: Provider;
   /** The operator's; null takes the provider's own. */
   baseUrl: string | null;
+  route?: UpstreamRoute | undefined;
   /** In the order of the configuration; none for a service without keys. */
   secrets: readonly string[];
   /** The operator's extra headers; they win over the provider's. */
@@ -101,6 +105,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     name,
     provider,
     origin: base.origin,
+    route: facts.route,
     basePath: base.path,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,

@@ -1,5 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
+import type { UpstreamRoute } from '../transport/upstream-call.ts';
 import { anthropic } from './anthropic.ts';
 import type { ProviderConnection } from './connection.ts';
 import { printable } from './header-safe.ts';
@@ -7,6 +8,7 @@ import { printable } from './header-safe.ts';
 /** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
 export interface UpstreamAddress {
   origin: string;
+  route: UpstreamRoute | undefined;
   /** Path and query. */
   path: string;
   /** Flat list name, value, name, value…; shared between requests unless the caller sent a header that passes. */
@@ -46,6 +48,7 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
   const dialect = call.dialect ?? connection.provider.dialect;
   return {
     origin: connection.origin,
+    route: connection.route,
     path: pathOf(connection, call),
     headers: withCallerHeaders(connection, forDialect(connection, typed, dialect), call.callerHeaders, dialect),
   };
@@ -83,6 +86,7 @@ export function encodeCountTokens(
   if (credential === undefined) throw new Error(`no credential ${credentialId} in ${connection.name}`);
   return {
     origin: connection.origin,
+    route: connection.route,
     path,
     headers: withCallerHeaders(connection, forDialect(connection, credential.whole, dialect), callerHeaders, dialect),
   };
@@ -97,7 +101,7 @@ function countingPath({ messagesPath, responsesPath }: ProviderConnection, diale
 export function encodeGet(connection: ProviderConnection, path: string): UpstreamAddress {
   const [credential] = connection.credentials.values();
   if (credential === undefined) throw new Error(`${connection.name} has no credential`);
-  return { origin: connection.origin, path, headers: credential.get };
+  return { origin: connection.origin, route: connection.route, path, headers: credential.get };
 }
 
 function pathOf(connection: ProviderConnection, call: UpstreamCallFacts): string {

@@ -117,6 +117,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#call = this.#parts.transport.send(
       {
         origin: address.origin,
+        route: address.route,
         path: address.path,
         method: 'POST',
         headers: address.headers,

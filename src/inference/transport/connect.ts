@@ -1,30 +1,50 @@
 import net, { type LookupFunction, type Socket } from 'node:net';
+import type { SecureContext } from 'node:tls';
+import type { ForwardProxy } from './proxy.ts';
 import { ConnectFailure, codeOf } from './transport-error.ts';
+import { askForTunnel } from './tunnel.ts';
 
 export interface ConnectOptions {
   lookup: LookupFunction;
-  /** Certificates to trust beside the system's; undefined: those only. */
-  ca?: string | Buffer;
+  /** Certificates to trust beside the system's, PEM; undefined: those only. */
+  ca?: string | Buffer | undefined;
+  /** What an origin is shown that wants to know who asks, PEM. */
+  cert?: string | undefined;
+  key?: string | undefined;
+  /** Null: straight. */
+  proxy: ForwardProxy | null;
 }
 
-/** Told exactly once, unless the socket is destroyed without an error. */
+/** A socket that is being opened. */
+export interface Opening {
+  /** Gives up, at any moment; nothing is told any more. */
+  destroy(): void;
+}
+
+/** Told exactly once, unless it was given up. */
 export type Connected = (error: ConnectFailure | null, socket: Socket | null) => void;
 
-/** Opens one socket to the origin it was made for; destroying what it returns gives up at any moment. */
-export type Connect = (timeoutMs: number, connected: Connected) => Socket;
+/** Opens one socket to the origin it was made for. `timeoutMs` covers name, proxy, TCP and TLS together. */
+export type Connect = (timeoutMs: number, connected: Connected) => Opening;
 
 /** Node gives an address up when it tries the next; its 250 ms are too short for a far continent. */
 const nextAddressAfterMs = 1_000;
 const tcpKeepAliveAfterMs = 60_000;
 
-/** `timeoutMs` covers name, TCP and TLS together. TLS sessions of the origin are resumed. */
+/** TLS sessions of the origin are resumed. Behind a proxy an http:// origin's socket is one to the proxy. */
 export function createConnect(origin: URL, options: ConnectOptions): Connect {
-  const secure = origin.protocol === 'https:';
-  const host = origin.hostname.replace(/^\[(.*)\]$/, '$1');
-  const port = origin.port === '' ? (secure ? 443 : 80) : Number(origin.port);
+  const { proxy, lookup, ca } = options;
+  if (proxy === null) return straight(origin, options);
+  const toProxy = straight(proxy.origin, { lookup, ca });
+  return origin.protocol === 'http:' ? toProxy : tunnelled(origin, proxy, toProxy, options);
+}
+
+type Certificates = Pick<ConnectOptions, 'ca' | 'cert' | 'key'>;
+
+function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'lookup'>): Connect {
   const target = {
-    host,
-    port,
+    host: hostOf(origin),
+    port: portOf(origin),
     lookup: options.lookup,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: nextAddressAfterMs,
@@ -32,35 +52,17 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
     keepAlive: true,
     keepAliveInitialDelay: tcpKeepAliveAfterMs,
   };
-  let session: Buffer | undefined;
-
-  function open(): Socket {
-    if (!secure) return net.connect(target);
-    // Not imported: with all its exports, the root certificates as texts among them, it costs every start 10 ms.
-    const tls = process.getBuiltinModule('node:tls');
-    const socket = tls.connect({
-      ...target,
-      ...(options.ca === undefined ? {} : { ca: [...tls.getCACertificates(), options.ca.toString()] }),
-      ...(session === undefined ? {} : { session }),
-      // An address has no server name (RFC 6066 §3).
-      servername: net.isIP(host) === 0 ? host : '',
-      ALPNProtocols: ['http/1.1'],
-    });
-    socket.on('session', (latest) => {
-      session = latest;
-    });
-    return socket;
-  }
+  const secure = origin.protocol === 'https:' ? createSecure(origin, options) : null;
 
   return (timeoutMs, connected) => {
-    const socket = open();
+    const socket = secure === null ? net.connect(target) : secure(target);
     let tcpStands = false;
     const timer = setTimeout(() => socket.destroy(new ConnectFailure('connect-timeout', 'ETIMEDOUT')), timeoutMs);
     const onError = (error: Error): void => connected(failureOf(error, tcpStands), null);
     socket.once('connect', () => {
       tcpStands = true;
     });
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    socket.once(secure === null ? 'connect' : 'secureConnect', () => {
       clearTimeout(timer);
       connected(null, socket);
       // Not before: a socket without any listener for its errors would end the process.
@@ -70,6 +72,81 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
     socket.once('close', () => clearTimeout(timer));
     return socket;
   };
+}
+
+function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certificates: Certificates): Connect {
+  const secure = createSecure(origin, certificates);
+  const place = `${origin.hostname}:${portOf(origin)}`;
+  return (timeoutMs, connected) => {
+    let current: Opening;
+    let state: 'opening' | 'over' = 'opening';
+    const end: Connected = (error, socket) => {
+      if (state === 'over') return;
+      state = 'over';
+      clearTimeout(timer);
+      if (error !== null) current.destroy();
+      connected(error, socket);
+    };
+    const timer = setTimeout(() => end(new ConnectFailure('connect-timeout', 'ETIMEDOUT'), null), timeoutMs);
+    current = toProxy(timeoutMs, (error, socket) => {
+      if (socket === null) return end(error, null);
+      askForTunnel({ socket, place, authorization: proxy.authorization }, (refused) => {
+        if (refused !== null) return end(refused, null);
+        if (state === 'over') return;
+        const inside = secure({ socket });
+        current = inside;
+        const onError = (broken: Error): void => end(failureOf(broken, true), null);
+        inside.once('error', onError).once('secureConnect', () => {
+          end(null, inside);
+          inside.off('error', onError);
+        });
+      });
+    });
+    return {
+      destroy() {
+        state = 'over';
+        clearTimeout(timer);
+        current.destroy();
+      },
+    };
+  };
+}
+
+function createSecure(origin: URL, { ca, cert, key }: Certificates): (to: object) => Socket {
+  const host = hostOf(origin);
+  let session: Buffer | undefined;
+  /** Made once: the system's certificates are many to read. */
+  let context: SecureContext | undefined;
+  return (to) => {
+    // Not imported: with all its exports, the root certificates as texts among them, it costs every start 10 ms.
+    const tls = process.getBuiltinModule('node:tls');
+    if (ca !== undefined || cert !== undefined) {
+      const trusted = ca === undefined ? undefined : [...tls.getCACertificates(), ca.toString()];
+      context ??= tls.createSecureContext({ ca: trusted, cert, key });
+    }
+    const socket = tls.connect({
+      ...to,
+      ...(context === undefined ? {} : { secureContext: context }),
+      ...(session === undefined ? {} : { session }),
+      // An address has no server name (RFC 6066 §3), but its certificate is checked for it.
+      servername: net.isIP(host) === 0 ? host : '',
+      ...(net.isIP(host) === 0 ? {} : { host }),
+      ALPNProtocols: ['http/1.1'],
+    });
+    socket.on('session', (latest) => {
+      session = latest;
+    });
+    return socket;
+  };
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
 }
 
 function failureOf(error: Error, tcpStands: boolean): ConnectFailure {

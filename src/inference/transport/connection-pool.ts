@@ -1,6 +1,7 @@
 import type { Connect } from './connect.ts';
 import { Connection, type ConnectionHome } from './connection.ts';
 import type { Exchange } from './exchange.ts';
+import type { ForwardProxy } from './proxy.ts';
 
 /** Idle sockets kept per origin; above it a socket is closed when its exchange ends. */
 const idleMax = 1_024;
@@ -13,6 +14,8 @@ export const restAfterAnswerMs = 5;
 const distrustMs = 600_000;
 
 interface PoolOptions {
+  /** Where an http:// origin's requests go to a proxy. */
+  proxy: ForwardProxy | null;
   monotonicMs: () => number;
   restMs: number | undefined;
 }
@@ -26,6 +29,10 @@ export class ConnectionPool implements ConnectionHome {
   lastUsed = 0;
   /** Exchanges at work. */
   readonly running = new Set<Exchange>();
+  /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
+  readonly pathStart: string;
+  /** For that proxy. */
+  readonly headers: readonly string[];
   private readonly origin: URL;
   private readonly connect: Connect;
   private readonly monotonicMs: () => number;
@@ -37,8 +44,12 @@ export class ConnectionPool implements ConnectionHome {
   private readonly all = new Set<Connection>();
   private distrustedUntilMs = Number.NEGATIVE_INFINITY;
 
-  constructor(origin: URL, connect: Connect, { monotonicMs, restMs = restAfterAnswerMs }: PoolOptions) {
+  constructor(origin: URL, connect: Connect, { proxy, monotonicMs, restMs = restAfterAnswerMs }: PoolOptions) {
     this.origin = origin;
+    const passesOn = proxy !== null && origin.protocol === 'http:';
+    this.pathStart = passesOn ? origin.origin : '';
+    const authorization = passesOn ? proxy.authorization : null;
+    this.headers = authorization === null ? [] : ['proxy-authorization', authorization];
     this.connect = connect;
     this.monotonicMs = monotonicMs;
     this.restMs = restMs;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { type buildConnector, Client, type Dispatcher } from 'undici';
-import type { Connect } from './connect.ts';
+import type { Connect, Opening } from './connect.ts';
 import type { Exchange } from './exchange.ts';
 
 const keepAliveMs = 30_000;
@@ -24,6 +24,7 @@ export class Connection {
   reused = false;
   private readonly home: ConnectionHome;
   private readonly client: Client;
+  private opening: Opening | null = null;
   private socket: Socket | null = null;
   private work: 'idle' | 'waiting' | 'asked' = 'waiting';
 
@@ -32,13 +33,13 @@ export class Connection {
     this.client = new Client(origin, {
       connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
         this.reused = false;
-        const socket = connect(connectTimeoutMs, (error) => {
-          if (error !== null) return connected(error, null);
+        this.opening = connect(connectTimeoutMs, (error, socket) => {
+          this.socket = socket;
+          if (socket === null) return connected(error!, null);
           // Before undici's own: what comes now is no answer.
           socket.on('readable', () => this.readable());
           connected(null, socket);
         });
-        this.socket = socket;
       },
       pipelining: 1,
       allowH2: false,
@@ -82,6 +83,7 @@ export class Connection {
     this.home.forget(this);
     this.client.destroy();
     // A client that connects forgets its socket; the kernel would go on trying for minutes.
+    this.opening?.destroy();
     this.socket?.destroy();
   }
 

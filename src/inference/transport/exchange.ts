@@ -51,7 +51,7 @@ const endless = Number.POSITIVE_INFINITY;
 export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, DecompressorSink {
   private readonly host: ExchangeHost;
   private readonly observer: UpstreamObserver;
-  private readonly options: Dispatcher.DispatchOptions;
+  private options: Dispatcher.DispatchOptions | null = null;
   private readonly request: UpstreamRequest;
   private state: ExchangeState = 'starting';
   private pool: ConnectionPool | null = null;
@@ -77,13 +77,6 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.host = host;
     this.observer = observer;
     this.request = request;
-    const { path, method, body } = request;
-    const headers = sentHeaders(request.headers);
-    // Undici's own timeouts are timers of each request, and hints (1xx) begin them anew.
-    const options = { path, method, headersTimeout: 0, bodyTimeout: 0 };
-    this.options = isUpload(body)
-      ? { ...options, headers: [...headers, 'content-length', String(body.bytes)], body: reading(body) }
-      : { ...options, headers, body };
   }
 
   get isDone(): boolean {
@@ -93,6 +86,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   start(pool: ConnectionPool): void {
     this.pool = pool;
     pool.running.add(this);
+    this.options = dispatchOptions(this.request, pool);
     this.dispatchOn(pool.take(this.request.connectTimeoutMs));
   }
 
@@ -235,7 +229,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   private dispatchOn(connection: Connection): void {
     this.connection = connection;
     this.state = 'starting';
-    connection.dispatch(this.options, this);
+    connection.dispatch(this.options!, this);
     if (this.state === 'starting') this.state = 'waiting';
   }
 
@@ -286,6 +280,22 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     this.pool?.running.delete(this);
     this.host.finished();
   }
+}
+
+function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispatcher.DispatchOptions {
+  const { method, body } = request;
+  const path = pool.pathStart + request.path;
+  const length = isUpload(body) ? ['content-length', String(body.bytes)] : [];
+  const own = sentHeaders(request.headers);
+  return {
+    path,
+    method,
+    headers: length.length + pool.headers.length === 0 ? own : [...own, ...length, ...pool.headers],
+    body: isUpload(body) ? reading(body) : body,
+    // Undici's own timeouts are timers of each request, and hints (1xx) begin them anew.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
 }
 
 /** Lists are mostly one a credential. */

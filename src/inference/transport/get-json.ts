@@ -3,7 +3,7 @@ import type { Transport, UpstreamCall, UpstreamRequest } from './upstream-call.t
 const answerBytesMax = 8 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
-type Address = Pick<UpstreamRequest, 'origin' | 'path' | 'headers'>;
+type Address = Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers'>;
 
 /** `body` is undefined when the answer is not JSON. */
 export interface JsonAnswer {
@@ -30,7 +30,7 @@ export function postJson(
 
 function askJson(
   transport: Transport,
-  request: Pick<UpstreamRequest, 'origin' | 'path' | 'headers' | 'method' | 'body'>,
+  request: Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers' | 'method' | 'body'>,
   timeoutMs: number,
 ): Promise<JsonAnswer> {
   return new Promise((resolve, reject) => {

@@ -4,14 +4,17 @@ import { createConnect } from './connect.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
+import type { ForwardProxy, ProxyOf } from './proxy.ts';
 import { systemTime, type Time } from './timers.ts';
-import type { Transport, UpstreamCall, UpstreamObserver, UpstreamRequest } from './upstream-call.ts';
+import type { Transport, UpstreamCall, UpstreamObserver, UpstreamRequest, UpstreamRoute } from './upstream-call.ts';
 
 export interface TransportOptions {
   /** How names become addresses; default: our own cache before the system's name servers. */
   lookup?: LookupFunction;
   /** PEM certificates to trust beside the built-in ones. */
   ca?: string | Buffer;
+  /** The proxies of the environment; default: none. */
+  proxyOf?: ProxyOf;
   /** Origins whose connections are kept. At one more, the longest unused one without a running exchange is closed. */
   originsMax?: number;
   /** Of one answer that came compressed. */
@@ -49,10 +52,7 @@ export function createTransport(
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
   const { originsMax = 256 } = options;
-  const connectOptions = {
-    lookup: options.lookup ?? createLookup({ time }),
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
-  };
+  const lookup = options.lookup ?? createLookup({ time });
   const pools = new Map<string, ConnectionPool>();
   const counts = {
     retriedOnFreshSocket: 0,
@@ -89,19 +89,27 @@ export function createTransport(
   }, sweepIntervalMs);
   sweeper.unref();
 
-  function start(exchange: Exchange, origin: string, { ConnectionPool }: Pools): void {
+  function start(exchange: Exchange, { origin, route }: UpstreamRequest, { ConnectionPool }: Pools): void {
     if (exchange.isDone) return;
-    let pool = pools.get(origin);
+    const place = route === undefined ? origin : `${route.id} ${origin}`;
+    let pool = pools.get(place);
     if (pool === undefined) {
       if (pools.size >= originsMax) closeLongestUnused();
       const url = new URL(origin);
-      const { monotonicMs } = time;
-      pool = new ConnectionPool(url, createConnect(url, connectOptions), { monotonicMs, restMs: options.restMs });
-      pools.set(origin, pool);
+      const proxy = proxyTo(url, route);
+      const ca = options.ca === undefined ? route?.ca : `${options.ca}\n${route?.ca ?? ''}`;
+      const connect = createConnect(url, { lookup, ca, cert: route?.cert, key: route?.key, proxy });
+      pool = new ConnectionPool(url, connect, { proxy, monotonicMs: time.monotonicMs, restMs: options.restMs });
+      pools.set(place, pool);
     }
     requests += 1;
     pool.lastUsed = requests;
     exchange.start(pool);
+  }
+
+  function proxyTo(origin: URL, route: UpstreamRoute | undefined): ForwardProxy | null {
+    if (route === undefined || route.proxy === 'environment') return options.proxyOf?.(origin) ?? null;
+    return route.proxy === 'off' ? null : route.proxy;
   }
 
   function closeLongestUnused(): void {
@@ -130,12 +138,12 @@ export function createTransport(
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
-      if (loaded !== null) start(exchange, request.origin, loaded);
+      if (loaded !== null) start(exchange, request, loaded);
       else {
         waiting.add(exchange);
         load().then((pools) => {
           waiting.delete(exchange);
-          start(exchange, request.origin, pools);
+          start(exchange, request, pools);
         });
       }
       return exchange;

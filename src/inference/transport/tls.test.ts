@@ -4,24 +4,7 @@ import type { AddressInfo, LookupFunction } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import tls, { type TLSSocket } from 'node:tls';
 import { onRequest, originOf, send, testTransport, textOf } from './loopback.ts';
-
-// Made for this test alone, self-signed for the name upstream.test; good for 100 years and for nothing else.
-const key = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgHA5oza+JxSVRjDxH
-zlgWrNjNDelMjI8Gibzf642tVmqhRANCAAQ99NSL/3E9hFKcrLZ6oigw9mfFWPwp
-0uz9doDuIHaxtfGCQzvhL+cb+OlVapP8WdPAa8C1N/R2HkFs02qWOaCm
------END PRIVATE KEY-----`;
-const cert = `-----BEGIN CERTIFICATE-----
-MIIBoTCCAUegAwIBAgIUEGkhD0wb9wCtQTUy5Zt/xuPKRygwCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNdXBzdHJlYW0udGVzdDAgFw0yNjExMjAwODM5MDJaGA8yMTI2
-MTAyNzA4MzkwMlowGDEWMBQGA1UEAwwNdXBzdHJlYW0udGVzdDBZMBMGByqGSM49
-AgEGCCqGSM49AwEHA0IABD301Iv/cT2EUpystnqiKDD2Z8VY/CnS7P12gO4gdrG1
-8YJDO+Ev5xv46VVqk/xZ08BrwLU39HYeQWzTapY5oKajbTBrMB0GA1UdDgQWBBRH
-WEiAHoKAxIrXL85mzihOEbVr7jAfBgNVHSMEGDAWgBRHWEiAHoKAxIrXL85mzihO
-EbVr7jAPBgNVHRMBAf8EBTADAQH/MBgGA1UdEQQRMA+CDXVwc3RyZWFtLnRlc3Qw
-CgYIKoZIzj0EAwIDSAAwRQIhAKSdGiEpSLsGioXN93KzDdOXw0kRLrdlPxCQWmsD
-D0EcAiAo8PFbezzxtGCYV3sLRDQZO14nu3M2qvegrIeKbQtU/g==
------END CERTIFICATE-----`;
+import { cert, key } from './upstream-certificate.ts';
 
 const toLoopback: LookupFunction = (_, { all }, callback) =>
   all ? callback(null, [{ address: '127.0.0.1', family: 4 }]) : callback(null, '127.0.0.1', 4);

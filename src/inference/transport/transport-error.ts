@@ -26,6 +26,9 @@ export function transportErrorOf(error: unknown): TransportError {
   if (code === 'EMFILE' || code === 'ENFILE') {
     return { kind: 'no-descriptor', message: `this server has no open files left for a connection (${code})` };
   }
+  if (error instanceof ConnectFailure && code.startsWith('PROXY_')) {
+    return { kind: error.kind, message: `the proxy gave no way to it (${code})` };
+  }
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
   if (wasDestroyed(error)) return transportEnded;
   if (wasCut(error)) return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };

@@ -1,7 +1,11 @@
+import type { ForwardProxy } from './proxy.ts';
+
 /** One HTTP exchange with an upstream, told by callbacks; nothing is copied or awaited on the way. */
 export interface UpstreamRequest {
   /** Scheme, host, port. */
   origin: string;
+  /** Absent: by the environment's proxy if it has one, and by the system's certificates. */
+  route?: UpstreamRoute | undefined;
   /** Path and query. */
   path: string;
   method: 'POST' | 'GET';
@@ -12,6 +16,19 @@ export interface UpstreamRequest {
   /** The outer guard above an attempt's own timers, exact to a second: silence before the head, and within the body. */
   headersTimeoutMs: number;
   bodyTimeoutMs: number;
+}
+
+/** How an origin is reached. */
+export interface UpstreamRoute {
+  /** Requests of one id and one origin share connections. */
+  id: string;
+  /** `off`: straight. */
+  proxy: ForwardProxy | 'off' | 'environment';
+  /** PEM. Certificates to trust beside the system's. */
+  ca: string | undefined;
+  /** PEM. Shown to an origin that wants to know who asks. */
+  cert: string | undefined;
+  key: string | undefined;
 }
 
 /** A body that is read while it is sent, since it is never whole in memory. */

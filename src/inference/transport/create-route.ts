@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readProxy } from './proxy.ts';
+import { codeOf } from './transport-error.ts';
+import type { UpstreamRoute } from './upstream-call.ts';
+
+/** As an operator writes it; certificates and keys are PEM, or the path of a file that holds PEM. */
+export interface RouteFacts {
+  /** Undefined: as the environment says. */
+  proxy: string | 'off' | undefined;
+  ca: string | undefined;
+  cert: string | undefined;
+  key: string | undefined;
+}
+
+/** The message says what is wrong with which of them, never a secret or a file's content. */
+export type RouteResult = { ok: true; route: UpstreamRoute | undefined } | { ok: false; message: string };
+
+/** Undefined where nothing is said: the usual way. Files are read now. */
+export function createRoute(facts: RouteFacts): RouteResult {
+  const { proxy: written } = facts;
+  if (Object.values(facts).every((one) => one === undefined)) return { ok: true, route: undefined };
+  const proxy = written === undefined ? 'environment' : written === 'off' ? 'off' : readProxy(written);
+  if (proxy === null) return { ok: false, message: 'proxy is no URL such as http://proxy.internal:3128' };
+  const pems: Partial<Record<'ca' | 'cert' | 'key', string>> = {};
+  for (const name of ['ca', 'cert', 'key'] as const) {
+    const text = facts[name];
+    if (text === undefined) continue;
+    try {
+      pems[name] = text.includes('-----BEGIN') ? text : readFileSync(text, 'utf8');
+    } catch (error) {
+      return { ok: false, message: `tls.${name} is neither PEM nor a file that can be read (${codeOf(error)})` };
+    }
+  }
+  const { ca, cert, key } = pems;
+  const wrong = fault(pems);
+  if (wrong !== null) return { ok: false, message: wrong };
+  const id = createHash('sha256')
+    .update(JSON.stringify([written, ca, cert, key]))
+    .digest('base64');
+  return { ok: true, route: { id, proxy, ca, cert, key } };
+}
+
+function fault(pems: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>): string | null {
+  const { ca, cert, key } = pems;
+  if (ca === undefined && cert === undefined) return null;
+  if (ca !== undefined && !ca.includes('-----BEGIN CERTIFICATE-----')) return 'tls.ca holds no certificate in PEM';
+  try {
+    process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key });
+    return null;
+  } catch (error) {
+    return `tls.ca, tls.cert and tls.key do not go together (${codeOf(error)})`;
+  }
+}
