@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
+import { chromiumMissing } from '../chromium.ts';
 import { missingTool } from '../sound.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
@@ -18,7 +21,24 @@ import { installPackage } from './install-package.ts';
  */
 
 const { folder, bin, files } = await installPackage({ after });
-const site = await startAwkwardSite({ after });
+const installed = readdirSync(dirname(folder)).filter((name) => !name.startsWith('.'));
+// As users add it who want pages rendered.
+symlinkSync(dirname(createRequire(import.meta.url).resolve('playwright-core')), join(folder, '../playwright-core'));
+const written = `<div id="root"></div><script>root.innerHTML = '<p>Written by a script.</p>'</script>`;
+const stream = 'BT /F1 12 Tf 72 700 Td (A page of a document.) Tj ET';
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources<</Font<</F1 5 0 R>>>>>>endobj
+4 0 obj<</Length ${stream.length}>>stream\n${stream}\nendstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>`;
+const serve = (type: string, body: string) => (response: ServerResponse) =>
+  void response.writeHead(200, { 'content-type': type }).end(body);
+const site = await startAwkwardSite(
+  { after },
+  { '/app': serve('text/html', written), '/pdf': serve('application/pdf', pdf) },
+);
 const cwd = temporaryFolder({ after });
 const key = 'sk-cv-test-key-0001';
 const adminKey = 'sk-cv-admin-test-key-0001';
@@ -29,7 +49,7 @@ writeFileSync(
     admin: { key: adminKey },
     keys: [{ key, account: 'dev', name: 'test' }],
     fetch: { allow_private: [site.place] },
-    tools: { search: { providers: [{ type: 'corpus' }] } },
+    tools: { search: { providers: [{ type: 'corpus' }] }, scrape: { render_without_sandbox: true } },
     plans: { default: { windows: 'off', rpm: 'off' } },
     autodetect: 'off',
   }),
@@ -71,10 +91,7 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'docs',
     'package.json',
   ]);
-  assert.deepEqual(
-    readdirSync(dirname(folder)).filter((name) => !name.startsWith('.')),
-    ['culvert'],
-  );
+  assert.deepEqual(installed, ['culvert'], 'no other package came with it');
   const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
   assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);
@@ -148,6 +165,7 @@ test('pictures are made, and kept where they are linked', async () => {
 test('pages are read, searched and crawled', async () => {
   const url = `${site.url}/article`;
   assert.match(await textOf('/v1/tools/scrape', { json: { url } }), /# An article/);
+  assert.match(await textOf('/v1/tools/scrape', { json: { url: `${site.url}/pdf` } }), /A page of a document/);
   assert.match(await textOf('/v1/tools/search', { json: { query: 'words' } }), /\/article/);
   assert.match(await textOf('/v1/tools/map', { json: { url } }), /"links"/);
   const { id } = await bodyOf<{ id: string }>('/v1/tools/crawl', {
@@ -159,6 +177,10 @@ test('pages are read, searched and crawled', async () => {
     assert.equal(status, 'scraping');
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
+});
+
+test('pages are rendered by Chromium', { skip: chromiumMissing }, async () => {
+  assert.match(await textOf('/v1/tools/scrape', { json: { url: `${site.url}/app` } }), /Written by a script/);
 });
 
 test('assistants find the tools over MCP', async () => {
