@@ -14,6 +14,7 @@ import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';
 import { createSilenceWatch } from '../inference/routing/silence.ts';
+import { createWebhookPost } from '../inference/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
@@ -22,7 +23,6 @@ import { createRoom } from '../kernel/sharing/room.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
-import type { postWebhook } from '../net/post-webhook.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
@@ -172,8 +172,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opened.push(snapshots.close);
   const snapshot = snapshots.current;
 
-  /** Loaded with the first notice: its HTTP client costs a start some 19 ms. */
-  const post: typeof postWebhook = async (...sent) => (await import('../net/post-webhook.ts')).postWebhook(...sent);
+  const post = createWebhookPost(transport);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
   const resolve = createSystemResolver();
   const addressesOf = options.resolve ?? (async (hostname: string) => (await resolve(hostname)).addresses);

@@ -3,13 +3,15 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
+import { createWebhookPost } from '../../src/inference/transport/post-webhook.ts';
+import { environmentProxies } from '../../src/inference/transport/proxy.ts';
+import { createTransport } from '../../src/inference/transport/send.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { createNoticeDelivery, type DeliveryParts, retryGapsMs } from '../../src/metering/notice-delivery.ts';
 import type { Notice } from '../../src/metering/notice-store.ts';
 import type { Plan } from '../../src/metering/plan.ts';
 import type { PlanBook } from '../../src/metering/plan-book.ts';
-import { postWebhook } from '../../src/net/post-webhook.ts';
 import { memoryNoticeStore } from '../memory-notice-store.ts';
 import { overUpstreams, startGateway } from '../start-gateway.ts';
 import { temporaryFolder } from '../start-process.ts';
@@ -53,6 +55,10 @@ function verify({ headers, body }: Received, key: Buffer): void {
   assert.equal(version, 'v1');
   assert(timingSafeEqual(Buffer.from(signature ?? '', 'base64'), expected));
 }
+
+const transport = createTransport();
+after(() => transport.destroy());
+const postWebhook = createWebhookPost(transport);
 
 function book(webhook: string, signWith = secret): PlanBook {
   const plan = { name: 'pro', notify: { shares: [0.8], webhook, secret: signWith } } as unknown as Plan;
@@ -155,6 +161,16 @@ test('a redirect is not followed and is no receipt', async (t) => {
   await queue('msg_1');
   await delivery.look();
   assert.deepEqual([received.length, elsewhere.received.length, store.queued()[0]?.tries], [1, 0, 1]);
+});
+
+test('a webhook out of this machine is posted through the proxy of the environment', async (t) => {
+  const proxy = await startReceiver(t, status(204));
+  const proxied = createTransport({ proxyOf: environmentProxies({ HTTP_PROXY: proxy.url }) });
+  t.after(() => proxied.destroy());
+  const { store, delivery, queue } = await setUp('http://hooks.test/quota?of=us', { post: createWebhookPost(proxied) });
+  await queue('msg_1');
+  await delivery.look();
+  assert.deepEqual([proxy.received[0]?.path, store.queued()], ['http://hooks.test/quota?of=us', []]);
 });
 
 test('a receiver that never answers, hangs up or is not there counts as a failed try', async (t) => {
