@@ -107,6 +107,9 @@ test('HTTP_PROXY: a provider by http:// is asked by its whole URL', async (t) =>
   const gateway = await startGateway(t, config, { env: { HTTP_PROXY: `http://user:pass@${proxy.url}` } });
   assert.equal((await ask(gateway)).status, 200);
   assert.deepEqual(arrived, [{ host: 'upstream.test:8000', by: null }]);
+  await gateway.modelsKnown;
+  const look = `GET http://upstream.test:8000/v1/models ${basic('user:pass')}`;
+  assert.ok(proxy.orders.includes(look), proxy.orders.join('\n'));
   const orders = proxy.orders.filter(isChatOrder);
   assert.deepEqual(orders, [`POST http://upstream.test:8000/v1/chat/completions ${basic('user:pass')}`]);
 });

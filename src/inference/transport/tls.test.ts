@@ -119,3 +119,26 @@ test('a certificate for another name is a tls fault, and the name is not told', 
     });
   }
 });
+
+test('who shows a client certificate and who does not share no connection, and neither do two certificates', async (t) => {
+  const server = https.createServer(
+    { key, cert, requestCert: true, rejectUnauthorized: false },
+    (request, response) => {
+      const { subject } = (request.socket as TLSSocket).getPeerCertificate();
+      response.end(`${subject?.CN ?? 'nobody'} ${request.socket.remotePort}`);
+    },
+  );
+  const { port } = new URL(await originOf(server));
+  t.after(() => server.close());
+  const transport = testTransport(t, { ca: cert, lookup: toLoopback });
+  const shown = { proxy: 'off', ca: undefined, cert, key } as const;
+  const byWhom = [];
+  for (const route of [undefined, { ...shown, id: 'a' }, undefined, { ...shown, id: 'b' }, { ...shown, id: 'a' }]) {
+    const told = send(transport, `https://upstream.test:${port}`, { route });
+    assert.equal(await told.end, 'ended');
+    byWhom.push(textOf(told).split(' '));
+  }
+  const names = byWhom.map(([name]) => name);
+  assert.deepEqual(names, ['nobody', 'upstream.test', 'nobody', 'upstream.test', 'upstream.test']);
+  assert.equal(new Set(byWhom.map(([, from]) => from)).size, 3);
+});
