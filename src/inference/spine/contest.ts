@@ -40,7 +40,7 @@ export class Contest<C> implements Overdue, Claims<C> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#job.client.onGone(() => this.#left());
+      this.#watchClient();
       this.#start(answer, trial);
     });
   }
@@ -72,7 +72,17 @@ export class Contest<C> implements Overdue, Claims<C> {
     } catch {
       // Another target's trouble is none of the answer that is still awaited.
       this.#tell(attempt, { class: 'not_capable' });
+    } finally {
+      this.#watchClient();
     }
+  }
+
+  /** Making a trial may have put another listener in our place, such as one that ends the fetching of a picture. */
+  #watchClient(): void {
+    if (this.#decided) return;
+    const { client } = this.#job;
+    if (client.gone) this.#left();
+    else client.onGone(() => this.#left());
   }
 
   #start(answer: Answer<C>, trial: Trial): void {
