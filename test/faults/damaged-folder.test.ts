@@ -199,7 +199,10 @@ async function ended(server: { process: import('node:child_process').ChildProces
 async function startAgain(t: TestContext, file: string, url: string): Promise<string> {
   const log = join(dirname(file), 'log');
   const { child, stdout, stderr, said } = launch(t, ['start', '--config', file], { cwd: dirname(file) });
-  const show = () => writeFileSync(log, stdout() + stderr());
+  const show = () => {
+    // The folder goes before the process does, at the end of the test.
+    if (existsSync(dirname(log))) writeFileSync(log, stdout() + stderr());
+  };
   child.stdout!.on('data', show);
   child.stderr!.on('data', show);
   await said(/listens on/);
