@@ -211,6 +211,18 @@ test('a second call that fails does not end the first, and a third target is ask
   assert.deepEqual(classes(job), ['b transient none', 'c cancelled abandoned', 'a ok counted']);
 });
 
+test('a second call that we fail at ourselves does not end the first', async () => {
+  const { client, job, running, wait, callTo } = setUp(['a', 'b']);
+  await wait(10_250);
+  callTo('b').break('no-descriptor');
+  await turn();
+  callTo('a').say('late');
+  callTo('a').finish();
+  await running;
+  assert.match(client.text, /late/);
+  assert.deepEqual(classes(job), ['b gateway_fault none', 'a ok counted']);
+});
+
 test('when both fail, the request goes on to the next target', async () => {
   const { client, job, running, wait, callTo } = setUp(['a', 'b', 'c']);
   await wait(10_250);

@@ -146,6 +146,8 @@ export class Contest<C> implements Overdue, Claims<C> {
   #crash({ attempt }: Answer<C>, error: unknown): void {
     this.#tell(attempt, { class: 'cancelled' });
     if (this.#decided) return;
+    // The one that stays silent may answer still.
+    if (this.#winner?.attempt !== attempt && this.#running.length > 0) return;
     this.#decided = true;
     this.#dropOthers();
     this.#reject(error);
