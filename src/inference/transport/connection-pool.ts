@@ -27,8 +27,11 @@ interface PoolOptions {
 export class ConnectionPool implements ConnectionHome {
   /** When it was last asked for a connection, by the transport's count of requests. */
   lastUsed = 0;
-  /** Exchanges at work. */
-  readonly running = new Set<Exchange>();
+  /**
+   * Exchanges at work, each at its `place`. Not a Set: each table that one leaves behind holds the requests that stood in
+   * it, which keeps all that they made from being collected young (measured: 55 µs a request).
+   */
+  readonly running: Exchange[] = [];
   /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
   readonly pathStart: string;
   /** For that proxy. */
@@ -74,6 +77,18 @@ export class ConnectionPool implements ConnectionHome {
 
   destroy(): void {
     for (const connection of [...this.all]) connection.destroy();
+  }
+
+  begins(exchange: Exchange): void {
+    exchange.place = this.running.length;
+    this.running.push(exchange);
+  }
+
+  ends(exchange: Exchange): void {
+    const last = this.running.pop()!;
+    if (last === exchange) return;
+    this.running[exchange.place] = last;
+    last.place = exchange.place;
   }
 
   // From its connections.

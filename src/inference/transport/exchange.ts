@@ -49,6 +49,8 @@ const endless = Number.POSITIVE_INFINITY;
 
 /** One request and its answer; undici's handler and the caller's handle in one object. */
 export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, DecompressorSink {
+  /** Among those of its pool that are at work. */
+  place = 0;
   private readonly host: ExchangeHost;
   private readonly observer: UpstreamObserver;
   private options: Dispatcher.DispatchOptions | null = null;
@@ -85,7 +87,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
   start(pool: ConnectionPool): void {
     this.pool = pool;
-    pool.running.add(this);
+    pool.begins(this);
     this.options = dispatchOptions(this.request, pool);
     this.dispatchOn(pool.take(this.request.connectTimeoutMs));
   }
@@ -277,7 +279,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
   private finish(): void {
     this.state = 'done';
-    this.pool?.running.delete(this);
+    this.pool?.ends(this);
     this.host.finished();
   }
 }
@@ -286,7 +288,8 @@ function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispat
   const { method, body } = request;
   const path = pool.pathStart + request.path;
   const length = isUpload(body) ? ['content-length', String(body.bytes)] : [];
-  const own = sentHeaders(request.headers);
+  // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
+  const own = [...request.headers, 'accept-encoding', 'identity'];
   return {
     path,
     method,
@@ -296,19 +299,6 @@ function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispat
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-}
-
-/** Lists are mostly one a credential. */
-const knownLists = new WeakMap<readonly string[], string[]>();
-
-function sentHeaders(headers: readonly string[]): string[] {
-  let list = knownLists.get(headers);
-  if (list === undefined) {
-    // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
-    list = [...headers, 'accept-encoding', 'identity'];
-    knownLists.set(headers, list);
-  }
-  return list;
 }
 
 function isUpload(body: UpstreamRequest['body']): body is UpstreamUpload {

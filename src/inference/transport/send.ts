@@ -85,7 +85,8 @@ export function createTransport(
 
   const sweeper = setInterval(() => {
     const nowMs = time.monotonicMs();
-    for (const { running } of pools.values()) for (const exchange of running) exchange.sweep(nowMs);
+    // Of a copy: what is swept may end.
+    for (const { running } of pools.values()) for (const exchange of [...running]) exchange.sweep(nowMs);
   }, sweepIntervalMs);
   sweeper.unref();
 
@@ -115,7 +116,7 @@ export function createTransport(
   function closeLongestUnused(): void {
     let oldest: [string, ConnectionPool] | undefined;
     for (const entry of pools) {
-      if (entry[1].running.size === 0 && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed))
+      if (entry[1].running.length === 0 && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed))
         oldest = entry;
     }
     // None idle: the map outgrows its limit by the origins at work, which are as many as running requests at most.
