@@ -1,37 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
-import { fakeClock } from '../../kernel/clock.ts';
-import type { OutcomeClass } from '../neutral/outcome.ts';
-import { createHealth, type Health, type LaneEnd, lanesMax } from './health.ts';
+import { endOf, laneOf, setUp } from './health.fixture.ts';
+import { lanesMax } from './health.ts';
 import { healthOf, hopeOf, type Lane, standingOf } from './lane.ts';
-import type { Target } from './target.ts';
-
-function endOf(outcome: OutcomeClass, more: Partial<LaneEnd> = {}): LaneEnd {
-  return { class: outcome, retryAfterMs: null, afterMs: 0, content: 'none', tenant: 'dev/laptop', ...more };
-}
-
-function setUp() {
-  const clock = fakeClock();
-  const health = createHealth({ clock });
-  const now = () => clock.monotonicMs();
-  /** One attempt that ends at once. */
-  function run(lane: Lane, outcome: OutcomeClass, more: Partial<LaneEnd> = {}): 'request' | 'probe' {
-    const attempt = {};
-    const as = health.began(lane, attempt, 600_000, now());
-    health.ended(lane, attempt, endOf(outcome, more), now());
-    return as;
-  }
-  function runMany(count: number, lane: Lane, outcome: OutcomeClass, more: Partial<LaneEnd> = {}): void {
-    for (let i = 0; i < count; i++) run(lane, outcome, more);
-  }
-  /** Three refused connections: closed out for 1 s. */
-  const open = (lane: Lane) => runMany(3, lane, 'unreachable');
-  const standing = (lane: Lane) => standingOf(lane, now());
-  return { clock, health, now, run, runMany, open, standing };
-}
-
-const laneOf = (health: Health, target: Target, index = 0) => health.lanes(target)[index]!;
 
 test('three requests in a row whose connection failed close a lane out for 1 s, then one request is its probe', () => {
   const { clock, health, now, run, standing } = setUp();
@@ -250,20 +222,6 @@ for (const neutral of [
   });
 }
 
-test('F10 a 429 cools the credential with every model of its provider, and nothing else', () => {
-  const { clock, health, run, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  const sibling = laneOf(health, targetOf('a/other'));
-  const elsewhere = laneOf(health, targetOf('b/m'));
-  run(lane, 'rate_limited', { retryAfterMs: 20_000 });
-  run(lane, 'rate_limited', { retryAfterMs: 2_000 });
-  assert.deepEqual([lane, sibling, elsewhere].map(standing), ['cooling', 'cooling', 'ready']);
-  clock.advance(19_999);
-  assert.equal(standing(sibling), 'cooling');
-  clock.advance(1);
-  assert.equal(standing(sibling), 'ready');
-});
-
 for (const refused of ['quota_exhausted', 'bad_credential', 'model_unavailable', 'region_blocked'] as const) {
   test(`${refused} rests this model with this credential, and no other, for 5 s, then 30 s, then 5 min`, () => {
     const { clock, health, run, standing } = setUp();
@@ -284,105 +242,6 @@ for (const refused of ['quota_exhausted', 'bad_credential', 'model_unavailable',
     assert.equal(standing(lane), 'ready');
   });
 }
-
-test('a rest that is over is looked at by one cheap call, which tells whether it goes on', () => {
-  const { clock, health, now, run, open, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  const failing = laneOf(health, targetOf('b/m'));
-  run(lane, 'bad_credential');
-  open(failing);
-  clock.advance(4_999);
-  assert.deepEqual(health.dueLooks(now()), []);
-  clock.advance(1);
-  const [look, ...more] = health.dueLooks(now());
-  assert.deepEqual([look!.targetId, look!.credentialId, look!.why], ['a/m', 'a#0', 'bad credential']);
-  assert.deepEqual(more, [], 'what merely fails is tested by a request');
-  assert.deepEqual(health.dueLooks(now()), [], 'one look at a time');
-  assert.equal(standing(lane), 'probing');
-  look!.ended('goes on', now());
-  assert.equal(standing(lane), 'open');
-  clock.advance(30_000);
-  health.dueLooks(now())[0]!.ended('over', now());
-  assert.deepEqual([standing(lane), lane.state.breaker.at], ['ready', 'ramp']);
-});
-
-test('a look that tells nothing leaves the test to the next request', () => {
-  const { clock, health, now, run, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  run(lane, 'quota_exhausted');
-  clock.advance(5_000);
-  const [look] = health.dueLooks(now());
-  look!.ended('unknown', now());
-  assert.equal(standing(lane), 'due');
-  assert.equal(run(lane, 'quota_exhausted'), 'probe');
-  // Its end comes too late to say anything.
-  look!.ended('over', now());
-  assert.equal(standing(lane), 'open');
-  assert.equal(health.snapshot(now())[0]!.backAtMs, now() + 30_000);
-});
-
-test('a look whose end is never told does not hold the lane for ever', () => {
-  const { clock, health, now, run } = setUp();
-  run(laneOf(health, targetOf('a/m')), 'bad_credential');
-  clock.advance(5_000);
-  assert.equal(health.dueLooks(now()).length, 1);
-  clock.advance(29_999);
-  assert.equal(health.dueLooks(now()).length, 0);
-  clock.advance(1);
-  assert.equal(health.dueLooks(now()).length, 1);
-});
-
-test('a silent lane is closed out; its probe that loses to another target keeps it silent', () => {
-  const { clock, health, now, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  health.fellSilent(lane, now());
-  assert.deepEqual([standing(lane), health.snapshot(now())[0]!.why], ['open', 'silent']);
-  clock.advance(1_000);
-  const probe = {};
-  assert.equal(health.began(lane, probe, 600_000, now()), 'probe');
-  clock.advance(700);
-  health.ended(lane, probe, endOf('cancelled', { afterMs: 700, lost: true }), now());
-  const [told] = health.snapshot(now());
-  assert.deepEqual([told!.standing, told!.why, told!.backAtMs], ['open', 'silent', now() + 2_000]);
-});
-
-test('a probe that falls silent has failed', () => {
-  const { clock, health, now, open, standing } = setUp();
-  const lane = laneOf(health, targetOf('a/m'));
-  open(lane);
-  clock.advance(1_000);
-  health.began(lane, {}, 600_000, now());
-  health.fellSilent(lane, now());
-  assert.deepEqual([standing(lane), health.snapshot(now())[0]!.why], ['open', 'silent']);
-});
-
-test('a failed health check closes out for as long as its interval, a passed one reopens what requests closed', () => {
-  const { clock, health, now, open, standing } = setUp();
-  const target = targetOf('a/m', { credentials: ['a#0', 'a#1'] });
-  const [lane, other] = health.lanes(target);
-  health.checked(target, 'failed', 30_000, now());
-  assert.deepEqual([lane!, other!].map(standing), ['open', 'open']);
-  clock.advance(29_999);
-  assert.equal(standing(lane!), 'open');
-  health.checked(target, 'passed', 30_000, now());
-  assert.deepEqual([standing(lane!), lane!.state.breaker.at], ['ready', 'ramp']);
-  clock.advance(10_000);
-  open(lane!);
-  health.checked(target, 'passed', 30_000, now());
-  assert.equal(standing(lane!), 'ready');
-});
-
-test('a passed health check ends neither a rest nor a silence', () => {
-  for (const trouble of ['bad credential', 'silent'] as const) {
-    const { health, now, run, standing } = setUp();
-    const target = targetOf('a/m');
-    const lane = laneOf(health, target);
-    if (trouble === 'silent') health.fellSilent(lane, now());
-    else run(lane, 'bad_credential');
-    health.checked(target, 'passed', 30_000, now());
-    assert.equal(standing(lane), 'open', trouble);
-  }
-});
 
 test('S26 a prompt that fails for one tenant alone does not close a target out for the others', () => {
   const { clock, health, now, run, standing } = setUp();
