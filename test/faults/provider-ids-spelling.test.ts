@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { otherKey, startGateway, testKey } from '../start-gateway.ts';
-import { startObjectKeeper } from './object-keeper.ts';
+import { type TestContext, test } from 'node:test';
+import { otherKey, testKey } from '../start-gateway.ts';
+import { openKeeperWorld } from './object-keeper-world.ts';
 
 /*
  * Bodies by which account `other` (b) names what account `dev` (a) was given, in shapes that the formats' references do
@@ -47,27 +47,8 @@ const fetched = (type: string, source: Json) =>
 const azure = (authentication: Json | undefined, name = 'data_sources') =>
   chat({ [name]: [{ type: 'azure_search', parameters: { index_name: 'books', authentication } }] });
 
-async function open(t: Parameters<typeof startObjectKeeper>[0], shared: readonly string[] = []) {
-  const keeper = await startObjectKeeper(t);
-  const provider = (type: string, path: string, dialects: readonly string[]) => ({
-    type,
-    base_url: keeper.url + path,
-    api_key: 'org-1',
-    dialects,
-    shared_objects: shared,
-  });
-  const gateway = await startGateway(t, {
-    providers: {
-      oa: provider('openai', '/v1', ['openai-chat', 'openai-responses']),
-      an: provider('anthropic', '/v1', ['anthropic-messages']),
-      go: provider('gemini', '/v1beta', ['gemini']),
-    },
-    models: {
-      gpt: { targets: [{ provider: 'oa', model: 'gpt-5' }] },
-      claude: { targets: [{ provider: 'an', model: 'claude-5' }] },
-      gemini: { targets: [{ provider: 'go', model: 'gemini-3' }] },
-    },
-  });
+async function open(t: TestContext, shared: readonly string[] = []) {
+  const { gateway, keeper } = await openKeeperWorld(t, {}, shared);
   const post = (key: string, path: string, body: Json) =>
     fetch(gateway.url + path, {
       method: 'POST',

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { NotFoundError } from 'openai';
 import type { Response as OpenAiResponse } from 'openai/resources/responses/responses';
 import { adminKey, otherKey, startGateway, type TestGateway, testKey } from '../start-gateway.ts';
 import { type ObjectKeeper, startObjectKeeper } from './object-keeper.ts';
+import { openKeeperWorld } from './object-keeper-world.ts';
 
 /*
  * Accounts `dev` (a) and `other` (b) share the operator's credential at a provider that keeps what it gives out. What
@@ -15,37 +16,6 @@ import { type ObjectKeeper, startObjectKeeper } from './object-keeper.ts';
  */
 
 type Json = Record<string, unknown>;
-
-interface World {
-  gateway: TestGateway;
-  keeper: ObjectKeeper;
-}
-
-/** One credential, all four formats. `over`: members of the configuration that a test has of its own. */
-async function open(t: TestContext, over: Json = {}, shared: readonly string[] = []): Promise<World> {
-  const keeper = await startObjectKeeper(t);
-  const provider = (type: string, path: string, dialects: readonly string[]) => ({
-    type,
-    base_url: keeper.url + path,
-    api_key: 'org-1',
-    dialects,
-    shared_objects: shared,
-  });
-  const gateway = await startGateway(t, {
-    providers: {
-      oa: provider('openai', '/v1', ['openai-chat', 'openai-responses']),
-      an: provider('anthropic', '/v1', ['anthropic-messages']),
-      go: provider('gemini', '/v1beta', ['gemini']),
-    },
-    models: {
-      gpt: { targets: [{ provider: 'oa', model: 'gpt-5' }] },
-      claude: { targets: [{ provider: 'an', model: 'claude-5' }] },
-      gemini: { targets: [{ provider: 'go', model: 'gemini-3' }] },
-    },
-    ...over,
-  });
-  return { gateway, keeper };
-}
 
 function post(gateway: TestGateway, key: string, path: string, body: Json | string): Promise<Response> {
   return fetch(gateway.url + path, {
@@ -289,7 +259,7 @@ async function givenTo(
 }
 
 test("S25 another key's ids and ids of nobody are the same 404 in every field, and reach no provider", async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const given = await givenTo(gateway, testKey);
   keeper.requests.length = 0;
   for (const [field, path, body] of places) {
@@ -308,7 +278,7 @@ test("S25 another key's ids and ids of nobody are the same 404 in every field, a
 });
 
 test('S25 what an answer gave out serves the key that it was given to', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const a = openai(gateway, testKey);
   const b = openai(gateway, otherKey);
   const first = await a.responses.create({ model: 'gpt', input: 'The code word is heron.' });
@@ -343,7 +313,7 @@ test('S25 what an answer gave out serves the key that it was given to', async (t
 });
 
 test('S25 the same of a stream, and of one that broke off after response.created', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const a = openai(gateway, testKey);
   const create = { model: 'gpt', input: 'The code word is heron.', stream: true } as const;
   let whole: OpenAiResponse | null = null;
@@ -372,7 +342,7 @@ test('S25 the same of a stream, and of one that broke off after response.created
 });
 
 test('S25 containers and files of Messages, spoken answers of chat: whole and streamed', async (t) => {
-  const { gateway } = await open(t);
+  const { gateway } = await openKeeperWorld(t);
   const a = new Anthropic({ baseURL: gateway.url, apiKey: testKey, maxRetries: 0 });
   for (const stream of [false, true]) {
     const asked = { model: 'claude', max_tokens: 9, messages: [{ role: 'user' as const, content: 'Hi' }] };
@@ -409,7 +379,7 @@ test('S25 containers and files of Messages, spoken answers of chat: whole and st
 });
 
 test('S25 spoken answers that were asked for one by one', async (t) => {
-  const { gateway } = await open(t, {
+  const { gateway } = await openKeeperWorld(t, {
     models: { gpt: { targets: [{ provider: 'oa', model: 'gpt-5' }], capabilities: { native_n: false } } },
   });
   for (const stream of [false, true]) {
@@ -432,7 +402,7 @@ test('S25 spoken answers that were asked for one by one', async (t) => {
 });
 
 test('S25 an earlier message of a thread serves the key that began it', async (t) => {
-  const { gateway } = await open(t);
+  const { gateway } = await openKeeperWorld(t);
   const began = await post(gateway, testKey, messages, claude('Hi', { thread: { type: 'create' } }));
   const { id } = (await began.json()) as { id: string };
   const further = claude('And?', { thread: { type: 'continue', previous_message_id: id } });
@@ -444,7 +414,7 @@ test('S25 ids are known after a restart', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'culvert-ids-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const storage = { data_dir: folder };
-  const { gateway, keeper } = await open(t, { storage });
+  const { gateway, keeper } = await openKeeperWorld(t, { storage });
   const { response } = await givenTo(gateway, testKey);
   await gateway.close(0);
   const provider = { type: 'openai', base_url: `${keeper.url}/v1`, api_key: 'org-1', dialects: ['openai-responses'] };
@@ -459,7 +429,7 @@ test('S25 ids are known after a restart', async (t) => {
 });
 
 test('S25 no spelling of a body hides an id: repeated members, escapes, depth, other names beside it', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const { response: id, file } = await givenTo(gateway, otherKey);
   const own = (await givenTo(gateway, testKey)).file;
   keeper.requests.length = 0;
@@ -529,7 +499,7 @@ test('S25 no spelling of a body hides an id: repeated members, escapes, depth, o
 });
 
 test('S25 large bodies, which a thread reads, hide nothing either', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const { response } = await givenTo(gateway, otherKey);
   keeper.requests.length = 0;
   const input = 'x'.repeat(1_100_000);
@@ -540,7 +510,7 @@ test('S25 large bodies, which a thread reads, hide nothing either', async (t) =>
 });
 
 test('S25 what only looks like an id passes: arguments, schemas, public addresses, servers of the caller', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const schema = {
     type: 'object',
     properties: { file_id: { type: 'string', enum: ['file-1'] } },
@@ -592,7 +562,7 @@ test('S25 what only looks like an id passes: arguments, schemas, public addresse
 });
 
 test('S25 a label that is known to be of another key is refused on an item sent whole', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const { message, file } = await givenTo(gateway, testKey);
   keeper.requests.length = 0;
   const told = (id: unknown, noted: unknown) =>
@@ -616,7 +586,12 @@ test('S25 a label that is known to be of another key is refused on an item sent 
 });
 
 test('S25 the operator shares objects by id or pattern, and by nothing else', async (t) => {
-  const { gateway, keeper } = await open(t, {}, ['vs_handbook', 'pmpt_*', 'files/*', 'cachedContents/manual']);
+  const { gateway, keeper } = await openKeeperWorld(t, {}, [
+    'vs_handbook',
+    'pmpt_*',
+    'files/*',
+    'cachedContents/manual',
+  ]);
   const search = (id: string) => tool({ type: 'file_search', vector_store_ids: [id] });
   const file = (fileUri: string) => gemini({ fileData: { mimeType: 'text/plain', fileUri } });
   const told: [string, Json, number][] = [
@@ -728,7 +703,7 @@ test('S25 a credential that rests is waited for, and nobody else is asked for wh
 });
 
 test('S25 what its provider has removed is a 404 of the caller, and rests neither model nor credential', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const { response } = await givenTo(gateway, testKey);
   keeper.forget();
   for (let i = 0; i < 5; i++) {
@@ -741,7 +716,7 @@ test('S25 what its provider has removed is a 404 of the caller, and rests neithe
 });
 
 test('S25 of answers that are not stored, only what is made beside them can be named', async (t) => {
-  const { gateway } = await open(t);
+  const { gateway } = await openKeeperWorld(t);
   const answer = await post(gateway, testKey, responses, respond({ store: false }));
   const { id, output } = (await answer.json()) as { id: string; output: Json[] };
   const container = output[1]!.container_id;
@@ -752,7 +727,7 @@ test('S25 of answers that are not stored, only what is made beside them can be n
 });
 
 test('S25 a refused id costs no quota', async (t) => {
-  const { gateway } = await open(t, { plans: { default: { windows: { week: 2 }, rpm: 'off' } } });
+  const { gateway } = await openKeeperWorld(t, { plans: { default: { windows: { week: 2 }, rpm: 'off' } } });
   for (let i = 0; i < 5; i++) {
     const answer = await post(gateway, testKey, responses, respond({ previous_response_id: `resp_${i}` }));
     assert.equal(answer.status, 404);
@@ -763,7 +738,7 @@ test('S25 a refused id costs no quota', async (t) => {
 });
 
 test('S25 of 1,200 random ids of others, in random fields, none reaches the provider', async (t) => {
-  const { gateway, keeper } = await open(t);
+  const { gateway, keeper } = await openKeeperWorld(t);
   const known: string[] = [];
   for (let i = 0; i < 10; i++) known.push(...Object.values(await givenTo(gateway, testKey)));
   keeper.requests.length = 0;
