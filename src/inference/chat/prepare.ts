@@ -15,7 +15,8 @@ export interface PreparedConversation extends EncodedBody {
 
 /**
  * What an attempt at a target sends: the caller's own bytes where the target speaks the caller's dialect, which no
- * conversion touches, else the encoding of what they mean. Synchronous when the body is, so that the common case costs no turn of the loop.
+ * conversion touches, else the encoding of what they mean. Synchronous when the body is, so that the common case costs no
+ * turn of the loop.
  */
 export function prepareWith(
   body: ConversationBody,

@@ -43,8 +43,8 @@ export function fieldTable<Body, Context = undefined>(
 }
 
 /** The first complaint names its field. Null means absent, but for `neverNull`; unknown fields are kept as they came. */
-export function checkFields<Body, Context>(
-  table: FieldTable<Body, Context>,
+export function checkFields(
+  table: ReadonlyMap<string, readonly [check: Check, ...rest: unknown[]]>,
   body: JsonObject,
   neverNull: ReadonlySet<string>,
 ): Complaint | null {

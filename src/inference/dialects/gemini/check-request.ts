@@ -1,18 +1,8 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { asFailure, type Check, type Complaint, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import {
-  anyJson,
-  arrayOf,
-  boolean,
-  integerIn,
-  numberIn,
-  object,
-  oneOf,
-  optional,
-  required,
-  string,
-} from '../field-rules.ts';
+import { arrayOf, boolean, integerIn, numberIn, object, oneOf, optional, required, string } from '../field-rules.ts';
+import { checkFields } from '../field-table.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
 const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -118,14 +108,14 @@ const generationConfig: Check = (value) =>
     : complain('', value, 'an object');
 
 /** `model` and `stream` are put in by the route, which has them from the path. */
-const parameters: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ['model', string],
-  ['stream', boolean],
-  ['contents', arrayOf(content, 1, anyLength, 'contents')],
-  ['systemInstruction', system],
-  ['tools', arrayOf(tool, 0, anyLength, 'tools')],
-  ['toolConfig', toolConfig],
-  ['generationConfig', generationConfig],
+const parameters: ReadonlyMap<string, readonly [Check]> = new Map<string, readonly [Check]>([
+  ['model', [string]],
+  ['stream', [boolean]],
+  ['contents', [arrayOf(content, 1, anyLength, 'contents')]],
+  ['systemInstruction', [system]],
+  ['tools', [arrayOf(tool, 0, anyLength, 'tools')]],
+  ['toolConfig', [toolConfig]],
+  ['generationConfig', [generationConfig]],
 ]);
 
 /** Types and bounds of a request; the first fault found names its field. The value is the body itself, not a copy. */
@@ -134,15 +124,11 @@ export function checkRequest(body: JsonObject): Result<JsonObject> {
   return complaint === null ? { ok: true, value: body } : { ok: false, failure: asFailure(complaint) };
 }
 
+const neverNull: ReadonlySet<string> = new Set(['contents']);
+
 function check(body: JsonObject): Complaint | null {
   if (body.contents === undefined) return complain('contents', undefined, 'an array of at least one content');
-  for (const name in body) {
-    const value: JsonValue | undefined = body[name];
-    if (value === undefined || (value === null && name !== 'contents')) continue;
-    const complaint = (parameters.get(name) ?? anyJson)(value);
-    if (complaint !== null) return within(name, complaint);
-  }
-  return responsesFollowCalls(body.contents as JsonObject[]);
+  return checkFields(parameters, body, neverNull) ?? responsesFollowCalls(body.contents as JsonObject[]);
 }
 
 /** Google refuses a response that answers nothing, and no other dialect can say one. */
