@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { decodeRequest } from '../../src/inference/dialects/decode-request.fixture.ts';
 import type { DecodeOptions, EncodedRequest, Result, UpstreamDialect } from '../../src/inference/dialects/dialect.ts';
 import { openAiChat } from '../../src/inference/dialects/openai-chat/index.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
@@ -95,7 +96,7 @@ export function testChatOver({ upstream, home, requests, model }: ChatCases): vo
   }
 
   function encode(name: string, request: string): Result<EncodedRequest> {
-    const neutral = openAiChat.decodeRequest(JSON.parse(readFileSync(request, 'utf8')) as JsonObject);
+    const neutral = decodeRequest(openAiChat, JSON.parse(readFileSync(request, 'utf8')) as JsonObject);
     assert.ok(neutral.ok, JSON.stringify(neutral));
     const file = join(home, name, 'target.json');
     const target = existsSync(file)

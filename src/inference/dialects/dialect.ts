@@ -17,9 +17,10 @@ export type Result<T, F = Failure> = { ok: true; value: T } | { ok: false; failu
 /** The side that callers speak to. Pure: no I/O, no clock. */
 export interface CallerDialect {
   id: DialectId;
-  /** Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. */
-  decodeRequest(body: JsonObject): Result<NeutralRequest>;
-  /** The same check on a body as it came, without building what only a conversion needs. */
+  /**
+   * Checks types, bounds and combinations; the first fault found names its field. Unknown fields are kept. What only a
+   * conversion needs is built when one is asked for.
+   */
   readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest>;
   /** `readRequest` for a body whose tokens are only counted, where that lets more be left out. */
   readForCount?(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest>;

@@ -1,7 +1,7 @@
 import { classOfAnthropicError } from '../dialects/anthropic-messages/errors.ts';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import { classOfGeminiError } from '../dialects/gemini/errors.ts';
-import { classOfError } from '../dialects/openai-chat/error-class.ts';
+import { classOfError } from '../dialects/openai-chat/errors.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
 import type { Classify, ErrorRule, Provider } from './provider.ts';
 

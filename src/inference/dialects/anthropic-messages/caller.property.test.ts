@@ -5,6 +5,7 @@ import { messageOfFrames } from '../../../../test/conversion/message-of-frames.t
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { scanJson } from '../../../kernel/json-scan.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import type { AnswerHead } from '../dialect.ts';
 import { openAiChat } from '../openai-chat/index.ts';
 import { anthropicMessages } from './index.ts';
@@ -102,7 +103,7 @@ function wordsOf(value: JsonValue | undefined, key = ''): string[] {
 test('every word of a request is in the chat body, or its field is in the loss report', () => {
   fc.assert(
     fc.property(request, (body) => {
-      const decoded = anthropicMessages.decodeRequest(body);
+      const decoded = decodeRequest(anthropicMessages, body);
       assert.ok(decoded.ok, JSON.stringify(decoded));
       const encoded = openAiChat.encodeRequest(decoded.value, {
         model: 'up',
@@ -135,7 +136,7 @@ test('every word of a request is in the chat body, or its field is in the loss r
 test('decoded and encoded as Messages again, a request says the same', () => {
   fc.assert(
     fc.property(request, (body) => {
-      const decoded = anthropicMessages.decodeRequest(body);
+      const decoded = decodeRequest(anthropicMessages, body);
       assert.ok(decoded.ok);
       const encoded = anthropicMessages.encodeRequest(decoded.value, {
         model: 'up',

@@ -1,19 +1,12 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject } from '../../../kernel/json.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type { NeutralMessage, NeutralPart, NeutralReasoning, NeutralRequest } from '../../neutral/request.ts';
-import type { Result } from '../dialect.ts';
 import { placeFields } from '../field-table.ts';
-import { checkRequest } from './check-request.ts';
 import { decodeContent } from './decode-blocks.ts';
 import { Losses } from './losses.ts';
 import { requestFields } from './request-fields.ts';
 import { type CallerBlock, type CallerBody, type CallerMessage, isBillingHeader } from './request-wire.ts';
 import { vendor } from './wire.ts';
-
-export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
-  const checked = checkRequest(body, 'answer');
-  return checked.ok ? { ok: true, value: toNeutral(checked.value) } : checked;
-}
 
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
 export function toNeutral(body: CallerBody): NeutralRequest {

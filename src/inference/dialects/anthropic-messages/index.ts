@@ -1,5 +1,4 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -15,7 +14,6 @@ import { vendor } from './wire.ts';
 /** Anthropic's Messages format, as callers and as providers speak it. */
 export const anthropicMessages: CallerDialect & UpstreamDialect = {
   id: vendor,
-  decodeRequest,
   readRequest,
   objectsIn,
   readForCount,

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
 import { fold } from './fold.ts';
+import { anthropicMessages } from './index.ts';
 import { seal, unseal } from './seal.ts';
 import { withoutProof, withProof } from './tool-use-id.ts';
 
@@ -59,7 +60,7 @@ function roundTrip(events: readonly NeutralEvent[], thoughts: string): readonly 
   const results = (content as JsonObject[])
     .filter(({ type }) => type === 'tool_use')
     .map(({ id }): JsonObject => ({ type: 'tool_result', tool_use_id: id!, content: 'x' }));
-  const next = decodeRequest({
+  const next = decodeRequest(anthropicMessages, {
     model: 'm',
     max_tokens: 5,
     messages: [

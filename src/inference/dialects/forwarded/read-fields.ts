@@ -5,7 +5,7 @@ import { noNeeds } from '../../neutral/request.ts';
 import { asFailure, complain, within } from '../complaint.ts';
 import { stringOf } from '../field-rules.ts';
 import { cleanUser } from '../field-table.ts';
-import { prepareForTarget } from '../openai-chat/prepare-for-target.ts';
+import { prepareForTarget } from '../openai-chat/read-request.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 
 /** What an endpoint says of its body beside what all have in common. */

@@ -3,8 +3,7 @@ import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
-import { classOfError } from '../openai-chat/error-class.ts';
-import { readError } from '../openai-chat/read-error.ts';
+import { classOfError, readError } from '../openai-chat/errors.ts';
 
 /** The error that stands in a 200; null when there is none. */
 export function errorInside(body: unknown): Fault | null {

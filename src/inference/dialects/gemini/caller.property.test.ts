@@ -3,13 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest } from './encode-request.ts';
 import { encodeStream } from './encode-stream.ts';
 import { fold } from './fold.ts';
+import { gemini } from './index.ts';
 import { withoutPathMembers, withPathMembers } from './path-members.ts';
 import { sealSignature, unsealSignature } from './seal-signature.ts';
 
@@ -132,7 +133,7 @@ const body = fc.record(
 test('any body is refused with a 400 that names a field, or can be sent on', () => {
   fc.assert(
     fc.property(body, (wire) => {
-      const neutral = decodeRequest(JSON.parse(JSON.stringify(wire)) as JsonObject);
+      const neutral = decodeRequest(gemini, JSON.parse(JSON.stringify(wire)) as JsonObject);
       if (!neutral.ok) assert.equal(neutral.failure.kind, 'invalid-request');
       else {
         const encoded = encodeRequest(neutral.value, target);
@@ -162,7 +163,7 @@ test('a conversation comes out of the neutral form as it went in', () => {
       ],
     },
   ];
-  const neutral = decodeRequest({ contents, systemInstruction: { parts: [{ text: 's' }] } });
+  const neutral = decodeRequest(gemini, { contents, systemInstruction: { parts: [{ text: 's' }] } });
   assert.ok(neutral.ok);
   const encoded = encodeRequest(neutral.value, target);
   assert.ok(encoded.ok);
@@ -175,7 +176,7 @@ test('a conversation comes out of the neutral form as it went in', () => {
 test('calls without ids meet their responses by name and order', () => {
   const call = (name: string) => ({ functionCall: { name, args: {} } });
   const response = (name: string, output: string) => ({ functionResponse: { name, response: { output } } });
-  const neutral = decodeRequest({
+  const neutral = decodeRequest(gemini, {
     contents: [
       { parts: [{ text: 'q' }] },
       { role: 'model', parts: [call('f'), call('g'), call('f')] },
@@ -223,7 +224,7 @@ test('what the path says goes into the body and comes out again', () => {
 
 test('members spelled with underscores, as Google’s examples write them, are read; what callers name is left', () => {
   const schema = { type: 'OBJECT', properties: { max_tokens: { type: 'INTEGER' } } };
-  const neutral = decodeRequest({
+  const neutral = decodeRequest(gemini, {
     system_instruction: { parts: [{ text: 's' }] },
     contents: [
       { parts: [{ inline_data: { mime_type: 'image/png', data: 'AA==' } }] },
@@ -250,7 +251,7 @@ test('members spelled with underscores, as Google’s examples write them, are r
 });
 
 test('what only another dialect’s caller says is listed, and what Google alone knows comes back to it', () => {
-  const neutral = decodeRequest({ contents: [{ parts: [{ text: 'x' }] }], newThing: 1, safetySettings: [] });
+  const neutral = decodeRequest(gemini, { contents: [{ parts: [{ text: 'x' }] }], newThing: 1, safetySettings: [] });
   assert.ok(neutral.ok);
   assert.deepEqual(neutral.value.extensions, { gemini: { newThing: 1 } });
   const encoded = encodeRequest(neutral.value, target);

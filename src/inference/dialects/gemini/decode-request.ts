@@ -7,16 +7,8 @@ import type {
   NeutralTool,
   NeutralToolChoice,
 } from '../../neutral/request.ts';
-import type { Result } from '../dialect.ts';
-import { inCamelCase } from './camel-case.ts';
-import { checkRequest } from './check-request.ts';
 import { decodeContents, decodeSystem } from './decode-contents.ts';
 import { stringOr, vendor } from './wire.ts';
-
-export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
-  const checked = checkRequest(inCamelCase(body));
-  return checked.ok ? { ok: true, value: toNeutral(checked.value) } : checked;
-}
 
 const known: ReadonlySet<string> = new Set([
   'model',

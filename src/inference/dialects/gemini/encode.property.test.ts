@@ -3,8 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
+import { gemini } from './index.ts';
 import type { Content, Part } from './wire.ts';
 
 /* Whatever a caller says is in the body that is sent, or its field is in the loss report. */
@@ -223,7 +224,7 @@ test('S21 a hundred thousand parts, calls and losses cost time in proportion, an
   const encoded = encodeRequest(asked, { model: 'gemini-3-pro', maxOutputTokens: null, stream: true, omit: [] });
   assert.ok(encoded.ok);
   assert.equal(encoded.value.losses.length, many + 1);
-  const back = decodeRequest({ contents: encoded.value.body.contents! });
+  const back = decodeRequest(gemini, { contents: encoded.value.body.contents! });
   assert.ok(back.ok);
   // Quadratic work would take minutes, of CPU too.
   assert.ok(process.threadCpuUsage(before).user < 30_000_000);

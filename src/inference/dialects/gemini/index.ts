@@ -1,5 +1,4 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
@@ -14,7 +13,6 @@ import { readRequest } from './read-request.ts';
 /** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
 export const gemini: CallerDialect & UpstreamDialect = {
   id: 'gemini',
-  decodeRequest,
   readRequest,
   objectsIn,
   encodeRequest,

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { readError } from '../gemini/errors.ts';
-import { classOfError } from '../openai-chat/error-class.ts';
+import { classOfError } from '../openai-chat/errors.ts';
 import type { DecodedImage, ImageFormat, ImageOrder, ImageTokens } from './format.ts';
 import { fieldsFor, ratioFor, unknownIn } from './losses.ts';
 import { countOf, malformed, pictureIn, refusedContent } from './read-answer.ts';

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralMessage, NeutralPart, NeutralRequest } from '../../neutral/request.ts';
-import { decodeRequest } from './decode-request.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import { encodeRequest } from './encode-request.ts';
+import { openAiChat } from './index.ts';
 
 const target = { model: 'up-1', maxOutputTokens: null, stream: false, omit: [] };
 
 function neutral(body: JsonObject): NeutralRequest {
-  const decoded = decodeRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body });
+  const decoded = decodeRequest(openAiChat, { model: 'm', messages: [{ role: 'user', content: 'hi' }], ...body });
   if (!decoded.ok) assert.fail(JSON.stringify(decoded.failure));
   return decoded.value;
 }
@@ -122,7 +123,7 @@ test('S1 fields that would steer an upstream, and our own, go nowhere', () => {
 
 test('S21 a __proto__ member stays a plain member', () => {
   const body = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"x":1}}') as JsonObject;
-  const decoded = decodeRequest({ ...body, model: 'm', messages: [{ role: 'user', content: 'x' }] });
+  const decoded = decodeRequest(openAiChat, { ...body, model: 'm', messages: [{ role: 'user', content: 'x' }] });
   assert.ok(decoded.ok);
   const out = wire(decoded.value).body;
   assert.equal(Object.getPrototypeOf(out), Object.prototype);

@@ -1,28 +1,208 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { MediaSource, NeutralMessage, NeutralPart, NeutralRole } from '../../neutral/request.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { arrayOf, oneOf, optional, required, string, stringOf } from '../field-rules.ts';
+import { isGiven } from '../field-table.ts';
 import { signatureIn } from './thought-signature.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
-/** One checked message in the neutral form; the order and number of messages stay the caller's. */
-export function decodeMessage(message: ChatMessage): NeutralMessage {
-  const parts = partsOf(message);
-  const role: NeutralRole = message.role === 'function' ? 'tool' : message.role;
-  const name = message.role === 'function' ? undefined : (message.name ?? undefined);
-  return { role, parts, ...(name !== undefined && { name }) };
+const roles = ['system', 'developer', 'user', 'assistant', 'tool', 'function'] as const;
+const rolesSend = `one of ${roles.map((role) => `'${role}'`).join(', ')}`;
+
+/** Which parts a role's content may hold. Tools may answer with pictures: agents do, and other formats can carry it. */
+const partTypes: Readonly<Record<string, readonly string[]>> = {
+  system: ['text'],
+  developer: ['text'],
+  user: ['text', 'image_url', 'input_audio', 'file'],
+  assistant: ['text', 'refusal'],
+  tool: ['text', 'image_url', 'file'],
+};
+
+export const messages: Check = (value) => {
+  if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
+  for (let i = 0; i < value.length; i += 1) {
+    const complaint = message(value[i]!);
+    if (complaint !== null) return within(`[${i}]`, complaint);
+  }
+  return null;
+};
+
+function message(value: JsonValue): Complaint | null {
+  if (!isObject(value)) return complain('', value, "an object with 'role' and 'content'");
+  const fault = optional(value, 'name', string);
+  if (fault !== null) return fault;
+  switch (value.role) {
+    case 'user':
+    case 'system':
+    case 'developer':
+      return content(value, value.role);
+    case 'assistant':
+      return assistant(value);
+    case 'tool':
+      return (
+        required(value, 'tool_call_id', stringOf(1, 512), 'the id of the tool call that this message answers') ??
+        content(value, 'tool')
+      );
+    case 'function':
+      return (
+        required(value, 'name', stringOf(1, 64), 'the name of the function that this message answers') ??
+        optional(value, 'content', string)
+      );
+    default:
+      return complain('role', value.role, rolesSend);
+  }
 }
 
-function partsOf(message: ChatMessage): NeutralPart[] {
-  const content = contentParts(message.content);
-  switch (message.role) {
-    case 'tool':
-      return [{ type: 'tool-result', callId: message.tool_call_id ?? '', parts: content, isError: false }];
-    case 'function':
-      return [{ type: 'tool-result', callId: legacyCallId(message.name ?? ''), parts: content, isError: false }];
-    case 'assistant':
-      return assistantParts(message, content);
-    default:
-      return content;
+function assistant(value: JsonObject): Complaint | null {
+  const fault =
+    optional(value, 'tool_calls', toolCalls) ??
+    optional(value, 'function_call', functionCall) ??
+    optional(value, 'refusal', string) ??
+    optional(value, 'reasoning_content', string);
+  if (fault !== null) return fault;
+  if (value.content !== undefined && value.content !== null) return content(value, 'assistant');
+  // Reasoning alone counts: models have answered so, and clients send it back.
+  const says =
+    isFilled(value.tool_calls) ||
+    isFilled(value.function_call) ||
+    isFilled(value.refusal) ||
+    isFilled(value.audio) ||
+    isFilled(value.reasoning_content);
+  return says ? null : complain('content', value.content, "a string, or 'tool_calls' beside it");
+}
+
+function isFilled(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
+}
+
+function content(holder: JsonObject, role: string): Complaint | null {
+  const value = holder.content;
+  if (typeof value === 'string') return null;
+  if (!Array.isArray(value) || value.length === 0) {
+    return complain('content', value, 'a string or an array of content parts');
   }
+  const types = partTypes[role]!;
+  for (let i = 0; i < value.length; i += 1) {
+    const complaint = part(value[i]!, types);
+    if (complaint !== null) return within(`content[${i}]`, complaint);
+  }
+  return null;
+}
+
+function part(value: JsonValue, types: readonly string[]): Complaint | null {
+  if (!isObject(value)) return complain('', value, "an object with 'type'");
+  const { type } = value;
+  if (typeof type !== 'string' || !types.includes(type)) {
+    return complain('type', type, `one of ${types.map((word) => `'${word}'`).join(', ')} (what this role may send)`);
+  }
+  switch (type) {
+    case 'text':
+    case 'refusal':
+      return required(value, type, string, 'a string');
+    case 'image_url':
+      return required(value, 'image_url', imageUrl, "an object with 'url'");
+    case 'input_audio':
+      return required(value, 'input_audio', inputAudio, "an object with 'data' and 'format'");
+    default:
+      return required(value, 'file', file, "an object with 'file_data' or 'file_id'");
+  }
+}
+
+const detail = oneOf('auto', 'low', 'high');
+
+const imageUrl: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'url'");
+  return required(value, 'url', mediaUrl, 'an https: URL or a data: URL') ?? optional(value, 'detail', detail);
+};
+
+const mediaUrl: Check = (value) => {
+  if (typeof value === 'string') {
+    if (value.startsWith('data:')) {
+      // Only the head is looked at: the rest is megabytes of base64.
+      if (value.slice(0, 200).includes(';base64,')) return null;
+    } else if (value.slice(0, 8).toLowerCase() === 'https://' && URL.canParse(value)) return null;
+  }
+  return complain('', value, "an https: URL or a data: URL ('data:image/png;base64,…')");
+};
+
+const audioFormat = oneOf('wav', 'mp3');
+
+const inputAudio: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'data' and 'format'");
+  return (
+    required(value, 'data', stringOf(1, Number.MAX_SAFE_INTEGER), 'the audio as base64') ??
+    required(value, 'format', audioFormat, "'wav' or 'mp3'")
+  );
+};
+
+const file: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'file_data' or 'file_id'");
+  const fault =
+    optional(value, 'filename', string) ?? optional(value, 'file_data', string) ?? optional(value, 'file_id', string);
+  if (fault !== null) return fault;
+  return isFilled(value.file_data) || isFilled(value.file_id)
+    ? null
+    : complain('file_data', value.file_data ?? undefined, "the file as a data: URL, or 'file_id' in its place");
+};
+
+const functionCall: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'name' and 'arguments'");
+  return (
+    required(value, 'name', stringOf(1, 256), 'the name of the function') ??
+    required(value, 'arguments', string, 'the arguments as a string of JSON')
+  );
+};
+
+const customCall: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'name' and 'input'");
+  return required(value, 'name', string, 'the name of the tool') ?? required(value, 'input', string, 'a string');
+};
+
+const toolCalls: Check = arrayOf(
+  (value) => {
+    if (!isObject(value)) return complain('', value, "an object with 'id', 'type' and 'function'");
+    const fault = required(value, 'id', stringOf(1, 512), 'the id of the tool call');
+    if (fault !== null) return fault;
+    switch (value.type) {
+      case 'custom':
+        return required(value, 'custom', customCall, "an object with 'name' and 'input'");
+      // Some providers leave the type out of their answers, and clients send those back.
+      case undefined:
+      case null:
+      case 'function':
+        return required(value, 'function', functionCall, "an object with 'name' and 'arguments'");
+      default:
+        return complain('type', value.type, "'function' or 'custom'");
+    }
+  },
+  0,
+  Number.POSITIVE_INFINITY,
+  'tool calls',
+);
+
+/** One checked message in the neutral form; the order and number of messages stay the caller's. */
+export function decodeMessage(message: ChatMessage): NeutralMessage {
+  const parts = decodeContent(message.content);
+  const name = isGiven(message.name) && { name: message.name };
+  switch (message.role) {
+    case 'assistant':
+      return { role: 'assistant', parts: assistantParts(message, parts), ...name };
+    case 'tool':
+      return { role: 'tool', parts: [toolResult(message.tool_call_id ?? '', parts)], ...name };
+    case 'function':
+      return { role: 'tool', parts: [toolResult(legacyCallId(message.name ?? ''), parts)] };
+    default:
+      return { role: message.role, parts, ...name };
+  }
+}
+
+function decodeContent(content: ChatMessage['content']): NeutralPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return (content ?? []).map(decodePart);
+}
+
+function toolResult(callId: string, parts: NeutralPart[]): NeutralPart {
+  return { type: 'tool-result', callId, parts, isError: false };
 }
 
 function assistantParts(message: ChatMessage, content: NeutralPart[]): NeutralPart[] {
@@ -62,12 +242,6 @@ function toolCall(call: ChatToolCall): NeutralPart {
     ...signatureIn(call),
     ...cacheOf(call),
   };
-}
-
-function contentParts(content: string | ChatPart[] | null | undefined): NeutralPart[] {
-  if (content === null || content === undefined) return [];
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return content.map(decodePart);
 }
 
 function decodePart(part: ChatPart): NeutralPart {

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { FaultClass } from '../../neutral/outcome.ts';
-import { classOfError } from './error-class.ts';
-import { errorBody, errorFrame } from './errors.ts';
-import { readError } from './read-error.ts';
+import { classOfError, errorBody, errorFrame, readError } from './errors.ts';
 
 const nowMs = Date.parse('2026-01-02T03:00:00Z');
 const limit = (window: '5h' | null, used: number, allowed: number): Failure => ({

@@ -1,6 +1,7 @@
-import { type Failure, factsOf } from '../../../kernel/failure.ts';
-import type { JsonObject } from '../../../kernel/json.ts';
-import { quotaMembers } from '../quota-members.ts';
+import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FaultClass } from '../../neutral/outcome.ts';
+import type { UpstreamError } from '../dialect.ts';
 
 /**
  * The body of an error answer: OpenAI's shape with the HTTP status as `code`, and for a reached limit the facts that
@@ -23,4 +24,187 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */
 export function errorFrame(failure: Failure, requestId: string, nowMs: number): string {
   return `data: ${JSON.stringify(errorBody(failure, requestId, nowMs))}\n\n`;
+}
+
+const messageCharsMax = 2_000;
+
+/**
+ * The error in an answer's body, in any of the shapes that servers of this format use: OpenAI's `{error: {…}}`,
+ * a bare string under `error` (Ollama, llama.cpp), Mistral's and vLLM's `{object: "error", message}`, FastAPI's
+ * `{detail}`, Google's array of one. Null when there is none.
+ */
+export function readError(body: unknown): UpstreamError | null {
+  if (Array.isArray(body)) return body.length > 0 ? readError(body[0]) : null;
+  if (!isObject(body)) return null;
+  const { error } = body;
+  if (typeof error === 'string' && error !== '') return { message: cut(error), code: codeOf(body.code), param: null };
+  if (isObject(error)) {
+    return {
+      message: cut(textOf(error.message) ?? textOf(error.detail) ?? 'an error without a message'),
+      // `code` may be the HTTP status again; a word beside it says more.
+      code: wordIn(error.code) ?? wordIn(error.type) ?? wordIn(error.status) ?? codeOf(error.code),
+      param: typeof error.param === 'string' ? error.param : null,
+    };
+  }
+  if (Array.isArray(body.choices)) return null;
+  if (body.object === 'error' || (typeof body.message === 'string' && body.choices === undefined)) {
+    return {
+      message: cut(textOf(body.message) ?? 'an error without a message'),
+      code: wordIn(body.code) ?? wordIn(body.type) ?? codeOf(body.code),
+      param: typeof body.param === 'string' ? body.param : null,
+    };
+  }
+  const detail = textOf(body.detail) ?? textOf(body.errors);
+  return detail === null ? null : { message: cut(detail), code: '', param: null };
+}
+
+function wordIn(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' && !/^\d+$/.test(value) ? value : null;
+}
+
+function codeOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function textOf(value: JsonValue | undefined): string | null {
+  if (typeof value === 'string') return value === '' ? null : value;
+  if (Array.isArray(value)) return value.length > 0 ? textOf(value[0]) : null;
+  if (isObject(value)) return textOf(value.msg) ?? textOf(value.message) ?? textOf(value.detail);
+  return null;
+}
+
+function cut(text: string): string {
+  return text.length > messageCharsMax ? `${text.slice(0, messageCharsMax)}…` : text;
+}
+
+/** Codes that say more than the status they come with, whichever that is. */
+const byCode: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
+  ['insufficient_quota', 'quota_exhausted'],
+  ['billing_hard_limit_reached', 'quota_exhausted'],
+  ['billing_not_active', 'quota_exhausted'],
+  ['insufficient_balance', 'quota_exhausted'],
+  ['insufficient_credits', 'quota_exhausted'],
+  ['rate_limit_exceeded', 'rate_limited'],
+  ['too_many_requests', 'rate_limited'],
+  ['rate_limit_error', 'rate_limited'],
+  ['resource_exhausted', 'rate_limited'],
+  ['invalid_api_key', 'bad_credential'],
+  ['account_deactivated', 'bad_credential'],
+  ['authentication_error', 'bad_credential'],
+  ['model_not_found', 'model_unavailable'],
+  ['model_not_available', 'model_unavailable'],
+  ['model_decommissioned', 'model_unavailable'],
+  ['model_permission_blocked', 'model_unavailable'],
+  ['deploymentnotfound', 'model_unavailable'],
+  ['unsupported_country_region_territory', 'region_blocked'],
+  ['context_length_exceeded', 'caller_fault'],
+  ['string_above_max_length', 'caller_fault'],
+  ['content_policy_violation', 'caller_fault'],
+  ['content_filter', 'caller_fault'],
+  // Azure's, beside `content_filter`.
+  ['responsibleaipolicyviolation', 'caller_fault'],
+  ['moderation_blocked', 'caller_fault'],
+  // Words of a failed response (OpenAI's API reference, "The response object").
+  ['invalid_prompt', 'caller_fault'],
+  ['bio_policy', 'caller_fault'],
+  ['cyber_policy', 'caller_fault'],
+  ['invalid_image', 'caller_fault'],
+  ['invalid_image_url', 'caller_fault'],
+  ['invalid_image_format', 'caller_fault'],
+  ['invalid_image_mode', 'caller_fault'],
+  ['invalid_base64_image', 'caller_fault'],
+  ['image_too_large', 'caller_fault'],
+  ['image_too_small', 'caller_fault'],
+  ['image_parse_error', 'caller_fault'],
+  ['image_content_policy_violation', 'caller_fault'],
+  ['image_file_too_large', 'caller_fault'],
+  ['image_file_not_found', 'caller_fault'],
+  ['empty_image_file', 'caller_fault'],
+  ['unsupported_image_media_type', 'caller_fault'],
+  ['failed_to_download_image', 'caller_fault'],
+  // Groq: the model's JSON, or its call of a tool, was none.
+  ['json_validate_failed', 'caller_fault'],
+  ['tool_use_failed', 'caller_fault'],
+]);
+
+/** Words for a whole family of errors: believed only when no status says it better. */
+const byFamily: ReadonlyMap<string, FaultClass> = new Map<string, FaultClass>([
+  ['invalid_request_error', 'caller_fault'],
+  ['invalid_argument', 'caller_fault'],
+  ['badrequesterror', 'caller_fault'],
+  ['permission_error', 'bad_credential'],
+  ['permission_denied', 'bad_credential'],
+  ['unauthenticated', 'bad_credential'],
+  ['not_found_error', 'model_unavailable'],
+  ['overloaded_error', 'transient'],
+  ['server_error', 'transient'],
+  ['internal_server_error', 'transient'],
+  ['internalservererror', 'transient'],
+  ['api_error', 'transient'],
+  ['service_unavailable', 'transient'],
+  ['unavailable', 'transient'],
+  ['timeout', 'transient'],
+  ['deadline_exceeded', 'transient'],
+]);
+
+const byStatus: Readonly<Record<number, FaultClass>> = {
+  401: 'bad_credential',
+  402: 'quota_exhausted',
+  403: 'bad_credential',
+  // A path or a method that is not there is the target's fault, not the caller's.
+  405: 'model_unavailable',
+  408: 'transient',
+  410: 'model_unavailable',
+  425: 'transient',
+  429: 'rate_limited',
+  451: 'region_blocked',
+  499: 'transient',
+};
+
+/**
+ * The class of an upstream error by the format's own rules; a provider's table goes before it. `status` is that of
+ * the answer: null, or a 2xx, when the error stood inside it.
+ */
+export function classOfError(status: number | null, error: UpstreamError | null): FaultClass {
+  const code = error?.code.toLowerCase() ?? '';
+  const known = byCode.get(code);
+  if (known !== undefined) return known;
+  const inside = status === null || (status >= 200 && status < 300);
+  // OpenRouter and others repeat inside the answer the status that it should have had.
+  const effective = inside && /^[345]\d\d$/.test(code) ? Number(code) : inside ? null : status;
+  if (effective === null) return byFamily.get(code) ?? 'malformed';
+  return classOfStatus(effective, error);
+}
+
+function classOfStatus(status: number, error: UpstreamError | null): FaultClass {
+  const message = error?.message ?? '';
+  if (status === 404) {
+    // What the body refers to (a file, a voice) is the caller's; a 404 that says nothing is a wrong address.
+    const blamed = error?.param ?? null;
+    return blamed !== null && blamed !== 'model' ? 'caller_fault' : 'model_unavailable';
+  }
+  if (
+    status === 429 &&
+    /\b(quota|billing|credits?|balance)\b/i.test(message) &&
+    /exceeded|insufficient|exhausted/i.test(message)
+  ) {
+    return /per (minute|second|hour|day)|\b[rt]p[md]\b/i.test(message) ? 'rate_limited' : 'quota_exhausted';
+  }
+  if (status === 403 && /model/i.test(message) && /access|permission/i.test(message)) return 'model_unavailable';
+  const known = byStatus[status];
+  if (known !== undefined) return known;
+  return status >= 400 && status < 500 ? 'caller_fault' : 'transient';
+}
+
+/** What an error of OpenAI's formats says of a reached limit, so that its caller can act on it. */
+export function quotaMembers({ quota, retryAfterMs }: FailureFacts): JsonObject {
+  if (quota === null) return {};
+  return {
+    limit: quota.limit,
+    ...(quota.window !== null && { window: quota.window }),
+    used: quota.used,
+    allowed: quota.allowed,
+    resets_at: quota.freeAtMs === null ? null : new Date(quota.freeAtMs).toISOString(),
+    retry_after_ms: retryAfterMs,
+  };
 }

@@ -1,13 +1,9 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
-import { encodeStream } from './encode-stream.ts';
-import { errorBody, errorFrame } from './errors.ts';
-import { fold } from './fold.ts';
+import { errorBody, errorFrame, readError } from './errors.ts';
 import { objectsIn } from './named-objects.ts';
-import { readError } from './read-error.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
 import { openAiChatId } from './wire.ts';
@@ -15,7 +11,6 @@ import { openAiChatId } from './wire.ts';
 /** OpenAI's chat completions, as callers and as providers speak them. */
 export const openAiChat: CallerDialect & UpstreamDialect = {
   id: openAiChatId,
-  decodeRequest,
   readRequest,
   objectsIn,
   encodeRequest,

@@ -7,10 +7,8 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
-import { type ChunkReader, createChunkReader, usual } from './chunk-reader.ts';
-import { faultInWhole } from './decode-whole.ts';
+import { ChunkReader, faultInWhole, neutralUsage, usual } from './decode-answer.ts';
 import { idsGivenIn } from './named-objects.ts';
-import { neutralUsage } from './token-usage.ts';
 import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
@@ -113,7 +111,7 @@ class SeenInPassing implements PassingFacts {
   }
 
   readChunk(chunk: JsonObject, events: NeutralEvent[]): void {
-    this.#reader ??= createChunkReader(this.#usageOf);
+    this.#reader ??= new ChunkReader(this.#usageOf);
     this.#reader.read(chunk, events);
   }
 

@@ -1,13 +1,15 @@
-import type { JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
-import type { RequestNeeds } from '../../neutral/request.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
-import type { CallerRequest, Result } from '../dialect.ts';
-import { cleanUser } from '../field-table.ts';
-import { checkRequest } from './check-request.ts';
-import { toNeutral } from './decode-request.ts';
-import { prepareForTarget } from './prepare-for-target.ts';
-import type { ChatPart, ChatRequest } from './wire.ts';
+import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { cleanUser, placeFields } from '../field-table.ts';
+import { type ForwardBody, forwardBody } from '../forward-body.ts';
+import { decodeMessage } from './decode-messages.ts';
+import { checkRequest, customTools, requestFields } from './request-fields.ts';
+import { takesSignatures, withoutSignatures } from './thought-signature.ts';
+import { type ChatRequest, openAiChatId } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -27,7 +29,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
       neutral: () => toNeutral(request),
-      forward: (target) => prepareForTarget(raw, body, scan, target),
+      forward: (target) => prepareForTarget(raw, request, scan, target),
     },
   };
 }
@@ -60,19 +62,22 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   for (const { content } of body.messages) {
     if (typeof content === 'string' || !content) continue;
     for (const part of content) {
-      mediaBytes += mediaLength(part);
-      if (part.type === 'image_url') vision = true;
-      else if (part.type === 'input_audio') audioIn = true;
+      if (part.type === 'image_url') {
+        vision = true;
+        mediaBytes += part.image_url!.url.length;
+      } else if (part.type === 'input_audio') {
+        audioIn = true;
+        mediaBytes += part.input_audio!.data.length;
+      } else if (part.type === 'file') mediaBytes += part.file!.file_data?.length ?? 0;
     }
   }
-  const effort = body.reasoning_effort ?? 'none';
   return {
     vision,
     audioIn,
     tools: (body.tools?.length ?? 0) > 0 || (body.functions?.length ?? 0) > 0,
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',
-    reasoning: effort !== 'none',
+    reasoning: (body.reasoning_effort ?? 'none') !== 'none',
     n: body.n ?? 1,
     stream: body.stream === true,
     inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - mediaBytes)),
@@ -80,15 +85,41 @@ function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   };
 }
 
-function mediaLength(part: ChatPart): number {
-  switch (part.type) {
-    case 'image_url':
-      return part.image_url?.url.length ?? 0;
-    case 'input_audio':
-      return part.input_audio?.data.length ?? 0;
-    case 'file':
-      return part.file?.file_data?.length ?? 0;
-    default:
-      return 0;
+/** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
+function toNeutral(body: ChatRequest): NeutralRequest {
+  const request: NeutralRequest = {
+    model: body.model,
+    messages: body.messages.map(decodeMessage),
+    stream: body.stream === true,
+    includeUsage: body.stream_options?.include_usage === true,
+  };
+  const { hints, vendor } = placeFields(requestFields, request, body, undefined, customTools(body));
+  if (hints !== null) request.hints = hints;
+  if (vendor !== null) request.extensions = { [openAiChatId]: vendor };
+  return request;
+}
+
+/**
+ * The body for a target that speaks the caller's own format. An output limit above the target's is clamped, never
+ * refused: clients send 128000 blindly.
+ */
+export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, target: ForwardTarget): ForwardBody {
+  const losses: Loss[] = [];
+  const values = new Map([['model', JSON.stringify(target.model)]]);
+  for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
+    const asked = body[name];
+    if (typeof asked !== 'number' || target.maxOutputTokens === null || asked <= target.maxOutputTokens) continue;
+    values.set(name, String(target.maxOutputTokens));
+    losses.push({ field: name, why: 'clamped' });
   }
+  const unsigned = takesSignatures(target.model) ? null : withoutSignatures(body.messages);
+  if (unsigned !== null) {
+    values.set('messages', JSON.stringify(unsigned));
+    losses.push({ field: 'extra_content', why: 'unsupported' });
+  }
+  const options = isObject(body.stream_options) ? body.stream_options : {};
+  if (target.streamUsage === 'ask' && body.stream === true && options.include_usage !== true) {
+    values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
+  }
+  return forwardBody(raw, body, scan, target, { values, losses });
 }

@@ -1,31 +1,110 @@
-import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { type Check, type Complaint, complain, within } from '../complaint.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
   boolean,
+  functionName,
   integerIn,
   numberIn,
   object,
   oneOf,
   optional,
+  required,
   string,
   stringOf,
 } from '../field-rules.ts';
-import { fieldTable } from '../field-table.ts';
-import { messages } from './check-messages.ts';
-import { functionCallChoice, functions, responseFormat, toolChoice, tools } from './check-tools.ts';
-import {
-  putEffort,
-  putMaxOutputTokens,
-  putResponseFormat,
-  putStop,
-  putToolChoice,
-  putTools,
-  putTopK,
-  putUser,
-} from './decode-fields.ts';
-import type { ChatRequest } from './wire.ts';
+import { checkFields, cleanUser, fieldTable, isGiven } from '../field-table.ts';
+import { messages } from './decode-messages.ts';
+import type { ChatFunction, ChatRequest } from './wire.ts';
+
+const toolsMax = 128;
+
+const functionDefinition: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'name'");
+  return (
+    required(value, 'name', functionName, 'the name of the function') ??
+    optional(value, 'description', string) ??
+    optional(value, 'parameters', object) ??
+    optional(value, 'strict', boolean)
+  );
+};
+
+const customDefinition: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'name'");
+  return (
+    required(value, 'name', functionName, 'the name of the tool') ??
+    optional(value, 'description', string) ??
+    optional(value, 'format', object)
+  );
+};
+
+const tool: Check = (value) => {
+  if (!isObject(value)) return complain('', value, "an object with 'type' and 'function'");
+  if (value.type === 'custom') return required(value, 'custom', customDefinition, "an object with 'name'");
+  if (value.type !== 'function') return complain('type', value.type, "'function' or 'custom'");
+  return required(value, 'function', functionDefinition, "an object with 'name', 'description' and 'parameters'");
+};
+
+const tools = arrayOf(tool, 0, toolsMax, 'tools');
+const functions = arrayOf(functionDefinition, 1, toolsMax, 'functions');
+
+const named: Check = (value) =>
+  isObject(value)
+    ? required(value, 'name', functionName, 'the name of a tool')
+    : complain('', value, "an object with 'name'");
+
+const allowedTools: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'mode', oneOf('auto', 'required'), "'auto' or 'required'") ??
+      required(value, 'tools', arrayOf(object, 0, toolsMax, 'tools'), 'the tools to choose from'))
+    : complain('', value, "an object with 'mode' and 'tools'");
+
+const choiceSend = `'none', 'auto', 'required' or {"type":"function","function":{"name":…}}`;
+
+const toolChoice: Check = (value) => {
+  if (value === 'none' || value === 'auto' || value === 'required') return null;
+  if (!isObject(value)) return complain('', value, choiceSend);
+  switch (value.type) {
+    case 'function':
+      return required(value, 'function', named, "an object with 'name'");
+    case 'custom':
+      return required(value, 'custom', named, "an object with 'name'");
+    case 'allowed_tools':
+      return required(value, 'allowed_tools', allowedTools, "an object with 'mode' and 'tools'");
+    default:
+      return complain('type', value.type, "'function', 'custom' or 'allowed_tools'");
+  }
+};
+
+const functionCallChoice: Check = (value) => {
+  if (value === 'none' || value === 'auto') return null;
+  return isObject(value) ? named(value) : complain('', value, `'none', 'auto' or {"name":…}`);
+};
+
+const jsonSchema: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'name', functionName, 'a name for the format') ??
+      optional(value, 'schema', object) ??
+      optional(value, 'description', string) ??
+      optional(value, 'strict', boolean))
+    : complain('', value, "an object with 'name' and 'schema'");
+
+const responseFormat: Check = (value) => {
+  const send = `{"type":"text"}, {"type":"json_object"} or {"type":"json_schema","json_schema":{…}}`;
+  if (!isObject(value)) return complain('', value, send);
+  switch (value.type) {
+    case 'text':
+    case 'json_object':
+      return null;
+    case 'json_schema':
+      return required(value, 'json_schema', jsonSchema, "an object with 'name' and 'schema'");
+    default:
+      return complain('type', value.type, "'text', 'json_object' or 'json_schema'");
+  }
+};
 
 const penalty = numberIn(-2, 2);
 const tokenLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
@@ -78,6 +157,93 @@ const prediction: Check = (value) => {
     : complain('content', value.content, 'a string or an array of text parts');
 };
 
+/* Where a field goes whose place in the neutral form is not simply its own. */
+
+function putMaxOutputTokens(request: NeutralRequest, body: ChatRequest): undefined {
+  request.maxOutputTokens = (body.max_completion_tokens ?? body.max_tokens)!;
+}
+
+/** Not a parameter of OpenAI's, but of many that speak its format, and of Anthropic's. */
+function putTopK(request: NeutralRequest, { top_k: topK }: ChatRequest): 'vendor' | undefined {
+  if (typeof topK !== 'number' || !Number.isInteger(topK) || topK <= 0) return 'vendor';
+  request.topK = topK;
+}
+
+function putStop(request: NeutralRequest, { stop }: ChatRequest): undefined {
+  const words = typeof stop === 'string' ? [stop] : (stop ?? []);
+  if (words.length > 0) request.stop = words;
+}
+
+function putTools(request: NeutralRequest, body: ChatRequest): undefined {
+  const tools: NeutralTool[] = [];
+  for (const tool of body.tools ?? []) {
+    if (tool.function !== undefined && tool.type === 'function')
+      tools.push(neutralTool(tool.function, tool.cache_control));
+  }
+  for (const definition of body.functions ?? []) tools.push(neutralTool(definition, undefined));
+  if (tools.length > 0) request.tools = tools;
+}
+
+function neutralTool(definition: ChatFunction, cache: JsonObject | undefined): NeutralTool {
+  const tool: NeutralTool = { name: definition.name };
+  if (isGiven(definition.description)) tool.description = definition.description;
+  if (isGiven(definition.parameters)) tool.parameters = definition.parameters;
+  if (isGiven(definition.strict)) tool.strict = definition.strict;
+  if (isObject(cache)) tool.cache = cache;
+  return tool;
+}
+
+function putToolChoice(request: NeutralRequest, body: ChatRequest): undefined {
+  const choice = body.tool_choice ?? body.function_call;
+  if (isGiven(choice)) request.toolChoice = neutralChoice(choice);
+}
+
+function neutralChoice(choice: string | JsonObject): NeutralToolChoice {
+  if (typeof choice === 'string') return { type: choice as 'auto' | 'none' | 'required' };
+  if (isObject(choice.function) && typeof choice.function.name === 'string')
+    return { type: 'tool', name: choice.function.name };
+  if (isObject(choice.allowed_tools)) return { type: choice.allowed_tools.mode === 'required' ? 'required' : 'auto' };
+  if (typeof choice.name === 'string') return { type: 'tool', name: choice.name };
+  return { type: 'required' };
+}
+
+function putResponseFormat(request: NeutralRequest, { response_format: format }: ChatRequest): undefined {
+  switch (format?.type) {
+    case 'text':
+      request.responseFormat = { type: 'text' };
+      return;
+    case 'json_object':
+      request.responseFormat = { type: 'json-object' };
+      return;
+    case 'json_schema': {
+      const { name, schema, strict, description } = format.json_schema!;
+      const neutral: NeutralResponseFormat = { type: 'json-schema', name, schema: schema ?? { type: 'object' } };
+      if (isGiven(strict)) neutral.strict = strict;
+      if (isGiven(description)) neutral.description = description;
+      request.responseFormat = neutral;
+    }
+  }
+}
+
+function putEffort(request: NeutralRequest, body: ChatRequest): undefined {
+  request.reasoning = { effort: body.reasoning_effort! };
+}
+
+function putUser(request: NeutralRequest, body: ChatRequest): undefined {
+  const user = cleanUser(body.user);
+  if (user !== null) request.user = user;
+}
+
+/** Only this dialect knows custom tools: they go back to it, and elsewhere count among what was lost. */
+export function customTools({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
+  const custom = (tools ?? []).filter((tool) => tool.type === 'custom');
+  const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
+  if (isObject(choice) && (choice.type === 'custom' || choice.type === 'allowed_tools')) {
+    beyond.push(['tool_choice', choice]);
+  }
+  return beyond;
+}
+
 /** What is not here is kept, and forwarded as it came to those who speak this dialect. */
 export const requestFields = fieldTable<ChatRequest>({
   model: [stringOf(1, 256), 'read'],
@@ -120,3 +286,52 @@ export const requestFields = fieldTable<ChatRequest>({
   web_search_options: [object, 'vendor'],
   models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
 });
+
+/**
+ * Types, bounds and combinations of a chat request, by the published description; the first fault found names its
+ * field. Null means absent, as there, except for `model` and `messages`. The value is the body itself, not a copy, so
+ * unknown fields stay.
+ */
+export function checkRequest(body: JsonObject): Result<ChatRequest> {
+  const complaint = missingField(body) ?? checkFields(requestFields, body, neverNull) ?? combinations(body);
+  return complaint === null ? { ok: true, value: body as ChatRequest } : { ok: false, failure: asFailure(complaint) };
+}
+
+const neverNull: ReadonlySet<string> = new Set(['model', 'messages']);
+
+function missingField({ model, messages }: JsonObject): Complaint | null {
+  if (model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
+  return messages === undefined ? complain('messages', undefined, 'an array of at least one message') : null;
+}
+
+function combinations(body: JsonObject): Complaint | null {
+  const { max_tokens: old, max_completion_tokens: current } = body;
+  if (typeof old === 'number' && typeof current === 'number' && old !== current) {
+    return complain('max_tokens', old, `the same as 'max_completion_tokens' (${current}), or only one of the two`);
+  }
+  if (typeof body.top_logprobs === 'number' && body.logprobs !== true) {
+    return complain('top_logprobs', body.top_logprobs, "'logprobs': true beside it, or leave it out");
+  }
+  if (isObject(body.stream_options) && body.stream !== true) {
+    return complain('stream_options', body.stream_options, "'stream': true beside it, or leave it out");
+  }
+  const { tool_choice: choice } = body;
+  return choice === 'required' || isObject(choice) ? choiceFitsTools(choice, body) : null;
+}
+
+/** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */
+function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject): Complaint | null {
+  const offered = Array.isArray(tools) ? tools : [];
+  if (offered.length === 0) return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
+  if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
+  const kind = choice.type;
+  const wanted = nameIn(choice, kind);
+  const names = offered.map((offer) => (isObject(offer) ? nameIn(offer, kind) : null));
+  if (names.includes(wanted)) return null;
+  return within('tool_choice', complain(`${kind}.name`, wanted ?? undefined, "the name of one of 'tools'"));
+}
+
+function nameIn(holder: JsonObject, kind: string): string | null {
+  const inner = holder[kind];
+  return isObject(inner) && typeof inner.name === 'string' ? inner.name : null;
+}

@@ -4,10 +4,8 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
-import { encodeStream } from './encode-stream.ts';
-import { fold } from './fold.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { mergedChunks } from './merged-chunks.fixture.ts';
 import { readInPassing } from './read-in-passing.ts';
 

@@ -16,63 +16,67 @@ interface Call {
  * Joins the pieces of one choice's tool calls. OpenAI numbers them with `index` and sends id and name once; others
  * leave the index out, repeat it for every whole call, or send the id with each piece.
  */
-export interface ToolCallReader {
-  read(piece: JsonObject, events: NeutralEvent[]): void;
-  count(): number;
+export class ToolCallReader {
+  /** Calls whose names are known. */
+  announced = 0;
+  readonly #choice: number;
+  readonly #idPrefix: string;
+  readonly #byIndex = new Map<number, Call>();
+  readonly #byId = new Map<string, Call>();
+  #last: Call | null = null;
+  #known = 0;
+  #dropped = 0;
+
+  constructor(choice: number, idPrefix: string) {
+    this.#choice = choice;
+    this.#idPrefix = idPrefix;
+  }
+
+  read(piece: JsonObject, events: NeutralEvent[]): void {
+    const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
+    const id = typeof piece.id === 'string' ? piece.id : '';
+    const name = typeof called.name === 'string' ? called.name : '';
+    const call = this.#callOf(piece, id, name);
+    if (call === null) {
+      this.#dropped += 1;
+      return;
+    }
+    this.#last = call;
+    if (call.id === '') call.id = id;
+    const choice = this.#choice;
+    const text = argumentsText(called.arguments ?? called.input);
+    if (call.place < 0) {
+      call.held += text;
+      if (name === '') return;
+      call.place = this.announced;
+      this.announced += 1;
+      if (call.id === '') call.id = `${this.#idPrefix}${call.place}`;
+      events.push({ type: 'tool-call-start', choice, call: call.place, id: call.id, name });
+      if (call.held !== '')
+        events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: call.held });
+      call.held = '';
+    } else if (text !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: text });
+  }
+
   /** Pieces that could not be placed: calls without a name, or beyond the bound. */
-  unfinished(): number;
-}
+  unfinished(): number {
+    return this.#dropped + this.#known - this.announced;
+  }
 
-export function createToolCallReader(choice: number, idPrefix: string): ToolCallReader {
-  const byIndex = new Map<number, Call>();
-  const byId = new Map<string, Call>();
-  let last: Call | null = null;
-  let announced = 0;
-  let known = 0;
-  let dropped = 0;
-
-  function callOf(piece: JsonObject, id: string, name: string): Call | null {
+  #callOf(piece: JsonObject, id: string, name: string): Call | null {
     const index = typeof piece.index === 'number' ? piece.index : null;
-    const existing = index !== null ? byIndex.get(index) : id !== '' ? byId.get(id) : name === '' ? last : undefined;
+    const existing =
+      index !== null ? this.#byIndex.get(index) : id !== '' ? this.#byId.get(id) : name === '' ? this.#last : undefined;
     // The same index with another id and a name again is another call, sent whole.
     const another = existing && id !== '' && existing.id !== '' && existing.id !== id && name !== '';
     if (existing && !another) return existing;
-    if (known >= callsMax) return null;
-    known += 1;
+    if (this.#known >= callsMax) return null;
+    this.#known += 1;
     const call: Call = { place: -1, id, held: '' };
-    if (index !== null) byIndex.set(index, call);
-    if (id !== '') byId.set(id, call);
+    if (index !== null) this.#byIndex.set(index, call);
+    if (id !== '') this.#byId.set(id, call);
     return call;
   }
-
-  return {
-    read(piece, events) {
-      const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
-      const id = typeof piece.id === 'string' ? piece.id : '';
-      const name = typeof called.name === 'string' ? called.name : '';
-      const call = callOf(piece, id, name);
-      if (call === null) {
-        dropped += 1;
-        return;
-      }
-      last = call;
-      if (call.id === '') call.id = id;
-      const text = argumentsText(called.arguments ?? called.input);
-      if (call.place < 0) {
-        call.held += text;
-        if (name === '') return;
-        call.place = announced;
-        announced += 1;
-        if (call.id === '') call.id = `${idPrefix}${call.place}`;
-        events.push({ type: 'tool-call-start', choice, call: call.place, id: call.id, name });
-        if (call.held !== '')
-          events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: call.held });
-        call.held = '';
-      } else if (text !== '') events.push({ type: 'tool-call-delta', choice, call: call.place, argumentsJson: text });
-    },
-    count: () => announced,
-    unfinished: () => dropped + known - announced,
-  };
 }
 
 /** Arguments are a string of JSON; some servers send the object itself. */

@@ -1,17 +1,10 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest } from '../../neutral/request.ts';
-import type { Result } from '../dialect.ts';
 import { isGiven, placeFields } from '../field-table.ts';
-import { checkRequest } from './check-request.ts';
 import { decodeInput } from './decode-input.ts';
 import { decodeTools } from './decode-tools.ts';
 import { outputLogprobs, requestFields } from './request-fields.ts';
 import { openAiResponsesId, type ResponsesRequest } from './wire.ts';
-
-export function decodeRequest(body: JsonObject): Result<NeutralRequest> {
-  const checked = checkRequest(body);
-  return checked.ok ? { ok: true, value: toNeutral(checked.value).request } : checked;
-}
 
 export interface Decoded {
   request: NeutralRequest;

@@ -1,7 +1,7 @@
 import { type Failure, type FailureFacts, factsOf } from '../../../kernel/failure.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { StreamMark } from '../dialect.ts';
-import { quotaMembers } from '../quota-members.ts';
+import { quotaMembers } from '../openai-chat/errors.ts';
 import { callersWord } from './callers-word.ts';
 import { frameOf } from './encode-stream.ts';
 import { responseObject, saltOf } from './response-object.ts';

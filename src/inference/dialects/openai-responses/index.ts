@@ -1,5 +1,4 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeRequest } from './decode-request.ts';
 import { decodeStream } from './decode-stream.ts';
 import { decodeWhole } from './decode-whole.ts';
 import { encodeRequest } from './encode-request.ts';
@@ -15,7 +14,6 @@ import { openAiResponsesId, responsesEventBytesMax } from './wire.ts';
 /** OpenAI's Responses, as callers and as providers speak them. */
 export const openAiResponses: CallerDialect & UpstreamDialect = {
   id: openAiResponsesId,
-  decodeRequest,
   readRequest,
   objectsIn,
   encodeRequest,

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import { encodeInput } from './encode-input.ts';
 import { openAiResponses } from './index.ts';
 
@@ -19,7 +20,7 @@ function outputOf(events: readonly NeutralEvent[], echo?: JsonObject): JsonObjec
 /** The parts of the turn that a caller sends back as it was given. */
 function partsOf(output: readonly JsonObject[]): readonly NeutralPart[] {
   const input = [{ role: 'user', content: 'x' }, ...output];
-  const decoded = openAiResponses.decodeRequest({ model: 'm', input });
+  const decoded = decodeRequest(openAiResponses, { model: 'm', input });
   assert.ok(decoded.ok, JSON.stringify(decoded));
   return decoded.value.messages[1]?.parts ?? [];
 }
@@ -74,7 +75,7 @@ test('a call that came as a custom one is one, though the request is not known',
 test('empty texts of the assistant are left out, and no choice stands without tools', () => {
   const message = { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: '' }] };
   assert.deepEqual(partsOf([message]), []);
-  const decoded = openAiResponses.decodeRequest({
+  const decoded = decodeRequest(openAiResponses, {
     model: 'm',
     input: 'x',
     tool_choice: 'auto',

@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 import { faultInside as faultOf } from '../fault-inside.ts';
-import { classOfError } from '../openai-chat/error-class.ts';
-import { readError as readChatError } from '../openai-chat/read-error.ts';
+import { classOfError, readError as readChatError } from '../openai-chat/errors.ts';
 
 /** The error in a body: OpenAI's shapes as everywhere, that of a failed response, and a stream's bare `error` event. */
 export function readError(body: unknown): UpstreamError | null {

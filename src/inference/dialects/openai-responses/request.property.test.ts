@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
+import { decodeRequest } from '../decode-request.fixture.ts';
 import { openAiResponses } from './index.ts';
 
 /* What came in this format and goes out in it says the same: every field is there, or listed as lost. */
@@ -75,7 +76,7 @@ const body = fc.record(
 test('decoded and encoded again, every field is there or listed as lost', () => {
   fc.assert(
     fc.property(body, (asked) => {
-      const decoded = openAiResponses.decodeRequest(asked as unknown as JsonObject);
+      const decoded = decodeRequest(openAiResponses, asked as unknown as JsonObject);
       assert.ok(decoded.ok, JSON.stringify(decoded));
       const encoded = openAiResponses.encodeRequest(decoded.value, {
         model: 'alias',
@@ -148,7 +149,7 @@ test('whatever JSON a body is, it is read or refused by a 400', () => {
   );
   fc.assert(
     fc.property(anyBody, (asked) => {
-      const decoded = openAiResponses.decodeRequest(asked as JsonObject);
+      const decoded = decodeRequest(openAiResponses, asked as JsonObject);
       if (!decoded.ok) return assert.equal(decoded.failure.kind, 'invalid-request');
       const target = { model: 'm', maxOutputTokens: null, stream: true, omit: [] };
       openAiResponses.encodeRequest(decoded.value, target);

@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { fault } from '../../neutral/outcome.ts';
 import type { PassingFacts, PassingReader, PassingVerdict } from '../dialect.ts';
 import { faultInside } from '../fault-inside.ts';
-import { classOfError } from '../openai-chat/error-class.ts';
-import { readError } from '../openai-chat/read-error.ts';
+import { classOfError, readError } from '../openai-chat/errors.ts';
 import { usageOf } from './openai.ts';
 
 /** OpenAI's events: `transcript.text.delta` for each piece of text, one `transcript.text.done` with all of it. */

@@ -4,7 +4,7 @@ import { fault } from '../../neutral/outcome.ts';
 import { toldCount } from '../../neutral/told-count.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { readError } from '../openai-chat/read-error.ts';
+import { readError } from '../openai-chat/errors.ts';
 import { pathFor, type TranscriptionDialect } from './format.ts';
 
 /**

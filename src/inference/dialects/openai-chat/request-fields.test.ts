@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
-import { checkRequest } from './check-request.ts';
+import { checkRequest } from './request-fields.ts';
 
 const hello: JsonObject = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const lookup = { type: 'function', function: { name: 'lookup', parameters: { type: 'object' } } };

@@ -1,0 +1,308 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
+import { faultInside } from '../fault-inside.ts';
+import { classOfError, readError } from './errors.ts';
+import { ToolCallReader } from './tool-call-reader.ts';
+
+/**
+ * Chunks of `text/event-stream` as events. `[DONE]` ends the answer, and so does a clean end of the bytes once every
+ * choice has its finish reason, since several providers leave `[DONE]` out; any other end is a truncation.
+ */
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  return new ChunkDecoder(options?.usageOf);
+}
+
+class ChunkDecoder implements StreamDecoder {
+  readonly #reader: ChunkReader;
+  #closed = false;
+  #malformed = 0;
+
+  constructor(usageOf: UsageOf | undefined) {
+    this.#reader = new ChunkReader(usageOf);
+  }
+
+  step({ data }: SseEvent): NeutralEvent[] {
+    const events: NeutralEvent[] = [];
+    if (this.#closed || data === '') return events;
+    if (data === '[DONE]') return this.finish();
+    const chunk = parsedData(data);
+    // A server that fails in the middle may put a bare word or a page of HTML on the line; `[DONE]` among blanks is harmless.
+    if (chunk === null) this.#malformed += 1;
+    else this.#reader.read(chunk, events);
+    if (this.#reader.failed) this.#closed = true;
+    return events;
+  }
+
+  finish(): NeutralEvent[] {
+    if (this.#closed) return [];
+    this.#closed = true;
+    if (this.#reader.isComplete()) return [{ type: 'end' }];
+    const cut = this.#reader.hasStarted()
+      ? fault('truncated', 'the stream ended before the answer was finished')
+      : fault('malformed', 'the stream ended without an answer');
+    return [{ type: 'failed', fault: cut }];
+  }
+
+  malformedLines(): number {
+    return this.#malformed + this.#reader.skipped;
+  }
+}
+
+/** A whole answer as the events that a stream would have given; an error body or no answer gives one `failed`. */
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
+  const wrong = faultInWhole(body);
+  if (wrong !== null) return [{ type: 'failed', fault: wrong }];
+  const events: NeutralEvent[] = [];
+  const reader = new ChunkReader(options?.usageOf);
+  reader.read(body, events);
+  if (reader.failed) return events;
+  // Usage is last in a stream, after the finish reasons, so it is here.
+  const usage = events.at(-1)?.type === 'usage' ? events.pop() : undefined;
+  reader.finishAll(events);
+  if (usage !== undefined) events.push(usage);
+  events.push({ type: 'end' });
+  return events;
+}
+
+/** Why a 2xx body is no answer: an error inside it, or nothing to show. Null for an answer. */
+export function faultInWhole(body: unknown): Fault | null {
+  const error = readError(body);
+  if (error !== null) return faultInside(body, error, classOfError);
+  if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
+  const { choices } = body;
+  if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");
+  if (choices.length === 0) return fault('malformed', 'the answer is empty');
+  for (const choice of choices) {
+    if (!isObject(choice) || !isObject(choice.message))
+      return fault('malformed', 'the answer has a choice without a message');
+  }
+  return null;
+}
+
+export const usual: UsageOf = (body) => body.usage;
+
+/** OpenAI's own bound on `n`. */
+const choicesMax = 128;
+
+interface Choice {
+  toolCalls: ToolCallReader;
+  finished: boolean;
+}
+
+/** Turns the JSON objects of an answer, chunks or the whole one, into events. One per answer. */
+export class ChunkReader {
+  /** After a `failed` nothing more is read. */
+  failed = false;
+  /** What was told and could not be read. */
+  skipped = 0;
+  readonly #usageOf: UsageOf;
+  readonly #choices = new Map<number, Choice>();
+  #started = false;
+
+  /** `usageOf`: as the vendor tells what was used. */
+  constructor(usageOf: UsageOf = usual) {
+    this.#usageOf = usageOf;
+  }
+
+  /** Appends the events of `chunk`. */
+  read(chunk: JsonObject, events: NeutralEvent[]): void {
+    if (this.failed) return;
+    const error = readError(chunk);
+    if (error !== null) return this.#fail(faultInside(chunk, error, classOfError), events);
+    const usage = neutralUsage(this.#usageOf(chunk));
+    const items = Array.isArray(chunk.choices) ? chunk.choices : null;
+    if (items === null && usage === null) {
+      this.skipped += 1;
+      return;
+    }
+    // Azure's first chunk holds filter results alone, without an id: the answer begins with the next one.
+    if (!this.#started && (usage !== null || (items !== null && items.length > 0))) this.#start(chunk, events);
+    for (const item of items ?? []) {
+      const broken = isObject(item) ? this.#readChoice(item, chunk, events) : this.#skip();
+      if (broken !== null) return this.#fail(broken, events);
+    }
+    if (usage !== null) events.push({ type: 'usage', usage });
+  }
+
+  /** Whether at least one choice began, and every one that did has its finish reason. */
+  isComplete(): boolean {
+    for (const choice of this.#choices.values()) if (!choice.finished) return false;
+    return this.#choices.size > 0;
+  }
+
+  hasStarted(): boolean {
+    return this.#choices.size > 0;
+  }
+
+  /** Marks what never got a finish reason as stopped: a whole answer cannot have been cut. */
+  finishAll(events: NeutralEvent[]): void {
+    for (const [index, choice] of this.#choices) {
+      if (!choice.finished) this.#finish(choice, index, 'stop', undefined, events);
+    }
+  }
+
+  #fail(found: Fault, events: NeutralEvent[]): void {
+    this.failed = true;
+    events.push({ type: 'failed', fault: found });
+  }
+
+  #skip(): null {
+    this.skipped += 1;
+    return null;
+  }
+
+  #start(chunk: JsonObject, events: NeutralEvent[]): void {
+    this.#started = true;
+    events.push({
+      type: 'start',
+      id: typeof chunk.id === 'string' && chunk.id !== '' ? chunk.id : null,
+      model: typeof chunk.model === 'string' && chunk.model !== '' ? chunk.model : null,
+      createdS: typeof chunk.created === 'number' && chunk.created > 0 ? Math.floor(chunk.created) : null,
+    });
+  }
+
+  #readChoice(value: JsonObject, chunk: JsonObject, events: NeutralEvent[]): Fault | null {
+    const index = typeof value.index === 'number' ? value.index : 0;
+    if (!Number.isInteger(index) || index < 0 || index >= choicesMax) return this.#skip();
+    const choice = this.#choiceAt(index, chunk.id);
+    const said = value.delta ?? value.message;
+    if (isObject(said)) readDelta(said, index, choice, events);
+    if (isObject(value.logprobs)) events.push({ type: 'logprobs', choice: index, logprobs: value.logprobs });
+    const word = value.finish_reason;
+    if (typeof word !== 'string' || word === '' || choice.finished) return null;
+    const reason = neutralFinishReason(word);
+    if (reason !== null) {
+      this.#finish(choice, index, reason, value.stop_reason, events);
+      return null;
+    }
+    // OpenRouter says why beside the word.
+    const error = isObject(value.error) ? readError({ error: value.error }) : null;
+    if (error !== null) return faultInside(value, error, classOfError);
+    return fault('transient', `the upstream broke its answer off (${word.slice(0, 40)})`);
+  }
+
+  #choiceAt(index: number, answerId: JsonValue | undefined): Choice {
+    let choice = this.#choices.get(index);
+    if (choice === undefined) {
+      // Ids that must be made up are unlike those of other answers in the same conversation.
+      const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
+      choice = { toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`), finished: false };
+      this.#choices.set(index, choice);
+    }
+    return choice;
+  }
+
+  #finish(
+    choice: Choice,
+    index: number,
+    reason: FinishReason,
+    stopReason: JsonValue | undefined,
+    events: NeutralEvent[],
+  ): void {
+    choice.finished = true;
+    this.skipped += choice.toolCalls.unfinished();
+    // Several servers, and OpenAI itself for a forced tool, say `stop` after a tool call.
+    if (reason === 'stop' && choice.toolCalls.announced > 0) {
+      events.push({ type: 'finish', choice: index, reason: 'tool-calls', stopSequence: null });
+    } else if (reason === 'stop' && typeof stopReason === 'string') {
+      // vLLM names the stop string that matched.
+      events.push({ type: 'finish', choice: index, reason: 'stop-sequence', stopSequence: stopReason });
+    } else events.push({ type: 'finish', choice: index, reason, stopSequence: null });
+  }
+}
+
+function readDelta(delta: JsonObject, choice: number, state: Choice, events: NeutralEvent[]): void {
+  // vLLM and OpenRouter send both names with the same text.
+  const reasoning = delta.reasoning_content ?? delta.reasoning;
+  if (typeof reasoning === 'string' && reasoning !== '')
+    events.push({ type: 'reasoning-delta', choice, text: reasoning });
+  const { content } = delta;
+  if (typeof content === 'string') {
+    if (content !== '') events.push({ type: 'text-delta', choice, text: content });
+  } else if (Array.isArray(content)) readParts(content, choice, events);
+  if (typeof delta.refusal === 'string' && delta.refusal !== '') {
+    events.push({ type: 'refusal-delta', choice, text: delta.refusal });
+  }
+  if (isObject(delta.audio)) events.push({ type: 'audio-delta', choice, audio: delta.audio });
+  if (Array.isArray(delta.annotations)) {
+    for (const citation of delta.annotations)
+      if (isObject(citation)) events.push({ type: 'citation', choice, citation });
+  }
+  if (Array.isArray(delta.tool_calls)) {
+    for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
+  }
+  // The older form: one call, no id, no index.
+  if (isObject(delta.function_call)) state.toolCalls.read({ index: 0, function: delta.function_call }, events);
+}
+
+/** Mistral's reasoning models send content as parts, `thinking` among them. */
+function readParts(parts: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    if (part.type === 'text' && typeof part.text === 'string' && part.text !== '') {
+      events.push({ type: 'text-delta', choice, text: part.text });
+    } else if (part.type === 'refusal' && typeof part.refusal === 'string' && part.refusal !== '') {
+      events.push({ type: 'refusal-delta', choice, text: part.refusal });
+    } else if (part.type === 'thinking') {
+      const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
+      for (const thought of thoughts) {
+        const text = isObject(thought) ? thought.text : thought;
+        if (typeof text === 'string' && text !== '') events.push({ type: 'reasoning-delta', choice, text });
+      }
+    }
+  }
+}
+
+/** OpenAI's words, and those of providers of its format that differ. */
+const finishReasons: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ['stop', 'stop'],
+  ['length', 'length'],
+  ['max_tokens', 'length'],
+  // Mistral: the context is full.
+  ['model_length', 'context-full'],
+  ['tool_calls', 'tool-calls'],
+  ['function_call', 'tool-calls'],
+  ['content_filter', 'content-filter'],
+  ['safety', 'content-filter'],
+]);
+
+/** Words that say the answer broke off: DeepSeek without resources, OpenRouter and Mistral with an error. */
+const brokenOff: ReadonlySet<string> = new Set(['error', 'insufficient_system_resource', 'cancelled', 'abort']);
+
+/** Null when the word means that the answer failed. Words nobody knows (`eos`, `end_turn`) are a normal stop. */
+function neutralFinishReason(word: string): FinishReason | null {
+  const key = word.toLowerCase();
+  return brokenOff.has(key) ? null : (finishReasons.get(key) ?? 'stop');
+}
+
+const mainCounts = ['prompt_tokens', 'completion_tokens', 'total_tokens'];
+
+/**
+ * A `usage` object in neutral terms; null when it holds no counts. OpenAI counts cached input inside
+ * `prompt_tokens` and reasoning inside `completion_tokens`, as the neutral form does.
+ */
+export function neutralUsage(value: JsonValue | undefined): Usage | null {
+  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
+  const total = toldCount(value.total_tokens);
+  const prompt = toldCount(value.prompt_tokens);
+  const completion = toldCount(value.completion_tokens);
+  if (prompt === null && completion === null && total === null) return null;
+  const inputTokens = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0));
+  const usage: Usage = { inputTokens, outputTokens: completion ?? Math.max(0, (total ?? 0) - inputTokens) };
+  const input = isObject(value.prompt_tokens_details) ? value.prompt_tokens_details : {};
+  const output = isObject(value.completion_tokens_details) ? value.completion_tokens_details : {};
+  // DeepSeek and Moonshot name the cached part themselves.
+  const cached =
+    toldCount(input.cached_tokens) ?? toldCount(value.prompt_cache_hit_tokens) ?? toldCount(value.cached_tokens);
+  if (cached !== null) usage.cachedInputTokens = Math.min(cached, inputTokens);
+  const written = toldCount(input.cache_write_tokens);
+  if (written !== null) usage.cacheWriteTokens = written;
+  const reasoning = toldCount(output.reasoning_tokens);
+  if (reasoning !== null) usage.reasoningTokens = reasoning;
+  return usage;
+}

@@ -1,0 +1,338 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { extraContentOf } from './thought-signature.ts';
+import { type ChatFinishReason, doneFrame } from './wire.ts';
+
+/**
+ * Events as OpenAI's chunks. Every choice begins with its role and ends with a finish reason (the SDK's helper wants
+ * both), all chunks share id, time and model, usage is a chunk of its own if asked, and `[DONE]` follows only `end`:
+ * after `failed` the caller of this writes the error frame.
+ */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  return new ChunkEncoder(head);
+}
+
+/** A choice as far as it was sent. */
+interface SentChoice {
+  finished: boolean;
+  textLength: number;
+  /** One entry a tool call: whether any of its arguments were sent. */
+  callHasArguments: boolean[];
+}
+
+class ChunkEncoder implements StreamEncoder {
+  readonly #head: AnswerHead;
+  readonly #choices = new Map<number, SentChoice>();
+  #start: (NeutralEvent & { type: 'start' }) | null = null;
+  /** A chunk up to the value of `choices`, the same in every chunk; '' before the first. */
+  #opening = '';
+  #usage: Usage | null = null;
+  #closed = false;
+
+  constructor(head: AnswerHead) {
+    this.#head = head;
+  }
+
+  step(event: NeutralEvent): string {
+    if (this.#closed) return '';
+    switch (event.type) {
+      case 'start':
+        this.#start = event;
+        return '';
+      case 'text-delta': {
+        const frames = this.#say(event.choice, `{"content":${JSON.stringify(event.text)}}`);
+        this.#choices.get(event.choice)!.textLength += event.text.length;
+        return frames;
+      }
+      case 'reasoning-delta':
+        return this.#say(event.choice, `{"reasoning_content":${JSON.stringify(event.text)}}`);
+      case 'refusal-delta':
+        return this.#say(event.choice, `{"refusal":${JSON.stringify(event.text)}}`);
+      case 'tool-call-start': {
+        const call = {
+          index: event.call,
+          id: event.id,
+          type: 'function',
+          function: { name: event.name, arguments: '' },
+          ...extraContentOf(event),
+        };
+        const frames = this.#say(event.choice, `{"tool_calls":[${JSON.stringify(call)}]}`);
+        this.#choices.get(event.choice)!.callHasArguments[event.call] = false;
+        return frames;
+      }
+      case 'tool-call-delta': {
+        if (event.argumentsJson === '') return '';
+        const text = JSON.stringify(event.argumentsJson);
+        const delta = `{"tool_calls":[{"index":${event.call},"function":{"arguments":${text}}}]}`;
+        const frames = this.#say(event.choice, delta);
+        this.#choices.get(event.choice)!.callHasArguments[event.call] = true;
+        return frames;
+      }
+      case 'audio-delta':
+        return this.#say(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
+      case 'citation': {
+        const annotation = annotationOf(event.citation, this.#choices.get(event.choice)?.textLength ?? 0);
+        return annotation === null ? '' : this.#say(event.choice, `{"annotations":[${JSON.stringify(annotation)}]}`);
+      }
+      case 'logprobs':
+        return this.#say(event.choice, '{}', JSON.stringify(event.logprobs));
+      case 'usage':
+        this.#usage = event.usage;
+        return '';
+      case 'finish':
+        return this.#finish(event.choice, event.reason);
+      case 'end':
+        return this.#end();
+      case 'failed':
+        this.#closed = true;
+        return '';
+      // What this format has no word for.
+      case 'reasoning-signature':
+      case 'redacted-reasoning':
+      case 'part-end':
+        return '';
+    }
+  }
+
+  /** A chunk, behind one with the role if this is the first thing that the choice says. All but `choice` is JSON. */
+  #say(choice: number, delta: string, logprobs = 'null', finishReason = 'null'): string {
+    const role = this.#choices.has(choice) ? '' : this.#begin(choice);
+    return `${role}${this.#opening}[{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}]}\n\n`;
+  }
+
+  #begin(choice: number): string {
+    if (this.#opening === '') {
+      const { id, model, createdS } = this.#start ?? { id: null, model: null, createdS: null };
+      const head = this.#head;
+      this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},"choices":`;
+    }
+    this.#choices.set(choice, { finished: false, textLength: 0, callHasArguments: [] });
+    return this.#say(choice, '{"role":"assistant","content":"","refusal":null}');
+  }
+
+  #finish(choice: number, reason: FinishReason): string {
+    let frames = this.#choices.has(choice) ? '' : this.#begin(choice);
+    const sent = this.#choices.get(choice)!;
+    if (sent.finished) return frames;
+    sent.finished = true;
+    for (const [call, hasArguments] of sent.callHasArguments.entries()) {
+      // Clients parse the arguments, and an empty string is no JSON.
+      if (hasArguments === false) {
+        frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
+      }
+    }
+    return frames + this.#say(choice, '{}', 'null', `"${finishReasons[reason]}"`);
+  }
+
+  #end(): string {
+    this.#closed = true;
+    let frames = this.#choices.size === 0 ? this.#finish(0, 'stop') : '';
+    for (const [choice, { finished, callHasArguments }] of this.#choices) {
+      if (!finished) frames += this.#finish(choice, callHasArguments.length > 0 ? 'tool-calls' : 'stop');
+    }
+    if (this.#head.includeUsage) frames += `${this.#opening}[],"usage":${JSON.stringify(wireUsage(this.#usage))}}\n\n`;
+    return frames + doneFrame;
+  }
+}
+
+const finishReasons = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  pause: 'stop',
+  length: 'length',
+  'context-full': 'length',
+  'tool-calls': 'tool_calls',
+  'content-filter': 'content_filter',
+} as const satisfies Record<FinishReason, ChatFinishReason>;
+
+/** OpenAI's `usage` object; zeros when nobody counted, because its clients read the numbers unasked. */
+function wireUsage(usage: Usage | null): JsonObject {
+  const inputTokens = usage?.inputTokens ?? 0;
+  const outputTokens = usage?.outputTokens ?? 0;
+  const wire: JsonObject = {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+  };
+  if (usage?.cachedInputTokens !== undefined || usage?.cacheWriteTokens !== undefined) {
+    wire.prompt_tokens_details = {
+      ...(usage.cachedInputTokens !== undefined && { cached_tokens: usage.cachedInputTokens }),
+      ...(usage.cacheWriteTokens !== undefined && { cache_write_tokens: usage.cacheWriteTokens }),
+    };
+  }
+  if (usage?.reasoningTokens !== undefined) {
+    wire.completion_tokens_details = { reasoning_tokens: usage.reasoningTokens };
+  }
+  return wire;
+}
+
+/**
+ * A citation as OpenAI's `annotations` know it, or null when it cannot be said there. Where the citing text begins
+ * is not known of other dialects' citations: both indexes are then `textLength`, the end of the text so far.
+ */
+function annotationOf(citation: JsonObject, textLength: number): JsonObject | null {
+  if (citation.type === 'url_citation') return citation;
+  if (typeof citation.url !== 'string') return null;
+  const title = typeof citation.title === 'string' ? citation.title : '';
+  return {
+    type: 'url_citation',
+    url_citation: { url: citation.url, title, start_index: textLength, end_index: textLength },
+  };
+}
+
+/** A choice as far as it is known. */
+interface FoldedChoice {
+  text: string | null;
+  reasoning: string;
+  refusal: string | null;
+  calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
+  annotations: JsonObject[];
+  audio: JsonObject | null;
+  logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
+  reason: FinishReason | null;
+}
+
+/** Events as one whole `chat.completion`: what a client would put together from `encodeStream`'s chunks. */
+export function fold(head: AnswerHead): AnswerFold {
+  const choices = new Map<number, FoldedChoice>();
+  let id = head.fallbackId;
+  let model = head.model;
+  let createdS = head.createdS;
+  let usage: Usage | null = null;
+
+  function choiceAt(index: number): FoldedChoice {
+    let choice = choices.get(index);
+    if (choice === undefined) {
+      choice = {
+        text: null,
+        reasoning: '',
+        refusal: null,
+        calls: [],
+        annotations: [],
+        audio: null,
+        logprobs: null,
+        reason: null,
+      };
+      choices.set(index, choice);
+    }
+    return choice;
+  }
+
+  return {
+    add(event) {
+      switch (event.type) {
+        case 'start':
+          id = event.id ?? id;
+          model = event.model ?? model;
+          createdS = event.createdS ?? createdS;
+          return;
+        case 'usage':
+          usage = event.usage;
+          return;
+        case 'end':
+        case 'failed':
+        case 'part-end':
+        case 'reasoning-signature':
+        case 'redacted-reasoning':
+          return;
+        default:
+          addTo(choiceAt(event.choice), event);
+      }
+    },
+    result() {
+      if (choices.size === 0) choiceAt(0);
+      const indexes = [...choices.keys()].sort((a, b) => a - b);
+      return {
+        id,
+        object: 'chat.completion',
+        created: createdS,
+        model,
+        choices: indexes.map((index) => wireChoice(index, choices.get(index)!)),
+        usage: wireUsage(usage),
+      };
+    },
+  };
+}
+
+type ContentEvent = Exclude<
+  NeutralEvent,
+  { type: 'start' | 'usage' | 'end' | 'failed' | 'part-end' | 'reasoning-signature' | 'redacted-reasoning' }
+>;
+
+function addTo(choice: FoldedChoice, event: ContentEvent): void {
+  switch (event.type) {
+    case 'text-delta':
+      choice.text = (choice.text ?? '') + event.text;
+      return;
+    case 'reasoning-delta':
+      choice.reasoning += event.text;
+      return;
+    case 'refusal-delta':
+      choice.refusal = (choice.refusal ?? '') + event.text;
+      return;
+    case 'tool-call-start':
+      choice.calls[event.call] = { id: event.id, name: event.name, argumentsJson: '', extra: extraContentOf(event) };
+      return;
+    case 'tool-call-delta': {
+      const call = choice.calls[event.call];
+      if (call !== undefined) call.argumentsJson += event.argumentsJson;
+      return;
+    }
+    case 'audio-delta':
+      choice.audio = joinedAudio(choice.audio, event.audio);
+      return;
+    case 'citation': {
+      const annotation = annotationOf(event.citation, choice.text?.length ?? 0);
+      if (annotation !== null) choice.annotations.push(annotation);
+      return;
+    }
+    case 'logprobs':
+      if (!isObject(event.logprobs)) return;
+      choice.logprobs = {
+        content: joinedList(choice.logprobs?.content ?? null, event.logprobs.content),
+        refusal: joinedList(choice.logprobs?.refusal ?? null, event.logprobs.refusal),
+      };
+      return;
+    case 'finish':
+      choice.reason ??= event.reason;
+  }
+}
+
+/** Data and transcript come in pieces; the other members replace what was said before. */
+function joinedAudio(before: JsonObject | null, piece: JsonObject): JsonObject {
+  if (before === null) return { ...piece };
+  const joined = { ...before, ...piece };
+  for (const name of ['data', 'transcript']) {
+    const [earlier, later] = [before[name], piece[name]];
+    if (typeof earlier === 'string') joined[name] = typeof later === 'string' ? earlier + later : earlier;
+  }
+  return joined;
+}
+
+function joinedList(before: JsonValue[] | null, piece: JsonValue | undefined): JsonValue[] | null {
+  if (!Array.isArray(piece)) return before;
+  return before === null ? piece : before.concat(piece);
+}
+
+function wireChoice(index: number, choice: FoldedChoice): JsonObject {
+  const calls = choice.calls.filter((call) => call !== undefined);
+  const message: JsonObject = { role: 'assistant', content: choice.text, refusal: choice.refusal };
+  // The contract promises a text; only tool calls, a refusal or audio may stand in its place.
+  if (choice.text === null && calls.length === 0 && choice.refusal === null && choice.audio === null)
+    message.content = '';
+  if (choice.reasoning !== '') message.reasoning_content = choice.reasoning;
+  if (calls.length > 0) {
+    message.tool_calls = calls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.argumentsJson === '' ? '{}' : call.argumentsJson },
+      ...call.extra,
+    }));
+  }
+  if (choice.annotations.length > 0) message.annotations = choice.annotations;
+  if (choice.audio !== null) message.audio = choice.audio;
+  const reason = choice.reason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
+  return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason] };
+}
