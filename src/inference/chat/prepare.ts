@@ -3,7 +3,8 @@ import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts'
 import { upstreamDialectOf } from '../dialects/dialect-table.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
-import { dialectFor, type Target } from '../routing/target.ts';
+import { dialectFor } from '../routing/capability.ts';
+import type { Target } from '../routing/target.ts';
 import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { ConversationBody, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import type { RequestMedia } from './request-media.ts';

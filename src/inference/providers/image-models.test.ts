@@ -5,7 +5,7 @@ import { type ImageFacts, type ImageSource, imageModelFacts } from '../dialects/
 import { imageFormats } from '../dialects/images/index.ts';
 import type { ImageRequest } from '../neutral/image.ts';
 import { whyNotSize } from '../neutral/image-size.ts';
-import { unmetImage } from '../routing/candidates.ts';
+import { unmetImage } from '../routing/capability.ts';
 import { gemini } from './gemini.ts';
 import {
   imagesLikeOpenAi,

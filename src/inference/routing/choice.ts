@@ -1,7 +1,7 @@
 import type { Random } from '../../kernel/random.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { hashText } from './affinity.ts';
-import { tierOf, unmetNeed } from './candidates.ts';
+import { dialectFor, tierOf, unmetNeed } from './capability.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,
@@ -17,7 +17,7 @@ import {
 } from './lane.ts';
 import { type Pickable, pick } from './pick.ts';
 import type { RouteCandidate, RouteQuery } from './route.ts';
-import { dialectFor, type Target } from './target.ts';
+import type { Target } from './target.ts';
 
 const noLanes: readonly Lane[] = [];
 

@@ -1,6 +1,7 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
+import { dialectFor } from './capability.ts';
 import { Choice, leastBad, repeatHopeAfter, type Survey, survey, unmetNeeds } from './choice.ts';
 import { verdictOn } from './cooldown.ts';
 import { verdictOf } from './explain.ts';
@@ -18,7 +19,7 @@ import type {
   RouteStep,
   Verdict,
 } from './route.ts';
-import { type Credential, dialectFor, type Target } from './target.ts';
+import type { Credential, Target } from './target.ts';
 
 export interface RouteDeps {
   health: Health;

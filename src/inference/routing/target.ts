@@ -1,6 +1,6 @@
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
-import type { TranscriptionTarget } from './candidates.ts';
+import type { Timestamps } from '../neutral/transcript.ts';
 
 /** One provider + upstream model behind an alias, with everything resolved that a request needs to know. */
 export interface Target {
@@ -56,9 +56,12 @@ export interface EmbeddingTarget {
   space: string | null;
 }
 
-/** What a target is asked in for a caller of `callerDialect`: the same, when it speaks that. */
-export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, callerDialect: string): DialectId {
-  return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
+/** What requests for transcripts need to know of a target. */
+export interface TranscriptionTarget {
+  timestamps: Timestamps;
+  translates: boolean;
+  /** Null: any file can be brought to it. */
+  fileBytesMax: number | null;
 }
 
 export interface Credential {

@@ -1,7 +1,7 @@
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
-import { incapable } from '../models/capability.ts';
 import type { Fault } from '../neutral/outcome.ts';
+import { incapable } from '../routing/capability.ts';
 import type { AttemptRecord, Route, RouteStep } from '../routing/route.ts';
 import { refusalHeaders } from './answer-headers.ts';
 import { Contest } from './contest.ts';

@@ -1,7 +1,7 @@
 import { openAiChat } from '../../../src/inference/dialects/openai-chat/index.ts';
-import { noneUsable } from '../../../src/inference/models/capability.ts';
 import { type Fault, fault } from '../../../src/inference/neutral/outcome.ts';
 import type { Usage } from '../../../src/inference/neutral/usage.ts';
+import { noneUsable } from '../../../src/inference/routing/capability.ts';
 import { StreamedAnswer, WholeAnswer } from '../../../src/inference/spine/answer.ts';
 import type { AnswerReader } from '../../../src/inference/spine/answer-reader.ts';
 import { Attempt } from '../../../src/inference/spine/attempt.ts';

@@ -1,10 +1,17 @@
+import type { Failure } from '../../kernel/failure.ts';
+import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
 import type { ImageNeeds } from '../neutral/image.ts';
 import { sizeText, whyNotSize } from '../neutral/image-size.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
 import type { Timestamps, TranscriptionNeeds } from '../neutral/transcript.ts';
 import type { RouteCandidate } from './route.ts';
-import type { Target } from './target.ts';
+import type { Target, TranscriptionTarget } from './target.ts';
+
+/** What a target is asked in for a caller of `callerDialect`: the same, when it speaks that. */
+export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, callerDialect: string): DialectId {
+  return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
+}
 
 /** A size estimate (bytes / 4) may be this far off: only what is surely too long is filtered. */
 const contextSurelyFull = 1.25;
@@ -52,29 +59,21 @@ function unmetEmbedding(
  * Candidates with equal numbers are one tier; lower tiers are tried first: the alias's own before fallbacks, then
  * those that do the request as it is (native `n`, room in the context), then by priority, then without clamping.
  */
-export function tierOf(candidate: RouteCandidate, needs: RequestNeeds): number {
-  const { target, rank } = candidate;
-  const awkward =
-    candidate.awkward === true || (needs.n > 1 && !target.capabilities.nativeN) || isTight(target, needs) ? 1 : 0;
-  const clamped = wouldClamp(target, needs) ? 1 : 0;
-  return rank * 4e6 + awkward * 2e6 + Math.min(target.priority, priorityMax) * 2 + clamped;
+export function tierOf({ target, rank, awkward }: RouteCandidate, needs: RequestNeeds): number {
+  const { contextWindow: window, maxOutputTokens: outputMax, capabilities } = target;
+  const splits = needs.n > 1 && !capabilities.nativeN;
+  const isLast = awkward === true || splits || (window !== null && isTight(window, needs)) ? 1 : 0;
+  const clamps = outputMax !== null && needs.maxOutputTokens !== null && needs.maxOutputTokens > outputMax ? 1 : 0;
+  return rank * 4e6 + isLast * 2e6 + Math.min(target.priority, priorityMax) * 2 + clamps;
 }
 
 /** Beyond it priorities are one tier. */
 const priorityMax = 999_999;
 
-function isTight(target: Target, needs: RequestNeeds): boolean {
-  if (target.contextWindow === null || needs.embedding !== undefined || needs.image !== undefined) {
-    return false;
-  }
+function isTight(window: number, needs: RequestNeeds): boolean {
+  if (needs.embedding !== undefined || needs.image !== undefined) return false;
   const reserve = Math.min(needs.maxOutputTokens ?? 0, outputReserveMax);
-  return needs.inputTokensEstimate + reserve > target.contextWindow * contextTight;
-}
-
-function wouldClamp(target: Target, needs: RequestNeeds): boolean {
-  return (
-    target.maxOutputTokens !== null && needs.maxOutputTokens !== null && needs.maxOutputTokens > target.maxOutputTokens
-  );
+  return needs.inputTokensEstimate + reserve > window * contextTight;
 }
 
 /**
@@ -102,14 +101,6 @@ export function unmetImage(can: ImageModelFacts | undefined, needs: ImageNeeds):
   return null;
 }
 
-/** What requests for transcripts need to know of a target. */
-export interface TranscriptionTarget {
-  timestamps: Timestamps;
-  translates: boolean;
-  /** Null: any file can be brought to it. */
-  fileBytesMax: number | null;
-}
-
 /** What of it the target cannot do, in words for people; null when it can do all. */
 function unmetTranscription(can: TranscriptionTarget | undefined, needs: TranscriptionNeeds): string | null {
   if (can === undefined) return 'transcription';
@@ -122,3 +113,51 @@ function unmetTranscription(can: TranscriptionTarget | undefined, needs: Transcr
 }
 
 const rank = { none: 0, segments: 1, words: 2 } as const satisfies Record<Timestamps, number>;
+
+/** The 400 for what no candidate can do; null when one can. Asked before anything is reserved: it is the caller's fault. */
+export function noneCapable(alias: string, candidates: readonly RouteCandidate[], needs: RequestNeeds): Failure | null {
+  for (const { target } of candidates) if (unmetNeed(target, needs) === null) return null;
+  const unmet = new Set(candidates.map(({ target }) => unmetNeed(target, needs)!));
+  return incapable(alias, [...unmet]);
+}
+
+/** None of its providers could be made ready: the operator's to mend, not the caller's. */
+export function noneUsable(alias: string): Failure {
+  const message = `No provider of the model '${alias}' can be used as it is configured; 'culvert check' says why.`;
+  return { kind: 'no-target', model: alias, retryAfterMs: unusableRetryMs, message };
+}
+
+const unusableRetryMs = 60_000;
+
+/** `unmet` as routing words it, such as `vision`. */
+export function incapable(alias: string, unmet: readonly string[]): Failure {
+  return {
+    kind: 'invalid-request',
+    param: paramOfNeed(unmet),
+    message: `No target of model '${alias}' can do what this request asks (${unmet.join(', ')}). Use another model or leave that out.`,
+  };
+}
+
+/** The field to change when one need alone stands in the way and has a field of its own; else the model. */
+function paramOfNeed(unmet: readonly string[]): string {
+  const fields = new Set(unmet.map((need) => fieldOfNeed[need.split(':', 1)[0]!] ?? 'model'));
+  const [field] = fields;
+  return field === undefined || fields.size > 1 ? 'model' : field;
+}
+
+const fieldOfNeed: Readonly<Record<string, string>> = {
+  logprobs: 'logprobs',
+  tools: 'tools',
+  'JSON schema': 'response_format',
+  vision: 'messages',
+  'audio input': 'messages',
+  'token input': 'input',
+  dimensions: 'dimensions',
+  size: 'size',
+  background: 'background',
+  output_format: 'output_format',
+  'pictures to change': 'image',
+  mask: 'mask',
+  times: 'response_format',
+  file: 'file',
+};

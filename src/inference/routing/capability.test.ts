@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainNeeds, targetOf } from '../../../test/simulation/routing-samples.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
-import { tierOf, unmetNeed } from './candidates.ts';
+import { tierOf, unmetNeed } from './capability.ts';
 import type { Capabilities } from './target.ts';
 
 const needing = (needs: Partial<RequestNeeds>): RequestNeeds => ({ ...plainNeeds, ...needs });
