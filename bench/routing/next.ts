@@ -4,7 +4,7 @@
  */
 import { createRoute } from '../../src/inference/routing/create-route.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
-import { createRetryBudget } from '../../src/inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
 import type { RouteQuery } from '../../src/inference/routing/route.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
@@ -21,7 +21,7 @@ const queries: Record<string, RouteQuery> = {
   '1 target': queryOf([targetOf('a/m')]),
   '2 targets': queryOf([targetOf('a/m'), targetOf('b/m')]),
   '3 targets, 2 tiers': queryOf([targetOf('a/m'), targetOf('b/m'), targetOf('c/m', { priority: 2 })]),
-  '3 targets, affinity': queryOf([targetOf('a/m'), targetOf('b/m'), targetOf('c/m')], { affinity: 4711 }),
+  '3 targets, affinity': queryOf([targetOf('a/m'), targetOf('b/m'), targetOf('c/m')], { conversation: 'hello' }),
   '2 targets, 3 credentials each': queryOf([
     targetOf('d/m', { credentials: ['d#0', 'd#1', 'd#2'] }),
     targetOf('e/m', { credentials: ['e#0', 'e#1', 'e#2'] }),

@@ -9,7 +9,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';
 import { createPictureFetcher } from '../inference/images/fetch-picture.ts';
 import { createImageCodec } from '../inference/images/image-codec.ts';
-import { createRetryBudget } from '../inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../inference/routing/rolling-counts.ts';
 import { createVoiceLists } from '../inference/speech/voice-lists.ts';
 import { createIdempotency } from '../inference/spine/idempotency.ts';
 import type { SpineServices } from '../inference/spine/services.ts';

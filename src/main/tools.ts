@@ -8,7 +8,7 @@ import type { Services } from '../inference/endpoints/services.ts';
 import { createToolMeter } from '../inference/metered/meter-tools.ts';
 import { scrub } from '../inference/providers/scrub.ts';
 import { createHealth } from '../inference/routing/health.ts';
-import { createRetryBudget } from '../inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../inference/routing/rolling-counts.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { createHostTurns } from '../net/host-turns.ts';
 import { createPageFetcher, type PageFetcher, userAgentOf } from '../net/page-fetch.ts';

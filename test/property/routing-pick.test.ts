@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { healthOf, newLaneState } from '../../src/inference/routing/lane.ts';
 import { loadOf, type Pickable, pick } from '../../src/inference/routing/pick.ts';
 import { retryAfterMs } from '../../src/inference/routing/retry-after.ts';
-import { createRetryBudget } from '../../src/inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
 import { seededRandom } from '../../src/kernel/random.ts';
 
 const option = fc

@@ -1,6 +1,6 @@
 import { createRoute } from '../../src/inference/routing/create-route.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
-import { createRetryBudget } from '../../src/inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
 import type { Route } from '../../src/inference/routing/route.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { seededRandom } from '../../src/kernel/random.ts';

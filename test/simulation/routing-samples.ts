@@ -66,7 +66,7 @@ export function queryOf(
     tenant: 'dev/laptop',
     targets: targets.map((one) => ('target' in one ? one : { target: one, rank: 0 })),
     needs: plainNeeds,
-    affinity: null,
+    conversation: null,
     attemptsMax: 4,
     fallback: 'allowed',
     callerDialect: 'openai-chat',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { OutcomeClass } from '../../src/inference/neutral/outcome.ts';
 import { createRoute } from '../../src/inference/routing/create-route.ts';
 import { createHealth, type Health } from '../../src/inference/routing/health.ts';
-import { createRetryBudget } from '../../src/inference/routing/retry-budget.ts';
+import { createRetryBudget } from '../../src/inference/routing/rolling-counts.ts';
 import type { Route, RouteAttempt, RouteQuery } from '../../src/inference/routing/route.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';

@@ -6,7 +6,6 @@ import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { chats } from '../providers/connection.ts';
-import { affinityOf } from '../routing/affinity.ts';
 import { noneCapable, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { EncodedAnswer, foldWriter, streamWriter } from '../spine/encoded-answer.ts';
@@ -166,7 +165,7 @@ export function routeQueryOf(
     tenant: call.principal.tenant,
     targets: candidates,
     needs: facts.needs,
-    affinity: affinityOf(call.principal.tenant, call.wishes.session ?? facts.conversationStart),
+    conversation: call.wishes.session ?? facts.conversationStart,
     attemptsMax: alias.attempts,
     fallback: call.wishes.fallback,
     callerDialect: call.dialect,

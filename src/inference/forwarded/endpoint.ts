@@ -5,7 +5,6 @@ import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { affinityOf } from '../routing/affinity.ts';
 import { noneCapable, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
@@ -50,7 +49,7 @@ function planOf(
   const session = wishes.session ?? facts.conversationStart;
   const query = {
     ...plainQuery({ alias, candidates }, facts, wishes, principal.tenant),
-    affinity: session === '' ? null : affinityOf(principal.tenant, session),
+    conversation: session === '' ? null : session,
   };
   return { alias, charged: alias, calls: 1, query, form: facts.stream ? 'events' : 'whole' };
 }

@@ -10,7 +10,7 @@ test('a hedge goes to another target that is ready, within the request’s attem
   const first = attemptOf(next(of));
   const second = of.hedge('silent', now())!;
   assert.deepEqual([second.target.id, second.number, second.probe], ['b/m', 2, false]);
-  assert.equal(of.laneOf(second).state.targetId, 'b/m');
+  assert.equal(second.lane.state.targetId, 'b/m');
   assert.equal(of.hedge('silent', now()), null, 'its attempts are spent');
   of.ended(first, { class: 'cancelled', retryAfterMs: null, lost: true }, now());
   end(of, second, 'ok');

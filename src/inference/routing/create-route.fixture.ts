@@ -4,7 +4,7 @@ import { seededRandom } from '../../kernel/random.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { createRoute } from './create-route.ts';
 import { createHealth } from './health.ts';
-import { createRetryBudget } from './retry-budget.ts';
+import { createRetryBudget } from './rolling-counts.ts';
 import type { AttemptEnd, Route, RouteAttempt, RouteQuery, RouteStep } from './route.ts';
 
 export function setUp() {

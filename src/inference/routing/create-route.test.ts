@@ -275,17 +275,17 @@ test('an attempt is counted once, however often its end is told', () => {
 test('a conversation finds its target again, while it is healthy', () => {
   const { route, end, open, next } = setUp();
   const targets = [targetOf('a/m'), targetOf('b/m'), targetOf('c/m')];
-  const askedOf = (affinity: number) => {
-    const of = route(queryOf(targets, { affinity }));
+  const askedOf = (conversation: string) => {
+    const of = route(queryOf(targets, { conversation }));
     const attempt = attemptOf(next(of));
     end(of, attempt, 'ok');
     return attempt.target;
   };
-  const own = askedOf(12_345);
-  for (let i = 0; i < 20; i++) assert.equal(askedOf(12_345).id, own.id);
-  assert.ok(new Set(Array.from({ length: 50 }, (_, i) => askedOf(i * 7_919).id)).size === 3);
+  const own = askedOf('hello');
+  for (let i = 0; i < 20; i++) assert.equal(askedOf('hello').id, own.id);
+  assert.ok(new Set(Array.from({ length: 50 }, (_, i) => askedOf(`conversation ${i}`).id)).size === 3);
   open(queryOf([own]));
-  assert.notEqual(askedOf(12_345).id, own.id);
+  assert.notEqual(askedOf('hello').id, own.id);
 });
 
 test('verdicts say what was picked, what was blocked until when, and what was not needed', () => {

@@ -1,25 +1,35 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { OutcomeClass } from '../neutral/outcome.ts';
-import { dialectFor } from './capability.ts';
-import { Choice, leastBad, repeatHopeAfter, type Survey, survey, unmetNeeds } from './choice.ts';
-import { verdictOn } from './cooldown.ts';
-import { verdictOf } from './explain.ts';
+import { dialectFor, tierOf, unmetNeed } from './capability.ts';
+import { effects } from './effects.ts';
 import type { Health } from './health.ts';
-import { answerKindOf, hopeOf, type Lane, triableAtMs } from './lane.ts';
-import { pick } from './pick.ts';
-import type { RetryBudget } from './retry-budget.ts';
+import { answerKindOf, type Lane, type LaneState, standingOf } from './lane.ts';
+import { affinityOf, hashText, type Pickable, pick } from './pick.ts';
+import type { RetryBudget } from './rolling-counts.ts';
 import type {
   AttemptEnd,
   ExhaustedReason,
   HedgeReason,
   Route,
   RouteAttempt,
+  RouteCandidate,
   RouteQuery,
   RouteStep,
   Verdict,
 } from './route.ts';
-import type { Credential, Target } from './target.ts';
+import {
+  type Blocked,
+  blockedWords,
+  type Draw,
+  isHopeful,
+  leastBad,
+  type Survey,
+  type SurveyScope,
+  soonestMs,
+  survey,
+  unmetNeeds,
+} from './survey.ts';
+import type { Target } from './target.ts';
 
 export interface RouteDeps {
   health: Health;
@@ -29,11 +39,6 @@ export interface RouteDeps {
   nowMs: number;
 }
 
-/**
- * While some target answers at least so often, a request's further attempts are free; in an outage they draw on the
- * alias's budget, so that it is not multiplied.
- */
-const hopefulShare = 0.15;
 /** Attempts of a request whose failures follow its tenant. */
 const followingAttemptsMax = 2;
 
@@ -43,34 +48,80 @@ export function createRoute(query: RouteQuery, deps: RouteDeps): Route {
   return new LiveRoute(query, deps);
 }
 
-class LiveAttempt implements RouteAttempt {
-  readonly number: number;
-  readonly target: Target;
-  readonly credential: Credential;
-  readonly startedMs: number;
-  probe = false;
-  readonly choice: Choice;
-  readonly lane: Lane;
-  content: 'seen' | 'none' = 'none';
-  at: 'running' | 'ended' = 'running';
+const noLanes: readonly Lane[] = [];
 
-  constructor(number: number, choice: Choice, lane: Lane, startedMs: number) {
-    this.number = number;
-    this.target = choice.target;
-    this.credential = lane.credential;
-    this.startedMs = startedMs;
-    this.choice = choice;
-    this.lane = lane;
+/** One candidate as one request sees it. */
+export class Choice implements Pickable {
+  readonly target: Target;
+  readonly lanes: readonly Lane[];
+  /** Lower is tried first; equal ones are picked among. */
+  readonly tier: number;
+  /** Why it is out, in words; null when it is not. */
+  unfit: string | null = null;
+  /** If it is out for what it cannot do: what that is. */
+  unmet: string | null = null;
+  readonly weight: number;
+  /** The lane it would use, as of the last survey. */
+  lane: Lane | null = null;
+  tried: Lane[] | null = null;
+  /** Attempts that came back with nothing. */
+  tries = 0;
+  /** What is left of its hope after them, 0 to 1. */
+  repeatHope = 1;
+  /** Attempts that run. */
+  running = 0;
+  /** Tried, and another credential would not help: only repeated when nothing else remains. */
+  spent = false;
+  /** One failure was counted against it. */
+  blamed = false;
+  /** Closed out, and asked all the same: more than half of the targets would be. */
+  reopened = false;
+  /** Words for its last attempt; null before one. */
+  picked: 'picked' | 'picked as a probe' | 'picked as a hedge' | 'picked as the least bad' | null = null;
+  /** If no lane was ready at the last survey: the one that is back first. */
+  blocked: Blocked | null = null;
+
+  constructor(candidate: RouteCandidate, query: RouteQuery, health: Health) {
+    this.target = candidate.target;
+    this.weight = candidate.target.weight;
+    if (candidate.rank > 0 && query.fallback === 'off') {
+      this.unfit = 'not allowed: no fallback wanted';
+    } else {
+      const need = unmetNeed(candidate.target, query.needs);
+      if (need !== null) this.cannot(need);
+    }
+    this.tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
+    this.lanes = this.unfit === null ? health.lanes(candidate.target) : noLanes;
   }
+
+  cannot(need: string): void {
+    this.unmet = need;
+    this.unfit = `not capable: ${need}`;
+  }
+
+  get key(): number {
+    return hashText(this.target.id);
+  }
+
+  get state(): LaneState {
+    return this.lane!.state;
+  }
+}
+
+/** An attempt as its route keeps it. */
+interface LiveAttempt extends RouteAttempt {
+  readonly choice: Choice;
+  content: 'seen' | 'none';
+  at: 'running' | 'ended';
 }
 
 class LiveRoute implements Route {
   readonly #query: RouteQuery;
-  readonly #health: Health;
-  readonly #retryBudget: RetryBudget;
-  readonly #random: Random;
-  readonly #choices: Choice[] = [];
-  readonly #attempts: LiveAttempt[] = [];
+  readonly #deps: RouteDeps;
+  readonly #choices: readonly Choice[];
+  #draw: Draw | null = null;
+  /** Attempts, without those that found out what their target cannot do. */
+  #made = 0;
   #attemptsMax: number;
   #repeats = 0;
   #probed = false;
@@ -81,140 +132,144 @@ class LiveRoute implements Route {
 
   constructor(query: RouteQuery, deps: RouteDeps) {
     this.#query = query;
-    this.#health = deps.health;
-    this.#retryBudget = deps.retryBudget;
-    this.#random = deps.random;
+    this.#deps = deps;
     this.#attemptsMax = query.fallback === 'off' ? 1 : query.attemptsMax;
-    for (const candidate of query.targets) this.#choices.push(new Choice(candidate, query, deps.health));
+    this.#choices = query.targets.map((candidate) => new Choice(candidate, query, deps.health));
   }
 
   next(nowMs: number): RouteStep {
     if (this.#over !== null) return this.#exhausted(this.#over, nowMs);
     if (this.#secondOpinion === 'wanted') return this.#askSecondOpinion(nowMs);
-    if (this.#attempts.length >= this.#attemptsMax) return this.#exhausted('attempts-spent', nowMs);
-    const scope = this.#attempts.length === 0 ? 'first' : 'fresh';
-    const fresh = this.#choose(survey(this.#choices, scope, this.#query, this.#random, nowMs), nowMs);
+    if (this.#made >= this.#attemptsMax) return this.#exhausted('attempts-spent', nowMs);
+    const [first] = this.#choices;
+    // One target with one credential, ready: nothing to survey, the commonest case.
+    if (this.#choices.length === 1 && this.#made === 0 && first!.unfit === null && first!.lanes.length === 1) {
+      const lane = first!.lanes[0]!;
+      if (standingOf(lane, nowMs) === 'ready') {
+        return { kind: 'attempt', attempt: this.#begin(first!, lane, 'picked', 0, nowMs), delayMs: 0 };
+      }
+    }
+    const fresh = this.#choose(this.#survey(this.#made === 0 ? 'first' : 'fresh', nowMs), nowMs);
     if (fresh !== null) return this.#attempt(fresh, 'picked', nowMs);
     const again = leastBad(this.#choices, nowMs);
     return again === null ? this.#waitOrGiveUp(nowMs) : this.#attempt(again, 'picked as the least bad', nowMs);
   }
 
   hedge(reason: HedgeReason, nowMs: number): RouteAttempt | null {
-    if (this.#over !== null || this.#attempts.length >= this.#attemptsMax) return null;
-    const { ready } = survey(this.#choices, 'fresh', this.#query, this.#random, nowMs);
+    if (this.#over !== null || this.#made >= this.#attemptsMax) return null;
+    const { ready } = this.#survey('fresh', nowMs);
     if (ready.length === 0) return null;
-    if (reason === 'slow' && !this.#retryBudget.takeHedge(this.#query.alias, this.#query.hedge.atMost, nowMs))
-      return null;
-    const choice = pick(ready, this.#query.affinity, this.#random, nowMs);
-    return this.#begin(choice, 'picked as a hedge', 0, nowMs);
+    const { alias, hedge } = this.#query;
+    if (reason === 'slow' && !this.#deps.retryBudget.takeHedge(alias, hedge.atMost, nowMs)) return null;
+    const choice = this.#pick(ready, nowMs);
+    return this.#begin(choice, choice.lane!, 'picked as a hedge', 0, nowMs);
   }
 
-  ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void {
-    const live = this.#liveOf(attempt);
-    if (live === undefined || live.at === 'ended') return;
-    live.at = 'ended';
-    this.#health.ended(
-      live.lane,
-      live,
+  ended(attempt: LiveAttempt, end: AttemptEnd, nowMs: number): void {
+    if (attempt.at === 'ended') return;
+    attempt.at = 'ended';
+    const { choice, lane, content } = attempt;
+    this.#deps.health.ended(
+      lane,
+      attempt,
       {
         class: end.class,
         retryAfterMs: end.retryAfterMs,
-        afterMs: Math.max(0, nowMs - live.startedMs),
-        content: live.content,
+        afterMs: Math.max(0, nowMs - attempt.startedMs),
+        content,
         tenant: this.#query.tenant,
-        repeated: live.choice.blamed,
+        repeated: choice.blamed,
         lost: end.lost === true,
       },
       nowMs,
     );
-    live.choice.running--;
-    if (verdictOn(end.class) === 'failed') live.choice.blamed = true;
-    // This tenant's request fails where those of others are served: one look elsewhere is enough.
-    if (end.class === 'transient' && live.lane.state.share.followsTenant(this.#query.tenant, nowMs))
-      this.#attemptsMax = Math.min(this.#attemptsMax, followingAttemptsMax);
-    if (end.class === 'not_capable') {
-      this.#withdraw(live, end.unmet ?? null);
-    } else {
-      live.choice.tried ??= [];
-      live.choice.tried.push(live.lane);
-      live.choice.tries++;
-      live.choice.repeatHope *= repeatHopeAfter(end.class);
-      if (!concernsCredential(end.class) && !live.probe) live.choice.spent = true;
-    }
-    this.#decideAfter(live, end);
+    choice.running--;
+    if (end.class === 'ok' || end.class === 'cancelled' || end.class === 'deadline') this.#over = 'attempts-spent';
+    else this.#failed(attempt, end, nowMs);
   }
 
-  firstToken(attempt: RouteAttempt, nowMs: number): void {
-    const live = this.#liveOf(attempt);
-    if (live === undefined || live.at === 'ended' || live.content === 'seen') return;
-    live.content = 'seen';
-    this.#health.firstToken(
-      live.lane,
-      live,
-      answerKindOf(this.#query.needs),
-      Math.max(0, nowMs - live.startedMs),
-      nowMs,
-    );
-  }
-
-  laneOf(attempt: RouteAttempt): Lane {
-    return this.#liveOf(attempt)!.lane;
+  firstToken(attempt: LiveAttempt, nowMs: number): void {
+    if (attempt.at === 'ended' || attempt.content === 'seen') return;
+    attempt.content = 'seen';
+    const tookMs = Math.max(0, nowMs - attempt.startedMs);
+    this.#deps.health.firstToken(attempt.lane, attempt, answerKindOf(this.#query.needs), tookMs, nowMs);
   }
 
   verdicts(): readonly Verdict[] {
-    return this.#choices.map((choice) => ({ target: choice.target.id, verdict: verdictOf(choice, this.#health) }));
+    const verdicts: Verdict[] = [];
+    for (const { target, picked, unfit, blocked } of this.#choices) {
+      const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
+      verdicts.push({ target: target.id, verdict: why });
+    }
+    return verdicts;
+  }
+
+  /** What an attempt without an answer leaves to do. */
+  #failed({ choice, lane, target, probe }: LiveAttempt, end: AttemptEnd, nowMs: number): void {
+    const { callerDialect, tenant } = this.#query;
+    const effect = effects[end.class];
+    if (effect.health === 'failed') choice.blamed = true;
+    // This tenant's request fails where those of others are served: one look elsewhere is enough.
+    if (end.class === 'transient' && lane.state.share.followsTenant(tenant, nowMs))
+      this.#attemptsMax = Math.min(this.#attemptsMax, followingAttemptsMax);
+    if (end.class === 'not_capable') {
+      this.#withdraw(choice, end.unmet ?? null);
+    } else {
+      choice.tried ??= [];
+      choice.tried.push(lane);
+      choice.tries++;
+      choice.repeatHope *= effect.repeatHope;
+      if (!effect.ofCredential && !probe) choice.spent = true;
+    }
+    const converted = dialectFor(target, callerDialect) !== callerDialect;
+    if (end.class !== 'caller_fault') {
+      if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
+    } else if (converted && (end.status ?? 400) === 400 && this.#secondOpinion === 'none') {
+      this.#secondOpinion = 'wanted';
+    } else {
+      this.#over = 'caller-fault';
+    }
   }
 
   /** As if it had been filtered; what its dialect cannot say, with all that speak alike. */
-  #withdraw(live: LiveAttempt, unmet: string | null): void {
+  #withdraw(withdrawn: Choice, unmet: string | null): void {
     const { callerDialect } = this.#query;
-    const dialect = dialectFor(live.target, callerDialect);
-    if (unmet !== null) live.choice.cannot(unmet);
+    const dialect = dialectFor(withdrawn.target, callerDialect);
+    if (unmet !== null) withdrawn.cannot(unmet);
     for (const choice of unmet === null ? this.#choices : []) {
       if (choice.unfit === null && dialectFor(choice.target, callerDialect) === dialect) {
         choice.cannot(`asked this in ${dialect}`);
       }
     }
-    live.choice.picked = null;
-    this.#attempts.splice(this.#attempts.indexOf(live), 1);
-  }
-
-  #liveOf(attempt: RouteAttempt): LiveAttempt | undefined {
-    for (const live of this.#attempts) if (live === attempt) return live;
-    return undefined;
-  }
-
-  #decideAfter(live: LiveAttempt, end: AttemptEnd): void {
-    switch (end.class) {
-      case 'ok':
-      case 'cancelled':
-      case 'deadline':
-        this.#over = 'attempts-spent';
-        return;
-      case 'caller_fault': {
-        const maybeOurs =
-          dialectFor(live.target, this.#query.callerDialect) !== this.#query.callerDialect &&
-          (end.status ?? 400) === 400;
-        if (maybeOurs && this.#secondOpinion === 'none') this.#secondOpinion = 'wanted';
-        else this.#over = 'caller-fault';
-        return;
-      }
-      default:
-        if (this.#secondOpinion === 'asked') this.#over = 'caller-fault';
-    }
+    withdrawn.picked = null;
+    this.#made--;
   }
 
   #askSecondOpinion(nowMs: number): RouteStep {
-    if (this.#attempts.length < this.#attemptsMax) {
-      const { ready } = survey(this.#choices, 'own-dialect', this.#query, this.#random, nowMs);
+    if (this.#made < this.#attemptsMax) {
+      const { ready } = this.#survey('own-dialect', nowMs);
       if (ready.length > 0 && this.#hasBudget(nowMs)) {
         this.#secondOpinion = 'asked';
-        const choice = pick(ready, this.#query.affinity, this.#random, nowMs);
-        return { kind: 'attempt', attempt: this.#begin(choice, 'picked', 0, nowMs), delayMs: 0 };
+        const choice = this.#pick(ready, nowMs);
+        return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, 'picked', 0, nowMs), delayMs: 0 };
       }
     }
     this.#over = 'caller-fault';
     return this.#exhausted('caller-fault', nowMs);
+  }
+
+  #survey(scope: SurveyScope, nowMs: number): Survey {
+    // Hashing a conversation's beginning costs more than all else here: only where there is something to pick.
+    const { tenant, conversation } = this.#query;
+    this.#draw ??= {
+      affinity: conversation === null ? null : affinityOf(tenant, conversation),
+      random: this.#deps.random,
+    };
+    return survey(this.#choices, scope, this.#query, this.#draw, nowMs);
+  }
+
+  #pick(ready: readonly Choice[], nowMs: number): Choice {
+    return pick(ready, this.#draw!.affinity, this.#draw!.random, nowMs);
   }
 
   /**
@@ -224,82 +279,68 @@ class LiveRoute implements Route {
   #choose(found: Survey, nowMs: number): Choice | null {
     const { ready, due } = found;
     if (due !== null) {
-      const canStillBeServed = !this.#probed && this.#attempts.length + 1 < this.#attemptsMax;
+      const canStillBeServed = !this.#probed && this.#made + 1 < this.#attemptsMax;
       if (ready.length === 0 || canStillBeServed) {
         due.lane = found.dueLane;
         return due;
       }
     }
-    return ready.length === 0 ? null : pick(ready, this.#query.affinity, this.#random, nowMs);
+    return ready.length === 0 ? null : this.#pick(ready, nowMs);
   }
 
   #attempt(choice: Choice, as: 'picked' | 'picked as the least bad', nowMs: number): RouteStep {
     if (!this.#hasBudget(nowMs)) return this.#exhausted('retry-budget', nowMs);
     // A wait that just ended was pause enough.
-    const delayMs = choice.tries === 0 || this.#waited === 'just now' ? 0 : this.#backoffMs();
-    return { kind: 'attempt', attempt: this.#begin(choice, as, delayMs, nowMs), delayMs };
+    const delayMs =
+      choice.tries === 0 || this.#waited === 'just now' ? 0 : backoffMs(this.#repeats++, this.#deps.random);
+    return { kind: 'attempt', attempt: this.#begin(choice, choice.lane!, as, delayMs, nowMs), delayMs };
   }
 
   /** The first attempt is free, and so is any other while some target answers. */
   #hasBudget(nowMs: number): boolean {
-    return this.#attempts.length === 0 || this.#isHopeful(nowMs) || this.#retryBudget.take(this.#query.alias, nowMs);
+    return this.#made === 0 || isHopeful(this.#choices, nowMs) || this.#deps.retryBudget.take(this.#query.alias, nowMs);
   }
 
-  #isHopeful(nowMs: number): boolean {
-    for (const { unfit, lanes } of this.#choices) {
-      if (unfit !== null) continue;
-      for (const { state } of lanes) if (hopeOf(state, 'lately', nowMs) >= hopefulShare) return true;
-    }
-    return false;
-  }
-
-  #begin(choice: Choice, as: NonNullable<Choice['picked']>, delayMs: number, nowMs: number): LiveAttempt {
-    const lane = choice.lane!;
-    const attempt = new LiveAttempt(this.#attempts.length + 1, choice, lane, nowMs + delayMs);
-    this.#attempts.push(attempt);
+  #begin(choice: Choice, lane: Lane, as: NonNullable<Choice['picked']>, delayMs: number, nowMs: number): LiveAttempt {
+    const { target } = choice;
+    const attempt: LiveAttempt = {
+      number: ++this.#made,
+      target,
+      credential: lane.credential,
+      lane,
+      choice,
+      probe: false,
+      startedMs: nowMs + delayMs,
+      content: 'none',
+      at: 'running',
+    };
     choice.running++;
-    attempt.probe = this.#health.began(lane, attempt, choice.target.timeouts.totalMs + delayMs, nowMs) === 'probe';
-    if (attempt.probe) this.#probed = true;
+    choice.picked = as;
+    if (this.#deps.health.began(lane, attempt, target.timeouts.totalMs + delayMs, nowMs) === 'probe') {
+      attempt.probe = true;
+      this.#probed = true;
+      choice.picked = 'picked as a probe';
+    }
     if (this.#waited === 'just now') this.#waited = 'before';
-    choice.picked = attempt.probe ? 'picked as a probe' : as;
     return attempt;
-  }
-
-  #backoffMs(): number {
-    return backoffMs(this.#repeats++, this.#random);
   }
 
   #waitOrGiveUp(nowMs: number): RouteStep {
     if (this.#choices.every((choice) => choice.unfit !== null)) {
       return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet: unmetNeeds(this.#choices) };
     }
-    const soonestMs = this.#soonestMs(nowMs);
-    if (this.#waited === 'not yet' && soonestMs !== null && soonestMs <= waitForTargetMaxMs) {
+    const waitMs = soonestMs(this.#choices, nowMs);
+    if (this.#waited === 'not yet' && waitMs !== null && waitMs <= waitForTargetMaxMs) {
       this.#waited = 'just now';
-      return { kind: 'wait', ms: soonestMs };
+      return { kind: 'wait', ms: waitMs };
     }
-    return { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [] };
+    return { kind: 'exhausted', soonestMs: waitMs, reason: 'unavailable', unmet: [] };
   }
 
   #exhausted(reason: ExhaustedReason, nowMs: number): RouteStep {
-    const soonestMs = reason === 'caller-fault' ? null : this.#soonestMs(nowMs);
-    return { kind: 'exhausted', soonestMs, reason, unmet: [] };
+    const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
+    return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [] };
   }
-
-  /** Whole ms until a capable lane could be tried; null when there is none, or one can be already. */
-  #soonestMs(nowMs: number): number | null {
-    let soonestMs = Number.POSITIVE_INFINITY;
-    for (const choice of this.#choices) {
-      if (choice.unfit !== null) continue;
-      for (const lane of choice.lanes) soonestMs = Math.min(soonestMs, triableAtMs(lane, nowMs) - nowMs);
-    }
-    return soonestMs > 0 && soonestMs < Number.POSITIVE_INFINITY ? Math.ceil(soonestMs) : null;
-  }
-}
-
-/** Ends after which another credential of the same target is another choice. */
-function concernsCredential(outcome: OutcomeClass): boolean {
-  return outcome === 'rate_limited' || outcome === 'quota_exhausted' || outcome === 'bad_credential';
 }
 
 const firstMs = 100;

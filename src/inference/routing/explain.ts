@@ -1,14 +1,8 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { type Blocked, Choice, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './choice.ts';
+import { Choice } from './create-route.ts';
 import type { Health } from './health.ts';
 import type { RouteQuery, Verdict } from './route.ts';
-
-/** Why a choice was or was not taken, in words: `picked`, `not capable: vision`, `cooling until …`. */
-export function verdictOf(choice: Choice, health: Health): string {
-  if (choice.picked !== null) return choice.picked;
-  if (choice.unfit !== null) return choice.unfit;
-  return choice.blocked === null ? 'not needed' : blockedWords(choice.blocked, health);
-}
+import { blockedWords, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
 
 /** What would happen to a request, without sending it. */
 export interface Explanation {
@@ -30,13 +24,13 @@ export function explainRoute(query: RouteQuery, health: Health, nowMs: number): 
     .map((candidate) => ({ candidate, choice: new Choice(candidate, query, health) }))
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
   // Alone, each choice is examined even if a better tier is ready. Which credential is drawn does not show.
-  const random = seededRandom(0);
+  const draw = { affinity: null, random: seededRandom(0) };
   const all = choices.map(({ choice }) => choice);
   reopenLeastBad(all, nowMs);
   const ready: Choice[] = [];
   const due: Choice[] = [];
   for (const { choice } of choices) {
-    const found = surveyOnce([choice], 'first', query, random, nowMs);
+    const found = surveyOnce([choice], 'first', query, draw, nowMs);
     if (found.ready.length > 0) ready.push(choice);
     else if (found.due !== null) due.push(choice);
   }
@@ -69,24 +63,4 @@ function dryVerdict(
   if (choice.blocked !== null) return blockedWords(choice.blocked, health);
   if (!first.includes(choice)) return 'ready: asked if those before it fail';
   return first.length === 1 ? 'ready: picked' : `ready: one of ${first.length} to pick from`;
-}
-
-function blockedWords(blocked: Blocked, health: Health): string {
-  switch (blocked.standing) {
-    case 'cooling':
-    case 'open':
-    case 'full':
-      return `${blocked.standing} until ${instant(health.wallMs(blocked.backAtMs))} (${blocked.reason})`;
-    case 'refused':
-      return `it refused a connection within the last second (${blocked.reason})`;
-    case 'probing':
-      return `open (${blocked.reason}), another request is testing it`;
-    default:
-      return `open (${blocked.reason}), due a test`;
-  }
-}
-
-/** Rounded up to the second: at the time that is told, it is so. */
-function instant(wallMs: number): string {
-  return `${new Date(Math.ceil(wallMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
+import type { OutcomeClass } from '../neutral/outcome.ts';
 import { laneOf, setUp } from './health.fixture.ts';
 
 test('F10 a 429 cools the credential with every model of its provider, and nothing else', () => {
@@ -15,6 +16,34 @@ test('F10 a 429 cools the credential with every model of its provider, and nothi
   assert.equal(standing(sibling), 'cooling');
   clock.advance(1);
   assert.equal(standing(sibling), 'ready');
+});
+
+test('every class has its place: what it says of the upstream, and why it rests', () => {
+  const expected: Record<OutcomeClass, [succeeded: number, failed: number, why: string | null]> = {
+    ok: [1, 0, null],
+    caller_fault: [0, 0, null],
+    rate_limited: [0, 0, 'rate limited'],
+    quota_exhausted: [0, 0, 'quota exhausted'],
+    bad_credential: [0, 0, 'bad credential'],
+    model_unavailable: [0, 0, 'model unavailable'],
+    region_blocked: [0, 0, 'region blocked'],
+    unreachable: [0, 1, null],
+    transient: [0, 1, null],
+    stall_first_token: [0, 1, null],
+    stall_idle: [0, 1, null],
+    truncated: [0, 1, null],
+    malformed: [0, 1, null],
+    cancelled: [0, 0, null],
+    deadline: [0, 0, null],
+    gateway_fault: [0, 0, null],
+    not_capable: [0, 0, null],
+  };
+  for (const [outcome, place] of Object.entries(expected)) {
+    const { health, now, run } = setUp();
+    run(laneOf(health, targetOf('a/m')), outcome as OutcomeClass);
+    const [lane] = health.snapshot(now());
+    assert.deepEqual([lane!.succeeded, lane!.failed, lane!.why], place, outcome);
+  }
 });
 
 test('a rest that is over is looked at by one cheap call, which tells whether it goes on', () => {

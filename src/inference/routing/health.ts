@@ -1,19 +1,19 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
-import { hashText } from './affinity.ts';
 import { afterEvent, type BreakerState, isDue, isRamping, isRest, type OpenReason } from './breaker.ts';
-import { cooledUntilMs, restOf, verdictOn } from './cooldown.ts';
+import { effects } from './effects.ts';
 import { type HealthSnapshot, type ModelStatus, modelStatusOf, snapshotOf } from './health-snapshot.ts';
 import {
   type AnswerKind,
   type CredentialState,
-  kindIndex,
   type Lane,
   type LaneState,
   newLaneState,
   newMinuteCount,
   UsualTime,
 } from './lane.ts';
+import { hashText } from './pick.ts';
+import { coolingMs } from './retry-after.ts';
 import type { Target } from './target.ts';
 
 /**
@@ -155,9 +155,8 @@ export function createHealth(options: { clock: Clock }): Health {
       state.awaiting--;
       state.heardAtMs = nowMs;
       state.firstToken.observe(firstTokenMs, nowMs);
-      const index = kindIndex(kind);
-      state.usual[index] ??= new UsualTime();
-      state.usual[index].observe(firstTokenMs, nowMs);
+      state.usual[kind] ??= new UsualTime();
+      state.usual[kind].observe(firstTokenMs, nowMs);
       if (isOwner(state.breaker, attempt)) comesBack(state, { type: 'probe-passed' }, nowMs);
     },
     ended({ state }, attempt, end, nowMs) {
@@ -167,8 +166,12 @@ export function createHealth(options: { clock: Clock }): Health {
         // It was at least that slow, and would otherwise look as fast as before.
         if (end.class === 'stall_first_token' || end.lost === true) state.firstToken.observe(end.afterMs, nowMs);
       }
-      if (saidSomething(end.class)) state.heardAtMs = nowMs;
-      learn(state, attempt, end, nowMs);
+      const effect = effects[end.class];
+      if (effect.heard) state.heardAtMs = nowMs;
+      const owns = isOwner(state.breaker, attempt);
+      if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
+      else if (effect.health === 'failed') failed(state, end, owns, nowMs);
+      else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
     },
     fellSilent({ state }, nowMs) {
       state.breaker = afterEvent(
@@ -212,44 +215,6 @@ export function createHealth(options: { clock: Clock }): Health {
   };
 }
 
-function learn(state: LaneState, attempt: object, end: LaneEnd, nowMs: number): void {
-  const owns = isOwner(state.breaker, attempt);
-  const rest = restOf(end.class);
-  if (end.class === 'rate_limited') {
-    const { ofCredential } = state;
-    ofCredential.coolingUntilMs = cooledUntilMs(ofCredential.coolingUntilMs, end.retryAfterMs, nowMs);
-  }
-  const verdict = verdictOn(end.class);
-  if (verdict === 'ok') {
-    succeeded(state, end, owns, nowMs);
-  } else if (verdict === 'failed') {
-    failed(state, end, owns, nowMs);
-  } else if (rest !== null) {
-    const type = owns ? 'probe-failed' : 'opened';
-    state.breaker = afterEvent(state.breaker, { type, why: rest }, nowMs);
-  } else if (owns) {
-    // It told nothing, so the next request may try; unless it was given up for its silence.
-    const freed =
-      end.lost === true ? ({ type: 'probe-failed', why: 'silent' } as const) : ({ type: 'probe-freed' } as const);
-    state.breaker = afterEvent(state.breaker, freed, nowMs);
-  }
-}
-
-function saidSomething(outcome: OutcomeClass): boolean {
-  switch (outcome) {
-    case 'unreachable':
-    case 'stall_first_token':
-    case 'stall_idle':
-    case 'cancelled':
-    case 'deadline':
-    case 'not_capable':
-    case 'gateway_fault':
-      return false;
-    default:
-      return true;
-  }
-}
-
 function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
   const { breaker } = state;
   state.unreachableInRow = 0;
@@ -273,6 +238,29 @@ function failed(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): v
   if (owns) state.breaker = afterEvent(state.breaker, { type: 'probe-failed', why }, nowMs);
   else if (isAsGoodAsDead(state, unreachable, nowMs))
     state.breaker = afterEvent(state.breaker, { type: 'opened', why }, nowMs);
+}
+
+function saidNothingOfHealth(
+  state: LaneState,
+  end: LaneEnd,
+  rest: OpenReason | null,
+  owns: boolean,
+  nowMs: number,
+): void {
+  const { ofCredential } = state;
+  if (end.class === 'rate_limited') {
+    // An earlier, longer cooling stays.
+    ofCredential.coolingUntilMs = Math.max(ofCredential.coolingUntilMs, nowMs + coolingMs(end.retryAfterMs));
+  }
+  if (rest !== null) {
+    const type = owns ? 'probe-failed' : 'opened';
+    state.breaker = afterEvent(state.breaker, { type, why: rest }, nowMs);
+  } else if (owns) {
+    // It told nothing, so the next request may try; unless it was given up for its silence.
+    const freed =
+      end.lost === true ? ({ type: 'probe-failed', why: 'silent' } as const) : ({ type: 'probe-freed' } as const);
+    state.breaker = afterEvent(state.breaker, freed, nowMs);
+  }
 }
 
 function isAsGoodAsDead(state: LaneState, unreachable: boolean, nowMs: number): boolean {

@@ -1,7 +1,6 @@
 import type { RequestNeeds } from '../neutral/request.ts';
 import { type BreakerState, closed, isDue, isRest, rampShare } from './breaker.ts';
-import { RollingCount } from './rolling-count.ts';
-import { SuccessShare } from './success-share.ts';
+import { RollingCount, SuccessShare } from './rolling-counts.ts';
 import type { Credential } from './target.ts';
 
 /**
@@ -26,8 +25,8 @@ export interface LaneState {
   unreachableInRow: number;
   unreachableAtMs: number;
   readonly firstToken: PeakEwma;
-  /** By kind of answer (`answerKindOf`); made at the first sample. */
-  readonly usual: (UsualTime | undefined)[];
+  /** By kind of answer; made at the first sample. */
+  readonly usual: Partial<Record<AnswerKind, UsualTime>>;
   /** The last sign of life: head, bytes or end of any attempt. */
   heardAtMs: number;
   inFlight: number;
@@ -66,7 +65,7 @@ export function newLaneState(targetId: string, credentialId: string, of: Credent
     unreachableInRow: 0,
     unreachableAtMs: Number.NEGATIVE_INFINITY,
     firstToken: new PeakEwma(),
-    usual: [],
+    usual: {},
     heardAtMs: Number.NEGATIVE_INFINITY,
     inFlight: 0,
     awaiting: 0,
@@ -82,7 +81,7 @@ export function newMinuteCount(): RollingCount {
 export function standingOf(lane: Lane, nowMs: number): Standing {
   const { breaker, ofCredential } = lane.state;
   if (ofCredential.coolingUntilMs > nowMs) return 'cooling';
-  if (isFull(lane, nowMs)) return 'full';
+  if (lane.credential.rpm !== null && isFull(lane, nowMs)) return 'full';
   if (breaker.at === 'closed' || breaker.at === 'ramp') return 'ready';
   if (isDue(breaker, nowMs)) return 'due';
   if (breaker.why === 'unreachable' && nowMs < lane.state.unreachableAtMs + refusedForMs) return 'refused';
@@ -154,7 +153,7 @@ export function reasonOf(lane: Lane, nowMs: number): string {
   const { breaker, ofCredential } = lane.state;
   if (ofCredential.coolingUntilMs > nowMs) return 'rate limited';
   if (breaker.at === 'open' || breaker.at === 'probing') return breaker.why;
-  return lane.credential.rpm !== null && isFull(lane, nowMs) ? `${lane.credential.rpm} requests a minute carried` : '';
+  return isFull(lane, nowMs) ? `${lane.credential.rpm} requests a minute carried` : '';
 }
 
 function isFull(lane: Lane, nowMs: number): boolean {
@@ -223,7 +222,7 @@ export class UsualTime {
   #halvedAtMs = Number.NEGATIVE_INFINITY;
 
   observe(ms: number, nowMs: number): void {
-    this.#fade(nowMs);
+    if (nowMs - this.#halvedAtMs >= halvedAfterMs) this.#fade(nowMs);
     const bucket = Math.ceil(Math.log(Math.max(1, ms / firstBucketMs)) / Math.log(growth));
     this.#counts[Math.min(buckets - 1, bucket)]! += 1;
     this.#total += 1;
@@ -231,7 +230,7 @@ export class UsualTime {
 
   /** Upper bound in ms of what `share` (0 to 1) of the samples stayed below; null while fewer than `samples` are known. */
   percentileMs(share: number, nowMs: number, samples = samplesMin): number | null {
-    this.#fade(nowMs);
+    if (nowMs - this.#halvedAtMs >= halvedAfterMs) this.#fade(nowMs);
     if (this.#total < samples) return null;
     let left = this.#total * share;
     for (let bucket = 0; bucket < buckets; bucket++) {
@@ -244,7 +243,6 @@ export class UsualTime {
   #fade(nowMs: number): void {
     if (this.#halvedAtMs === Number.NEGATIVE_INFINITY) this.#halvedAtMs = nowMs;
     const halvings = Math.floor((nowMs - this.#halvedAtMs) / halvedAfterMs);
-    if (halvings <= 0) return;
     this.#halvedAtMs += halvings * halvedAfterMs;
     if (this.#total <= keptMin) return;
     const factor = Math.max(keptMin / this.#total, 0.5 ** halvings);
@@ -256,8 +254,6 @@ export class UsualTime {
 /** Answers that take alike: streams until their first token, whole ones by the tokens that were asked for. */
 export type AnswerKind = 'stream' | 'whole-256' | 'whole-1024' | 'whole-4096' | 'whole';
 
-const kinds: readonly AnswerKind[] = ['stream', 'whole-256', 'whole-1024', 'whole-4096', 'whole'];
-
 export function answerKindOf({
   stream,
   maxOutputTokens,
@@ -265,9 +261,4 @@ export function answerKindOf({
   if (stream) return 'stream';
   if (maxOutputTokens === null || maxOutputTokens > 4_096) return 'whole';
   return maxOutputTokens > 1_024 ? 'whole-4096' : maxOutputTokens > 256 ? 'whole-1024' : 'whole-256';
-}
-
-/** Its place in a list of all kinds. */
-export function kindIndex(kind: AnswerKind): number {
-  return kinds.indexOf(kind);
 }

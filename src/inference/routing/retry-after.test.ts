@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterMs } from './retry-after.ts';
+import { coolingMs, retryAfterMs } from './retry-after.ts';
 
 const wallMs = Date.parse('2026-07-01T12:00:00Z');
 
@@ -59,3 +59,11 @@ const cases: [what: string, headers: Record<string, string>, ms: number | null][
 for (const [what, headers, ms] of cases) {
   test(`F10 wait: ${what}`, () => assert.equal(waitOf(headers), ms));
 }
+
+test('F10 a cooling takes what the upstream asked, within 1 s and 5 min, or 5 s when it says nothing', () => {
+  assert.equal(coolingMs(7_500), 7_500);
+  assert.equal(coolingMs(0), 1_000);
+  assert.equal(coolingMs(86_400_000), 300_000);
+  assert.equal(coolingMs(null), 5_000);
+  assert.equal(coolingMs(Number.NaN), 5_000);
+});

@@ -1,5 +1,3 @@
-import { coolingMs } from './cooldown.ts';
-
 /** Headers of an upstream's answer; names are lower case. */
 export interface HeaderSource {
   get(name: string): string | undefined;
@@ -82,4 +80,15 @@ function durationIn(text: string): number | null {
     sumMs += Number(match[1]) * unitMs[match[2]!]!;
   }
   return sumMs;
+}
+
+const coolingMinMs = 1_000;
+const coolingMaxMs = 5 * 60_000;
+/** A 429 that does not say how long. */
+const coolingDefaultMs = 5_000;
+
+/** Ms to leave a rate-limited credential alone: what the upstream asked, within 1 s and 5 min. */
+export function coolingMs(retryAfterMs: number | null): number {
+  if (retryAfterMs === null || Number.isNaN(retryAfterMs)) return coolingDefaultMs;
+  return Math.min(coolingMaxMs, Math.max(coolingMinMs, retryAfterMs));
 }

@@ -12,8 +12,8 @@ export interface RouteQuery {
   tenant: string;
   targets: readonly RouteCandidate[];
   needs: RequestNeeds;
-  /** Hash of tenant and first messages, or the caller's session; null = no affinity. Only reorders equals. */
-  affinity: number | null;
+  /** By which a conversation finds its target again: the caller's session, or its first messages; null: by nothing. */
+  conversation: string | null;
   attemptsMax: number;
   /** `x-culvert-no-fallback`: only the first alias's own targets, one attempt. */
   fallback: 'allowed' | 'off';
@@ -42,7 +42,7 @@ export interface RouteCandidate {
   awkward?: boolean;
 }
 
-/** The ordered decision for one request; asked again after each failed attempt. */
+/** The ordered decision for one request; asked again after each failed attempt. It is told of attempts that it gave. */
 export interface Route {
   next(nowMs: number): RouteStep;
   /** A second attempt beside the one that runs, at another target; null when none is ready or may be made. */
@@ -51,8 +51,6 @@ export interface Route {
   ended(attempt: RouteAttempt, end: AttemptEnd, nowMs: number): void;
   /** At first content or a whole answer: feeds PeakEWMA. */
   firstToken(attempt: RouteAttempt, nowMs: number): void;
-  /** What the attempt travels. */
-  laneOf(attempt: RouteAttempt): Lane;
   verdicts(): readonly Verdict[];
 }
 
@@ -94,6 +92,8 @@ export interface RouteAttempt {
   number: number;
   target: Target;
   credential: Credential;
+  /** What it travels. */
+  lane: Lane;
   /** This real request tests an open breaker. */
   probe: boolean;
   /** Monotonic ms at which it is to be dispatched, the backoff included; times to first token count from here. */

@@ -1,6 +1,5 @@
 import type { Health } from './health.ts';
-import type { Lane } from './lane.ts';
-import { type AnswerKind, kindIndex } from './lane.ts';
+import type { AnswerKind, Lane } from './lane.ts';
 import type { HedgeReason } from './route.ts';
 
 /** While it is not known how long a target usually takes. */
@@ -126,11 +125,7 @@ function overdueReason(entry: SilenceEntry, usualMs: number | null, nowMs: numbe
   }
   if (entry.kind !== 'stream') return waitedMs > (usualMs ?? unknownWholeMs) ? 'slow' : null;
   if (entry.hedgeAfter === null) return null;
-  const slowMs = entry.lane.state.usual[kindIndex('stream')]?.percentileMs(
-    entry.hedgeAfter,
-    nowMs,
-    percentileSamplesMin,
-  );
+  const slowMs = entry.lane.state.usual.stream?.percentileMs(entry.hedgeAfter, nowMs, percentileSamplesMin);
   return slowMs != null && waitedMs > slowMs ? 'slow' : null;
 }
 
@@ -139,7 +134,7 @@ function unknownPatienceMs(kind: AnswerKind): number {
 }
 
 function usualOf({ lane, kind }: SilenceEntry, share: number, nowMs: number): number | null {
-  const ms = lane.state.usual[kindIndex(kind)]?.percentileMs(share, nowMs) ?? null;
+  const ms = lane.state.usual[kind]?.percentileMs(share, nowMs) ?? null;
   return ms === null ? null : Math.max(usualMinMs, ms);
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SuccessShare } from './success-share.ts';
+import { SuccessShare } from './rolling-counts.ts';
 
 const startMs = 1_000_000;
 

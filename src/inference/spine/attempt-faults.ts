@@ -4,8 +4,7 @@ import { type Fault, fault } from '../neutral/outcome.ts';
 import { classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
-import { coolingMs } from '../routing/cooldown.ts';
-import { retryAfterMs } from '../routing/retry-after.ts';
+import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
 import type { UpstreamHeaders } from '../transport/upstream-call.ts';
 

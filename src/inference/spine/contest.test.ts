@@ -12,7 +12,7 @@ import { providerOf } from '../providers/catalog.ts';
 import { createConnection } from '../providers/connection.ts';
 import { createRoute } from '../routing/create-route.ts';
 import { createHealth } from '../routing/health.ts';
-import { createRetryBudget } from '../routing/retry-budget.ts';
+import { createRetryBudget } from '../routing/rolling-counts.ts';
 import { createSilenceWatch } from '../routing/silence.ts';
 import type { TransportError, UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
 import { type Job, newProgress } from './job.ts';

@@ -93,7 +93,7 @@ export class Contest<C> implements Overdue, Claims<C> {
     if (shows !== null) {
       const { attempt } = answer;
       one.seen = silence.began({
-        lane: this.#route.laneOf(attempt),
+        lane: attempt.lane,
         // What is put together from a stream shows its first signs as soon as a stream does.
         kind: shows === 'stream' ? 'stream' : answerKindOf(this.#job.needs),
         startedMs: clock.monotonicMs(),

@@ -16,7 +16,7 @@ export function plainQuery(
     tenant,
     targets: candidates,
     needs,
-    affinity: null,
+    conversation: null,
     attemptsMax: alias.attempts,
     fallback,
     callerDialect: openAiChatId,

@@ -4,7 +4,6 @@ import { FakeClient } from '../../../test/fake-client.ts';
 import { plainNeeds } from '../../../test/simulation/routing-samples.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { Lane } from '../routing/lane.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
 import { StreamedAnswer } from './answer.ts';
@@ -43,6 +42,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
       timeouts: { connectMs: 50, firstTokenMs: 50, idleMs: 50, totalMs: 50 },
     },
     credential: { id: 'up' },
+    lane: {},
     probe: false,
     startedMs: 0,
   } as unknown as RouteAttempt;
@@ -54,7 +54,6 @@ function routeOnce(ended: (outcome: string) => void): Route {
         : { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] },
     ended: (_, end) => ended(end.class),
     hedge: () => null,
-    laneOf: () => ({}) as Lane,
     firstToken() {},
     verdicts: () => [],
   };

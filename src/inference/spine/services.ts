@@ -5,7 +5,7 @@ import type { UsageEvent } from '../../metering/ledger.ts';
 import type { Settlement } from '../../metering/settlement.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Health } from '../routing/health.ts';
-import type { RetryBudget } from '../routing/retry-budget.ts';
+import type { RetryBudget } from '../routing/rolling-counts.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
 import type { Transport } from '../transport/upstream-call.ts';
 import type { Idempotency } from './idempotency.ts';

@@ -3,7 +3,7 @@ import { type Fault, type FaultClass, fault } from '../../inference/neutral/outc
 import { noNeeds } from '../../inference/neutral/request.ts';
 import { createRoute } from '../../inference/routing/create-route.ts';
 import type { Health } from '../../inference/routing/health.ts';
-import type { RetryBudget } from '../../inference/routing/retry-budget.ts';
+import type { RetryBudget } from '../../inference/routing/rolling-counts.ts';
 import { builtInHedge, type Route, type RouteStep } from '../../inference/routing/route.ts';
 import type { FailedAttempt, Failure } from '../../kernel/failure.ts';
 import type { Random } from '../../kernel/random.ts';
@@ -108,7 +108,7 @@ function routeOver(
   tenant: string,
 ): Route {
   const targets = engines.map(({ target }) => ({ target, rank: 0 }));
-  const query = { alias: 'search', tenant, targets, needs: noNeeds, affinity: null, attemptsMax } as const;
+  const query = { alias: 'search', tenant, targets, needs: noNeeds, conversation: null, attemptsMax } as const;
   return createRoute(
     { ...query, fallback: 'allowed', callerDialect: 'openai-chat', hedge: builtInHedge },
     { health, retryBudget, random, nowMs: clock.monotonicMs() },

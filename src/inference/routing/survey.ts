@@ -1,7 +1,6 @@
 import type { Random } from '../../kernel/random.ts';
-import type { OutcomeClass } from '../neutral/outcome.ts';
-import { hashText } from './affinity.ts';
-import { dialectFor, tierOf, unmetNeed } from './capability.ts';
+import { dialectFor } from './capability.ts';
+import type { Choice } from './create-route.ts';
 import type { Health } from './health.ts';
 import {
   backAtMs,
@@ -10,75 +9,22 @@ import {
   isClosedOut,
   isUnreachable,
   type Lane,
-  type LaneState,
   reasonOf,
   type Standing,
   standingOf,
+  triableAtMs,
 } from './lane.ts';
-import { type Pickable, pick } from './pick.ts';
-import type { RouteCandidate, RouteQuery } from './route.ts';
-import type { Target } from './target.ts';
+import { pick } from './pick.ts';
+import type { RouteQuery } from './route.ts';
 
-const noLanes: readonly Lane[] = [];
-
-/** One candidate as one request sees it. */
-export class Choice implements Pickable {
-  readonly target: Target;
-  readonly rank: number;
-  readonly lanes: readonly Lane[];
-  /** Lower is tried first; equal ones are picked among. */
-  readonly tier: number;
-  /** Why it is out, in words; null when it is not. */
-  unfit: string | null = null;
-  /** If it is out for what it cannot do: what that is. */
-  unmet: string | null = null;
-  readonly weight: number;
-  readonly key: number;
-  /** The lane it would use, as of the last survey. */
-  lane: Lane | null = null;
-  tried: Lane[] | null = null;
-  /** Attempts that came back with nothing. */
-  tries = 0;
-  /** What is left of its hope after them, 0 to 1. */
-  repeatHope = 1;
-  /** Attempts that run. */
-  running = 0;
-  /** Tried, and another credential would not help: only repeated when nothing else remains. */
-  spent = false;
-  /** One failure was counted against it. */
-  blamed = false;
-  /** Closed out, and asked all the same: more than half of the targets would be. */
-  reopened = false;
-  /** Words for its last attempt; null before one. */
-  picked: 'picked' | 'picked as a probe' | 'picked as a hedge' | 'picked as the least bad' | null = null;
-  /** If no lane was ready at the last survey: the one that is back first. */
-  blocked: Blocked | null = null;
-
-  constructor(candidate: RouteCandidate, query: RouteQuery, health: Health) {
-    this.target = candidate.target;
-    this.rank = candidate.rank;
-    this.weight = candidate.target.weight;
-    this.key = query.affinity === null ? 0 : hashText(candidate.target.id);
-    if (candidate.rank > 0 && query.fallback === 'off') {
-      this.unfit = 'not allowed: no fallback wanted';
-    } else {
-      const need = unmetNeed(candidate.target, query.needs);
-      if (need !== null) this.cannot(need);
-    }
-    this.tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
-    this.lanes = this.unfit === null ? health.lanes(candidate.target) : noLanes;
-  }
-
-  cannot(need: string): void {
-    this.unmet = need;
-    this.unfit = `not capable: ${need}`;
-  }
-
-  get state(): LaneState {
-    return this.lane!.state;
-  }
+/** By what equals are told apart. */
+export interface Draw {
+  /** Of the conversation (`affinityOf`); null = none. Only reorders equals. */
+  affinity: number | null;
+  random: Random;
 }
 
+/** What keeps a choice away. */
 export interface Blocked {
   standing: Standing;
   backAtMs: number;
@@ -113,12 +59,12 @@ export function survey(
   choices: readonly Choice[],
   scope: SurveyScope,
   query: RouteQuery,
-  random: Random,
+  draw: Draw,
   nowMs: number,
 ): Survey {
-  const found = surveyOnce(choices, scope, query, random, nowMs);
+  const found = surveyOnce(choices, scope, query, draw, nowMs);
   if (!found.someClosedOut || scope !== 'first' || !reopenLeastBad(choices, nowMs)) return found;
-  return surveyOnce(choices, scope, query, random, nowMs);
+  return surveyOnce(choices, scope, query, draw, nowMs);
 }
 
 /** As `survey`, but leaves closed out what is, unless its `reopened` says otherwise. */
@@ -126,7 +72,7 @@ export function surveyOnce(
   choices: readonly Choice[],
   scope: SurveyScope,
   query: RouteQuery,
-  random: Random,
+  draw: Draw,
   nowMs: number,
 ): Survey {
   const none = Number.POSITIVE_INFINITY;
@@ -134,7 +80,7 @@ export function surveyOnce(
   for (const choice of choices) {
     if (choice.unfit !== null || choice.tier > found.tier || choice.spent || choice.running > 0) continue;
     if (scope === 'own-dialect' && dialectFor(choice.target, query.callerDialect) !== query.callerDialect) continue;
-    if (!findLane(choice, scope, found, query, random, nowMs)) continue;
+    if (!findLane(choice, scope, found, draw, nowMs)) continue;
     const tier = hopeOf(choice.state, 'lately', nowMs) < failingShare ? choice.tier + failingTier : choice.tier;
     if (tier > found.tier) continue;
     if (tier < found.tier) {
@@ -148,14 +94,7 @@ export function surveyOnce(
 }
 
 /** Sets the choice's lane if one is ready; else notes what blocks it, and a lane that is due. */
-function findLane(
-  choice: Choice,
-  scope: SurveyScope,
-  found: Survey,
-  query: RouteQuery,
-  random: Random,
-  nowMs: number,
-): boolean {
+function findLane(choice: Choice, scope: SurveyScope, found: Survey, draw: Draw, nowMs: number): boolean {
   let first: Lane | null = null;
   let more: Lane[] | null = null;
   choice.blocked = null;
@@ -181,7 +120,7 @@ function findLane(
     }
   }
   if (first === null) return false;
-  choice.lane = more === null ? first : pick(more, query.affinity, random, nowMs);
+  choice.lane = more === null ? first : pick(more, draw.affinity, draw.random, nowMs);
   choice.blocked = null;
   return true;
 }
@@ -218,11 +157,6 @@ function closedOutHope({ lanes }: Choice, nowMs: number): number | null {
   return best;
 }
 
-/** What a target's hope is multiplied by for each attempt of this request that failed there. */
-export function repeatHopeAfter(outcome: OutcomeClass): number {
-  return outcome === 'unreachable' || outcome === 'stall_first_token' || outcome === 'stall_idle' ? 0.1 : 0.8;
-}
-
 /** So many failures of one request at one target, and what could not be reached is looked at before it is asked again. */
 const repeatsMax = 2;
 
@@ -254,9 +188,54 @@ export function leastBad(choices: readonly Choice[], nowMs: number): Choice | nu
   return unreached;
 }
 
+/**
+ * While some target answers at least so often, a request's further attempts are free; in an outage they draw on the
+ * alias's budget, so that it is not multiplied.
+ */
+const hopefulShare = 0.15;
+
+export function isHopeful(choices: readonly Choice[], nowMs: number): boolean {
+  for (const { unfit, lanes } of choices) {
+    if (unfit !== null) continue;
+    for (const { state } of lanes) if (hopeOf(state, 'lately', nowMs) >= hopefulShare) return true;
+  }
+  return false;
+}
+
+/** Whole ms until a capable lane could be tried; null when there is none, or one can be already. */
+export function soonestMs(choices: readonly Choice[], nowMs: number): number | null {
+  let atMs = Number.POSITIVE_INFINITY;
+  for (const { unfit, lanes } of choices) {
+    if (unfit !== null) continue;
+    for (const lane of lanes) atMs = Math.min(atMs, triableAtMs(lane, nowMs));
+  }
+  return atMs > nowMs && atMs < Number.POSITIVE_INFINITY ? Math.ceil(atMs - nowMs) : null;
+}
+
 /** Every need that keeps a choice out, once each. */
 export function unmetNeeds(choices: readonly Choice[]): string[] {
   const unmet = new Set<string>();
   for (const choice of choices) if (choice.unmet !== null) unmet.add(choice.unmet);
   return [...unmet];
+}
+
+/** In words: `cooling until …`. */
+export function blockedWords(blocked: Blocked, health: Health): string {
+  switch (blocked.standing) {
+    case 'cooling':
+    case 'open':
+    case 'full':
+      return `${blocked.standing} until ${instant(health.wallMs(blocked.backAtMs))} (${blocked.reason})`;
+    case 'refused':
+      return `it refused a connection within the last second (${blocked.reason})`;
+    case 'probing':
+      return `open (${blocked.reason}), another request is testing it`;
+    default:
+      return `open (${blocked.reason}), due a test`;
+  }
+}
+
+/** Rounded up to the second: at the time that is told, it is so. */
+function instant(wallMs: number): string {
+  return `${new Date(Math.ceil(wallMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }

@@ -1,4 +1,64 @@
-import { RollingCount } from './rolling-count.ts';
+/**
+ * How often something happened in the last `buckets × bucketMs` ms, the running bucket included. Fixed memory: what
+ * leaves the window is forgotten a bucket at a time. Time that runs backwards counts as the newest time seen.
+ */
+export class RollingCount {
+  readonly #bucketMs: number;
+  readonly #slots: Int32Array;
+  /** Number of the newest bucket since the clock's zero. */
+  #head = -1;
+  #total = 0;
+
+  constructor(bucketMs: number, buckets: number) {
+    this.#bucketMs = bucketMs;
+    this.#slots = new Int32Array(buckets);
+  }
+
+  add(nowMs: number): void {
+    if (nowMs >= (this.#head + 1) * this.#bucketMs) this.#roll(nowMs);
+    const slot = this.#head % this.#slots.length;
+    this.#slots[slot] = this.#slots[slot]! + 1;
+    this.#total++;
+  }
+
+  total(nowMs: number): number {
+    if (nowMs >= (this.#head + 1) * this.#bucketMs) this.#roll(nowMs);
+    return this.#total;
+  }
+
+  clear(): void {
+    this.#slots.fill(0);
+    this.#total = 0;
+  }
+
+  /** The first instant at which no more than `allowed` are left, if none is added; `nowMs` if that is already so. */
+  atMostMs(allowed: number, nowMs: number): number {
+    this.#roll(nowMs);
+    const length = this.#slots.length;
+    let left = this.#total;
+    if (left <= allowed) return nowMs;
+    for (let age = length - 1; age >= 0; age--) {
+      const bucket = this.#head - age;
+      if (bucket < 0) continue;
+      left -= this.#slots[bucket % length]!;
+      if (left <= allowed) return (bucket + length) * this.#bucketMs;
+    }
+    return (this.#head + length) * this.#bucketMs;
+  }
+
+  #roll(nowMs: number): void {
+    const bucket = Math.floor(nowMs / this.#bucketMs);
+    if (bucket <= this.#head) return;
+    const length = this.#slots.length;
+    const steps = Math.min(bucket - this.#head, length);
+    for (let step = 0; step < steps; step++) {
+      const slot = (bucket - step) % length;
+      this.#total -= this.#slots[slot]!;
+      this.#slots[slot] = 0;
+    }
+    this.#head = bucket;
+  }
+}
 
 /** The window of a target's health: 60 s in ten buckets. */
 const windowBuckets = 10;
@@ -191,4 +251,61 @@ function newCounts(): Counts {
 
 function totalsOf({ succeeded, failed }: Counts, nowMs: number): Totals {
   return { succeeded: succeeded.total(nowMs), failed: failed.total(nowMs) };
+}
+
+/** Further attempts that hardly anything speaks for, as a part of the alias's requests in the last 10 s. */
+const retryShare = 0.2;
+/** Aliases remembered; a pattern's names come from callers. At the bound the oldest is forgotten. */
+export const aliasesMax = 10_000;
+
+/**
+ * Keeps an outage from being multiplied: further attempts at targets that hardly ever answer share this budget, and so
+ * do second attempts beside slow ones.
+ */
+export interface RetryBudget {
+  /** A request begins. */
+  requested(alias: string, nowMs: number): void;
+  /** Takes one further attempt; false when the alias has none left just now. */
+  take(alias: string, nowMs: number): boolean;
+  /** Takes one second attempt beside a slow one, of `share` (0 to 1) of the requests; one is always allowed. */
+  takeHedge(alias: string, share: number, nowMs: number): boolean;
+}
+
+interface AliasCounts {
+  requests: RollingCount;
+  retries: RollingCount;
+  hedges: RollingCount;
+}
+
+const tenSeconds = () => new RollingCount(1_000, 10);
+
+/** One budget for each alias, counted over the last 10 s. */
+export function createRetryBudget(): RetryBudget {
+  const aliases = new Map<string, AliasCounts>();
+
+  function newAlias(alias: string): AliasCounts {
+    if (aliases.size >= aliasesMax) aliases.delete(aliases.keys().next().value!);
+    const counts = { requests: tenSeconds(), retries: tenSeconds(), hedges: tenSeconds() };
+    aliases.set(alias, counts);
+    return counts;
+  }
+
+  return {
+    requested(alias, nowMs) {
+      const { requests } = aliases.get(alias) ?? newAlias(alias);
+      requests.add(nowMs);
+    },
+    take(alias, nowMs) {
+      const { requests, retries } = aliases.get(alias) ?? newAlias(alias);
+      if (retries.total(nowMs) + 1 > retryShare * requests.total(nowMs)) return false;
+      retries.add(nowMs);
+      return true;
+    },
+    takeHedge(alias, share, nowMs) {
+      const { requests, hedges } = aliases.get(alias) ?? newAlias(alias);
+      if (hedges.total(nowMs) + 1 > Math.max(1, share * requests.total(nowMs))) return false;
+      hedges.add(nowMs);
+      return true;
+    },
+  };
 }
