@@ -85,7 +85,8 @@ function receiveHead(exchange: Exchange): ModelCall | null {
   };
   const wishes = readWishes(exchange.request.headers);
   if ('kind' in wishes) return refused(wishes);
-  const idempotencyKey = readIdempotencyKey(exchange.request.headers);
+  const { headers } = exchange.request;
+  const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
   if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
   return {
     requestId: exchange.requestId,

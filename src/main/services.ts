@@ -3,7 +3,7 @@ import { createMediaFetcher } from '../inference/chat/fetch-media.ts';
 import type { ProviderObjects } from '../inference/chat/provider-objects.ts';
 import { createTokenCounter } from '../inference/chat/token-counter.ts';
 import { createEmbeddingCodec } from '../inference/embeddings/embedding-codec.ts';
-import { createBodyReader } from '../inference/endpoints/body-reader.ts';
+import { createBodyReader } from '../inference/endpoints/body-readers.ts';
 import { createBodyWorkers } from '../inference/endpoints/body-workers.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import type { Engines } from '../inference/engines/local-engines.ts';

@@ -1,21 +1,36 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { UpstreamDialect } from '../dialects/dialect.ts';
+import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts';
+import { upstreamDialectOf } from '../dialects/dialect-table.ts';
+import type { ConfiguredProvider } from '../models/connections.ts';
+import type { MediaUrl } from '../neutral/media-urls.ts';
+import { dialectFor } from '../routing/capability.ts';
 import type { Target } from '../routing/target.ts';
 import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
 import type { EncodedBody } from '../spine/encode-forwarded.ts';
-import type { AttemptParts, Job } from '../spine/job.ts';
-import { type OnGiven, PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
+import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
+import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { AttemptSink, Chunk } from '../spine/sink.ts';
+import type { ConversationBody, ConversationFacts, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
+import type { RequestMedia } from './fetch-media.ts';
 import { GatheredStream } from './gathered-stream.ts';
-import type { PreparedConversation } from './prepare.ts';
 
 /** What the attempts at one conversation have in common. */
 export interface Conversation {
-  facts: ReaderFacts;
-  prepare(target: Target): PreparedConversation | Failure | Promise<PreparedConversation | Failure>;
+  body: ConversationBody;
+  /** The caller's. */
+  dialect: DialectId;
+  providers: ReadonlyMap<string, ConfiguredProvider>;
+  /** One of several choices, asked for by itself; null: what the caller asked. */
+  child: EncodeOrder['child'];
+  media(): RequestMedia;
+}
+
+/** What is sent to a target, and in whose format its answer comes. */
+export interface PreparedConversation extends EncodedBody {
+  upstreamDialect: UpstreamDialect;
 }
 
 /**
@@ -25,49 +40,83 @@ export interface Conversation {
 export function conversationTrial<C extends Chunk>(
   parts: AttemptParts,
   job: Job<C>,
-  { facts, prepare }: Conversation,
+  conversation: Conversation,
   answer: Answer<C>,
   sinkOf: (taker: AttemptSink) => AttemptSink,
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { attempt } = answer;
   const made = (prepared: PreparedConversation | Failure) => {
     if ('kind' in prepared) return prepared;
-    const { upstreamDialect } = prepared;
-    const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
+    const { facts } = conversation.body;
     const taker = facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared);
-    const body = {
+    const body: PreparedBody = {
       bytes: prepared.bytes,
       streamed: prepared.streamed,
-      upstreamDialect,
-      inputTokensEstimate: facts.inputTokensEstimate,
-      reader: (contentType: string, onGiven?: OnGiven) =>
-        readerFor(facts, prepared, upstreamDialect, contentType, { onGiven, usageOf }),
+      upstreamDialect: prepared.upstreamDialect,
+      inputTokensEstimate: facts.needs.inputTokensEstimate,
+      reader: (contentType, onGiven) => {
+        const { usageOf } = job.providers.get(attempt.target.provider)!.connection.provider;
+        return readerFor(facts, prepared, contentType, { onGiven, usageOf });
+      },
     };
     return new Attempt(parts, job, attempt, body, sinkOf(taker as AttemptSink));
   };
-  const prepared = prepare(attempt.target);
+  const prepared = prepareFor(attempt.target, conversation);
   return prepared instanceof Promise ? prepared.then(made) : made(prepared);
 }
 
-/** What decides who reads a conversation's answer. */
-interface ReaderFacts {
-  /** The client wants a stream. */
-  stream: boolean;
-  includeUsage: boolean;
-  inputTokensEstimate: number;
+/**
+ * What an attempt at a target sends: the caller's own bytes where the target speaks the caller's dialect, which no
+ * conversion touches, else the encoding of what they mean. Synchronous when the body is.
+ */
+export function prepareFor(
+  target: Target,
+  { body, dialect: callers, providers, child, media }: Conversation,
+): PreparedConversation | Failure | Promise<PreparedConversation | Failure> {
+  const { capabilities } = target;
+  const order: EncodeOrder = {
+    provider: providers.get(target.provider)!.connection.provider.id,
+    dialect: dialectFor(target, callers),
+    model: target.model,
+    maxOutputTokens: target.maxOutputTokens,
+    stream: target.stream && capabilities.streaming,
+    neverStreams: !capabilities.streaming,
+    wholeByStream: target.wholeByStream === true && capabilities.streaming,
+    body: target.body,
+    reasoning: capabilities.reasoning ? 'taken' : 'refused',
+    child,
+  };
+  const encoded = body.encode(order);
+  return encoded instanceof Promise ? encoded.then(prepared) : prepared(encoded);
+
+  function prepared(encoded: Result<EncodedBody | MediaWanted>) {
+    if (!encoded.ok) return encoded.failure;
+    if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
+    // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
+    const answer = child === null ? encoded.value.answer : 'converted';
+    return { ...encoded.value, answer, upstreamDialect: upstreamDialectOf(order.dialect) } as const;
+  }
+
+  async function withMedia(wanted: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {
+    if (order.media !== undefined) throw new Error('media were given and are wanted still');
+    const fetched = await media().get(wanted);
+    if (!fetched.ok) return fetched.failure;
+    order.media = fetched.value;
+    return prepared(await body.encode(order));
+  }
 }
 
 /** Who reads an answer of this type. `onGiven` hears of ids that a conversation gives out. */
 function readerFor(
-  { stream, includeUsage, inputTokensEstimate }: ReaderFacts,
-  body: Pick<EncodedBody, 'answer' | 'streamed' | 'unwrapTool' | 'callersToolNames'>,
-  dialect: UpstreamDialect,
+  { stream, includeUsage, needs }: ConversationFacts,
+  { answer, streamed, unwrapTool, callersToolNames, upstreamDialect: dialect }: PreparedConversation,
   contentType: string,
   { onGiven, usageOf }: Pick<PassingOptions, 'onGiven' | 'usageOf'>,
 ): AnswerReader {
   // Some servers answer a stream where a whole answer was asked, and the other way round: believe what came.
-  const comesStreamed = contentType === '' ? body.streamed : contentType.startsWith('text/event-stream');
-  const passes = body.answer === 'pass-through';
+  const comesStreamed = contentType === '' ? streamed : contentType.startsWith('text/event-stream');
+  const passes = answer === 'pass-through';
+  const { inputTokensEstimate } = needs;
   if (passes && comesStreamed === stream) {
     const options = { onGiven, inputTokensEstimate, usageOf };
     return stream
@@ -77,8 +126,7 @@ function readerFor(
   if (passes && comesStreamed && dialect.gatherWhole !== undefined) {
     return new GatheredStream(dialect, dialect.gatherWhole(), { onGiven, inputTokensEstimate });
   }
-  const options = { unwrapTool: body.unwrapTool, usageOf };
+  const options = { unwrapTool, usageOf };
   const source = comesStreamed ? new StreamedSource(dialect, options) : new WholeSource(dialect, options);
-  const { callersToolNames } = body;
   return new ConvertedAnswer(source, { inputTokensEstimate, onGiven, callersToolNames });
 }

@@ -6,8 +6,16 @@ import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { countsNoOutput, emptyAnswer, endsOtherwise } from '../spine/empty-answer.ts';
-import { eventBytesMaxOf, type OnGiven, parseAnswer, tooLargeEvent, WholeBody } from '../spine/pass-through.ts';
+import {
+  countsNoOutput,
+  emptyAnswer,
+  endsOtherwise,
+  eventBytesMaxOf,
+  parseAnswer,
+  tooLargeEvent,
+  WholeBody,
+} from '../spine/answer-reader.ts';
+import type { OnGiven } from '../spine/pass-through.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 
 /** What the reader of a converted answer knows of its request. */

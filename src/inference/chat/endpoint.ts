@@ -8,16 +8,15 @@ import type { Snapshot } from '../models/snapshot.ts';
 import { chats } from '../providers/connection.ts';
 import { noneCapable, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
-import { EncodedAnswer, foldWriter, streamWriter } from '../spine/encoded-answer.ts';
+import { EncodedAnswer, foldWriter, streamWriter } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import { bindTo, keeperOf } from './bind-request.ts';
-import { callsOf, runChoices } from './choices.ts';
 import type { ConversationBody, ConversationFacts } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
-import { prepareWith } from './prepare.ts';
-import { createRequestMedia } from './request-media.ts';
+import { callsOf, runChoices } from './fan-out.ts';
+import { createRequestMedia, type RequestMedia } from './fetch-media.ts';
 import type { ChatServices } from './services.ts';
 
 /** Where conversations are held, as the table of costs and the ledger name it, and how ids of its answers begin. */
@@ -41,30 +40,51 @@ export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, d
 
 type ChatCall = ModelCall & { dialect: DialectId };
 
-async function planOf(
+function planOf(
   services: ChatServices,
   snapshot: Snapshot,
   call: ChatCall,
   facts: ConversationFacts,
-): Promise<Plan | Failure> {
+): Plan | Failure | Promise<Plan | Failure> {
   const alias = snapshot.models.resolve(facts.model, call.principal);
   if ('kind' in alias) return alias;
-  const able = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
-  if ('kind' in able) return able;
-  const bound = facts.named && (await bindTo(services, snapshot, call, facts, able));
-  if (bound && bound.kind !== 'bound') return bound;
-  const candidates = bound?.candidates ?? able;
+  const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
+  if ('kind' in candidates) return candidates;
+  const charged = facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts);
+  const among = { alias, charged, candidates };
+  const names = facts.named !== undefined || facts.answerGives !== undefined;
+  return names ? planAround(services, snapshot, call, facts, among) : planOver(call, facts, among);
+}
+
+/** Who may answer if nothing else binds it. */
+interface Among {
+  alias: Alias;
+  charged: ChargedAs;
+  candidates: readonly RouteCandidate[];
+}
+
+function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, candidates }: Among): Plan | Failure {
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return incapable;
-  return {
-    alias,
-    charged: facts.fallbackModels.length === 0 ? alias : chargedAlias(services, snapshot, alias, call, facts),
-    calls: callsOf(facts.n, candidates),
-    query: routeQueryOf(call, facts, alias, candidates),
-    form: facts.stream ? 'events' : 'whole',
-    bound: bound?.field,
-    given: facts.answerGives && (await keeperOf(services, call, facts)),
-  };
+  const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
+  const query = routeQueryOf(call, facts, alias, candidates);
+  return { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
+}
+
+/** The same where objects at a provider say who may answer, or are given out for later. */
+async function planAround(
+  services: ChatServices,
+  snapshot: Snapshot,
+  call: ChatCall,
+  facts: ConversationFacts,
+  among: Among,
+): Promise<Plan | Failure> {
+  const bound = facts.named && (await bindTo(services, snapshot, call, facts, among.candidates));
+  if (bound && bound.kind !== 'bound') return bound;
+  const plan = planOver(call, facts, { ...among, candidates: bound?.candidates ?? among.candidates });
+  if ('kind' in plan) return plan;
+  const given = facts.answerGives && (await keeperOf(services, call, facts));
+  return { ...plan, bound: bound?.field, given };
 }
 
 function trialsOf(
@@ -74,23 +94,34 @@ function trialsOf(
   { call, snapshot, request, plan }: Asked<ConversationBody, Plan>,
   job: Job,
 ): Trials {
-  const { facts } = request;
-  const { stream, includeUsage } = facts;
-  const head = headOf(call, idPrefix, plan.alias, facts);
-  const media = createRequestMedia(services.media, {
-    leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
-    // Several choices share the client, and what tells them of its leaving.
-    onGone: (giveUp) => (facts.n === 1 ? call.client.onGone(giveUp) : undefined),
-  });
+  const { n, stream, includeUsage, echo } = request.facts;
+  const head: AnswerHead = {
+    fallbackId: idPrefix + call.requestId.slice(4),
+    model: plan.alias.id,
+    createdS: Math.floor(call.atMs / 1_000),
+    includeUsage,
+    ...(echo !== undefined && { echo }),
+  };
+  let media: RequestMedia | null = null;
   const conversation: Conversation = {
-    facts: { stream, includeUsage, inputTokensEstimate: job.inputTokensEstimate },
-    prepare: prepareWith(request, snapshot.providers, null, dialect.id, media),
+    body: request,
+    dialect: dialect.id,
+    providers: snapshot.providers,
+    child: null,
+    media() {
+      media ??= createRequestMedia(services.media, {
+        leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
+        // Several choices share the client, and what tells them of its leaving.
+        onGone: (giveUp) => (n === 1 ? call.client.onGone(giveUp) : undefined),
+      });
+      return media;
+    },
   };
   const writer = () => (stream ? streamWriter(dialect.encodeStream(head)) : foldWriter(dialect.fold(head)));
   const trial: Trials['trial'] = (answer) =>
     conversationTrial(services, job, conversation, answer, (taker) => new EncodedAnswer(taker, writer));
-  if (facts.n === 1) return { trial };
-  return { trial, run: () => runChoices(services, job, { body: request, conversation, media, dialect, head }) };
+  if (n === 1) return { trial };
+  return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
 }
 
 /** Every target that may answer: the alias's own that chat, its fallbacks', then those of models the caller named. */
@@ -136,21 +167,6 @@ function chargedAlias(
 function providerChats(snapshot: Snapshot, provider: string): boolean {
   const connection = snapshot.providers.get(provider)?.connection;
   return connection !== undefined && chats(connection);
-}
-
-function headOf(
-  call: ModelCall,
-  idPrefix: string,
-  alias: Alias,
-  { includeUsage, echo }: ConversationFacts,
-): AnswerHead {
-  return {
-    fallbackId: idPrefix + call.requestId.slice(4),
-    model: alias.id,
-    createdS: Math.floor(call.atMs / 1_000),
-    includeUsage,
-    ...(echo !== undefined && { echo }),
-  };
 }
 
 /** What routing is asked for this request; `culvert explain` asks the same. */

@@ -7,11 +7,11 @@ import { explainRoute } from '../routing/explain.ts';
 import type { HedgePolicy, HedgeReason } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/explained.ts';
-import { callsOf } from './choices.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
+import { prepareFor } from './conversation-trial.ts';
 import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
-import { prepareWith } from './prepare.ts';
-import { nothingFetched } from './request-media.ts';
+import { callsOf } from './fan-out.ts';
+import { nothingFetched } from './fetch-media.ts';
 
 export interface ChatQuestion extends Question {
   endpoint: ConversationEndpoint;
@@ -67,7 +67,13 @@ async function wouldSend(
   callerDialect: DialectId,
   child: { seed: number | null } | null,
 ): Promise<Pick<ExplainedTarget, 'sent' | 'why'>> {
-  const prepared = await prepareWith(body, snapshot.providers, child, callerDialect, nothingFetched)(target);
+  const prepared = await prepareFor(target, {
+    body,
+    dialect: callerDialect,
+    providers: snapshot.providers,
+    child,
+    media: () => nothingFetched,
+  });
   if ('kind' in prepared) return { sent: null, why: 'message' in prepared ? prepared.message : prepared.kind };
   return {
     sent: {

@@ -2,23 +2,19 @@ import { invalid, statusOf } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, StreamEncoder } from '../dialects/dialect.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Usage } from '../neutral/usage.ts';
-import { refusalHeaders } from '../spine/answer-headers.ts';
-import { type ContestParts, type Job, type JobProgress, newProgress } from '../spine/job.ts';
+import type { RouteCandidate } from '../routing/route.ts';
+import { refusalHeaders } from '../spine/answer.ts';
+import { type ContestParts, type Job, type JobProgress, type MakeTrial, newProgress } from '../spine/job.ts';
 import { runAttempts } from '../spine/run-attempts.ts';
 import { type Chunk, type Client, type Failed, type HeaderList, type Sink, sendWhole } from '../spine/sink.ts';
-import type { ConversationBody } from './conversation-body.ts';
 import { type Conversation, conversationTrial } from './conversation-trial.ts';
-import { prepareWith } from './prepare.ts';
-import type { RequestMedia } from './request-media.ts';
 
 /** More children than this would let one request fill a provider. */
 export const fanOutMax = 8;
 
 /** What is asked for several choices. */
 export interface Choices {
-  body: ConversationBody;
   conversation: Conversation;
-  media: RequestMedia;
   dialect: CallerDialect;
   head: AnswerHead;
 }
@@ -29,10 +25,13 @@ export interface Choices {
  * it, an error event.
  */
 export async function runFanOut(parts: ContestParts, job: Job, choices: Choices): Promise<void> {
-  const { body, conversation, media, dialect, head } = choices;
-  const { n, seed } = body.facts;
+  const { conversation, dialect, head } = choices;
+  const { n, seed } = conversation.body.facts;
   if (n > fanOutMax) {
-    const failure = invalid('n', `Model '${job.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`);
+    const failure = invalid(
+      'n',
+      `Model '${job.query.alias}' answers at most ${fanOutMax} choices (n); ${n} were asked.`,
+    );
     job.progress.status = statusOf(failure);
     job.progress.class = failure.kind;
     return job.sink.end({ failure, headers: refusalHeaders(job) });
@@ -42,20 +41,16 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   const attemptsMade = () =>
     children.reduce((made, child) => made + child.progress.attempts.length, job.progress.attempts.length) +
     Math.max(0, merge.running - 1);
-  const children = Array.from({ length: n }, (_, index): Job<Chunk> => {
-    const asked = { seed: seed === null ? null : seed + index };
-    const prepare = prepareWith(body, job.providers, asked, dialect.id, media);
-    const child: Job<Chunk> = {
-      ...job,
-      ...merge.child(index),
-      lastResort: null,
-      trial: (answer) => conversationTrial(parts, child, { ...conversation, prepare }, answer, (taker) => taker),
-      progress: newProgress(),
-      attemptsMade,
-    };
-    return child;
-  });
-  await Promise.all(children.map((child) => runAttempts(parts, child)));
+  const children = Array.from(
+    { length: n },
+    (_, index): Job<Chunk> => ({ ...job, ...merge.child(index), progress: newProgress(), attemptsMade }),
+  );
+  await Promise.all(
+    children.map((child, index) => {
+      const asked = { ...conversation, child: { seed: seed === null ? null : seed + index } };
+      return runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, (taker) => taker));
+    }),
+  );
   joinProgress(
     job.progress,
     children.map((child) => child.progress),
@@ -246,4 +241,35 @@ function joinProgress(into: JobProgress, children: readonly JobProgress[], answe
   into.calls = Math.max(1, reached === 0 ? sent : reached);
   into.status = failed?.status ?? first.status;
   into.class = failed?.class ?? first.class;
+}
+
+/** How many calls `n` choices may take over these targets, each of which costs: one where all of them give n at once. */
+export function callsOf(n: number, candidates: readonly RouteCandidate[]): number {
+  if (n === 1 || candidates.every(({ target }) => target.capabilities.nativeN)) return 1;
+  return Math.min(n, fanOutMax);
+}
+
+/**
+ * `n` > 1: targets that give several choices in one call first; when none of them answers, or there is none, the
+ * others by one call a choice. `makeTrial` asks for all of them in one call.
+ */
+export async function runChoices(parts: ContestParts, job: Job, makeTrial: MakeTrial, choices: Choices): Promise<void> {
+  const { query, progress } = job;
+  const { n } = choices.conversation.body.facts;
+  const native = query.targets.filter(({ target }) => target.capabilities.nativeN);
+  const single = query.targets.filter(({ target }) => !target.capabilities.nativeN);
+  const fanOut = () =>
+    runFanOut(parts, { ...job, query: { ...query, targets: single, needs: { ...query.needs, n: 1 } } }, choices);
+  if (native.length === 0) return fanOut();
+  // All in one call.
+  progress.calls = 1;
+  if (single.length === 0) return runAttempts(parts, job, makeTrial);
+  const inOne: Job = {
+    ...job,
+    // Once each: to repeat one is worse than to go on with the others.
+    query: { ...query, targets: native, attemptsMax: Math.min(native.length, query.attemptsMax) },
+    costMilli: job.costMilli / callsOf(n, query.targets),
+    lastResort: fanOut,
+  };
+  await runAttempts(parts, inOne, makeTrial);
 }

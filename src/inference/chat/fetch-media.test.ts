@@ -4,8 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
 import type { MediaUrl } from '../neutral/media-urls.ts';
-import { createMediaFetcher, mediaTypeOf } from './fetch-media.ts';
-import { createRequestMedia } from './request-media.ts';
+import { createMediaFetcher, createRequestMedia, mediaTypeOf } from './fetch-media.ts';
 
 const pngStart = Buffer.from('89504e470d0a1a0a', 'hex');
 let asked: string[] = [];

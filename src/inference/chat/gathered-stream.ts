@@ -2,7 +2,8 @@ import type { PassingReader, UpstreamDialect, WholeGatherer } from '../dialects/
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { eventBytesMaxOf, PassedWhole, type PassingOptions, tooLargeEvent } from '../spine/pass-through.ts';
+import { eventBytesMaxOf, tooLargeEvent } from '../spine/answer-reader.ts';
+import { PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { Bytes } from '../spine/sink.ts';
 import { createSseSplitter } from '../transport/sse-reader.ts';
 

@@ -1,7 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Reservation } from '../../metering/admission.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import type { Trials } from '../spine/endpoint.ts';
 import type { JobProgress } from '../spine/job.ts';
 import { KeptAnswer } from '../spine/kept-answer.ts';
 import type { ModelCall, RunCall } from '../spine/model-call.ts';
@@ -66,14 +65,13 @@ export async function embedTexts(
   const wishes = { timeoutMs: null, fallback: 'allowed', session: null } as const;
   const asked: RunCall = { ...call, client: call.client ?? kept, sink: kept, callerHeaders: {}, wishes };
   let vectors: EmbeddedTexts | null = null;
-  let trials: Trials | null = null;
   const plan = embeddingPlan(way, body.facts, asked);
-  const job = jobOf(services, snapshot, asked, plan, reserved, null, (answer) => trials!.trial(answer));
-  trials = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
+  const job = jobOf(snapshot, asked, plan, reserved, null);
+  const { trial } = embeddingTrials(services, job, body, way.alias, 'single', async ({ rows, size }) => {
     vectors = { size, vectors: rows as Float32Array<ArrayBuffer> };
     return '';
   });
-  await runAttempts(services, job);
+  await runAttempts(services, job, trial);
   const { outcome } = kept;
   const failure: Failure = outcome?.kind === 'refused' ? outcome.failure : { kind: 'internal' };
   return { outcome: vectors ?? failure, progress: job.progress };

@@ -4,7 +4,7 @@ import { embeddingFormats } from '../dialects/embeddings/index.ts';
 import { type EmbeddingAnswer, writeEmbeddings } from '../dialects/embeddings/write-answer.ts';
 import type { AnswerForm } from '../neutral/embedding.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import { parseAnswer } from '../spine/pass-through.ts';
+import { parseAnswer } from '../spine/answer-reader.ts';
 import { createRestingThread } from '../spine/resting-thread.ts';
 import type { EmbeddingWork } from './embedding-worker.ts';
 

@@ -1,3 +1,4 @@
+import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
 import type { DialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
@@ -11,6 +12,7 @@ import {
 import { type ForwardedBody, readForwarded } from '../forwarded/forwarded-body.ts';
 import { type ImageBody, readImages } from '../images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../speech/speech-body.ts';
+import type { BodyReader } from '../spine/body-reader.ts';
 
 /** What comes of a body, by how it is read: as a conversation in a dialect, or for another endpoint. */
 export type Bodies = Record<DialectId, ConversationBody> &
@@ -31,4 +33,18 @@ export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
 
 function isForwarded(kind: BodyKind): kind is ForwardedEndpointId {
   return Object.hasOwn(forwardedEndpoints, kind);
+}
+
+/** The bodies of every family. */
+export interface AllBodies extends BodyReader<Bodies> {
+  close(): Promise<void>;
+}
+
+/** `offLoop` reads bodies above `offLoopBodyBytes`; see body-worker.ts. */
+export function createBodyReader(offLoop: AllBodies): AllBodies {
+  return {
+    read: (tenant, raw, kind) =>
+      raw.length > offLoopBodyBytes ? offLoop.read(tenant, raw, kind) : readBody(raw, kind),
+    close: () => offLoop.close(),
+  };
 }

@@ -3,8 +3,7 @@ import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { RequestFacts } from '../spine/request-body.ts';
-import type { AllBodies } from './body-reader.ts';
-import type { Bodies, BodyKind } from './body-readers.ts';
+import type { AllBodies, Bodies, BodyKind } from './body-readers.ts';
 import type { AnyOrder, WorkerOrder } from './body-worker.ts';
 
 /** An unused worker costs some 40 MB: it is let go after this. */

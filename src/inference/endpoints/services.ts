@@ -5,7 +5,7 @@ import type { ForwardedServices } from '../forwarded/services.ts';
 import type { ImageServices } from '../images/services.ts';
 import type { SpeechServices } from '../speech/services.ts';
 import type { TranscriptionServices } from '../transcription/services.ts';
-import type { AllBodies } from './body-reader.ts';
+import type { AllBodies } from './body-readers.ts';
 
 /** What the requests of all families need; lives as long as the process. */
 export interface Services

@@ -2,7 +2,7 @@ import { errorInside } from '../dialects/forwarded/read-whole.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { parseAnswer, tooLargeEvent } from '../spine/pass-through.ts';
+import { parseAnswer, tooLargeEvent } from '../spine/answer-reader.ts';
 import { createSseSplitter, type SplitEvent } from '../transport/sse-reader.ts';
 
 /** Of one picture in base64; what an upstream draws is read up to 64 MB. */

@@ -3,7 +3,7 @@ import type { DecodedImage, ImageFormatId, ImageTokens } from '../dialects/image
 import { imageFormats } from '../dialects/images/index.ts';
 import { type PictureType, pictureTypeOf } from '../dialects/images/picture-type.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import { parseAnswer } from '../spine/pass-through.ts';
+import { parseAnswer } from '../spine/answer-reader.ts';
 import { createRestingThread } from '../spine/resting-thread.ts';
 import type { ImageWork } from './image-worker.ts';
 

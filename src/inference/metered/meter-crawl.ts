@@ -62,7 +62,6 @@ export function createCrawlMeter(
           const call = { clientRequestId: null, startedMs };
           const client = { gone: false, committed: got };
           settleCall(services, call, claim, reserved, {
-            alias: '',
             user: null,
             stream: false,
             progress,

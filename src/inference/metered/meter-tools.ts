@@ -1,7 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/charge.ts';
-import { costHeaders } from '../spine/answer-headers.ts';
+import { costHeaders } from '../spine/answer.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
 import type { SpineServices } from '../spine/services.ts';
@@ -91,7 +91,7 @@ function holdOf(
       progress.status = status;
       progress.class = failure?.kind ?? 'ok';
       if (done || worked) progress.usage = { inputTokens: 0, outputTokens: 0 };
-      const ended = { alias: '', user: null, stream: false, progress, client: { gone: aborted, committed: done } };
+      const ended = { user: null, stream: false, progress, client: { gone: aborted, committed: done } };
       settleCall(services, call, claim, reserved, ended, pages === undefined ? undefined : milliWith(pages));
     },
   };

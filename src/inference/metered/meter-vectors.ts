@@ -13,7 +13,7 @@ import type { EmbeddingBody } from '../embeddings/embedding-body.ts';
 import { type EmbeddingWay, embeddingWay } from '../embeddings/endpoint.ts';
 import type { EmbeddingServices } from '../embeddings/services.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { costHeaders } from '../spine/answer-headers.ts';
+import { costHeaders } from '../spine/answer.ts';
 import { type JobProgress, newProgress } from '../spine/job.ts';
 import { settleCall } from '../spine/settle-call.ts';
 
@@ -168,7 +168,6 @@ class Hold implements VectorCallHold {
     progress.class = failure?.kind ?? 'ok';
     if (done && progress.usage === null) progress.usage = { inputTokens: 0, outputTokens: 0 };
     settleCall(this.#services, this.#call, this.#claim, this.#reserved, {
-      alias: this.#claim.alias,
       user: null,
       stream: false,
       progress,

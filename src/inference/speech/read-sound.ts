@@ -5,7 +5,7 @@ import { type Fault, fault } from '../neutral/outcome.ts';
 import type { AudioFormat } from '../neutral/speech.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { parseAnswer, WholeBody } from '../spine/pass-through.ts';
+import { parseAnswer, WholeBody } from '../spine/answer-reader.ts';
 import { createSseSplitter, type SseEvent } from '../transport/sse-reader.ts';
 
 /** Reads what an upstream says as sound, and tells what it is once some is there. */

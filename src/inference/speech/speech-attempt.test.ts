@@ -10,8 +10,7 @@ import { fault } from '../neutral/outcome.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
 import type { RouteAttempt } from '../routing/route.ts';
 import { Answer } from '../spine/answer.ts';
-import { type Job, newProgress } from '../spine/job.ts';
-import { recordAttempt } from '../spine/record-attempt.ts';
+import { type Job, newProgress, recordAttempt } from '../spine/job.ts';
 import { speechTrial } from './speech-attempt.ts';
 
 const piece = Buffer.alloc(4_800, 1);
@@ -32,7 +31,6 @@ function speak(
     deadlineMs: systemClock.monotonicMs() + 60_000,
     headers: [],
     costMilli: 1_000,
-    attemptsMade: () => progress.attempts.length,
   } as unknown as Job;
   const request = { input: 'Hello.', characters: 6, speed: 1, format: 'pcm', delivery: 'audio' } as SpeechRequest;
   const source = { kind: 'engine', engine: engine as SpeechEngine } as const;
@@ -44,7 +42,7 @@ function speak(
     transcoder: { of: () => ({ transcode: () => new PassThrough() }) } as never,
   };
   const run = { request, plans: new Map([[target, plan]]), form: 'streamed' } as const;
-  const answer = new Answer(systemClock, job, { firstToken() {} }, attempt, { claim: () => true });
+  const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
   const trial = speechTrial(services, job, run, answer);
   client.onGone(() => trial.stop(fault('cancelled', 'left')));
   const ended = trial.run().then((found) => {

@@ -1,7 +1,10 @@
-import type { StreamMark } from '../dialects/dialect.ts';
-import type { Fault } from '../neutral/outcome.ts';
+import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
+import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import { parsedJson } from '../dialects/event-data.ts';
+import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
-import type { Chunk } from './sink.ts';
+import type { Bytes, Chunk } from './sink.ts';
 
 /**
  * Turns what an upstream sends into what the caller gets: forwarded (pass-through.ts) or converted (converted.ts),
@@ -29,4 +32,122 @@ export interface AnswerReader {
   readonly outputTokensSeen: number;
   /** Where the caller's stream stands, for dialects whose error frame must know. */
   readonly mark?: StreamMark | undefined;
+}
+
+/** An answer that ends as usual and says nothing, for which the provider counted nothing either. */
+export const emptyAnswer = Object.freeze(fault('malformed', 'the answer is empty'));
+
+/**
+ * Whether the provider counted no output. Where it did, an answer without content is the model's own: after results of
+ * tools some say nothing more.
+ */
+export function countsNoOutput(usage: Usage | null): boolean {
+  return usage === null || usage.outputTokens === 0;
+}
+
+/** Whether these are all events of an empty answer. Withheld, cut off or paused ones say why, and are none. */
+export function saysNothing(events: readonly NeutralEvent[]): boolean {
+  return (
+    events.at(-1)?.type === 'end' &&
+    events.every((event) => !isContent(event) && event.type !== 'citation' && !endsOtherwise(event))
+  );
+}
+
+export function endsOtherwise(event: NeutralEvent): boolean {
+  return event.type === 'finish' && event.reason !== 'stop';
+}
+
+/** A whole answer that somebody else reads, and may find to be none. */
+export class GatheredWhole implements AnswerReader {
+  readonly contentEvents = 0;
+  readonly malformedLines = 0;
+  readonly done = false;
+  readonly usage = null;
+  readonly outputTokensSeen = 0;
+  fault: Fault | null = null;
+  readonly #body: WholeBody = new WholeBody();
+
+  push(chunk: Buffer): null {
+    this.fault ??= this.#body.add(chunk);
+    return null;
+  }
+
+  finish(): Bytes | null {
+    return this.fault === null ? this.#body.bytes() : null;
+  }
+}
+
+/** A stream where a whole answer was asked, or the other way round, and nobody to convert it. */
+export class UnlikeAnswer implements AnswerReader {
+  readonly contentEvents = 0;
+  readonly malformedLines = 0;
+  readonly done = false;
+  readonly usage = null;
+  readonly outputTokensSeen = 0;
+  readonly fault: Fault;
+
+  constructor(streamAsked: boolean) {
+    this.fault = fault('malformed', streamAsked ? 'answered whole, not as a stream' : 'answered as a stream');
+  }
+
+  push(): null {
+    return null;
+  }
+
+  finish(): null {
+    return null;
+  }
+}
+
+const smallChunkBytes = 1_024;
+
+/** A body gathered whole, up to `upstreamBodyBytesMax`. */
+export class WholeBody {
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Where small chunks go: each has an object of its own, which is larger than a token. */
+  #small: Buffer | null = null;
+  #smallBytes = 0;
+
+  add(chunk: Buffer): Fault | null {
+    this.#bytes += chunk.length;
+    if (this.#bytes > upstreamBodyBytesMax) return fault('malformed', 'sent an answer of over 64 MB');
+    if (this.#chunks.length > 0 && chunk.length <= smallChunkBytes) this.#addSmall(chunk);
+    else {
+      this.#closeSmall();
+      this.#chunks.push(chunk);
+    }
+    return null;
+  }
+
+  #addSmall(chunk: Buffer): void {
+    if (this.#small !== null && this.#smallBytes + chunk.length > this.#small.length) this.#closeSmall();
+    this.#small ??= Buffer.allocUnsafeSlow(16 * smallChunkBytes);
+    this.#smallBytes += chunk.copy(this.#small, this.#smallBytes);
+  }
+
+  #closeSmall(): void {
+    if (this.#small !== null) this.#chunks.push(this.#small.subarray(0, this.#smallBytes));
+    this.#small = null;
+    this.#smallBytes = 0;
+  }
+
+  bytes(): Buffer {
+    this.#closeSmall();
+    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
+  }
+}
+
+export function eventBytesMaxOf(dialect: Pick<UpstreamDialect, 'eventBytesMax'>): number {
+  return dialect.eventBytesMax ?? upstreamEventBytesMax;
+}
+
+export function tooLargeEvent(): Fault {
+  return fault('malformed', 'sent an event that is too large');
+}
+
+export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {
+  if (bytes.length === 0) return { value: null, fault: fault('malformed', 'sent an empty answer') };
+  const value = parsedJson(bytes.toString('utf8'));
+  return { value, fault: value === undefined ? fault('malformed', 'sent an answer that is not JSON') : null };
 }

@@ -1,11 +1,13 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { StreamMark } from '../dialects/dialect.ts';
-import type { Loss } from '../neutral/loss.ts';
+import type { AnswerFold, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
+import type { NeutralEvent } from '../neutral/event.ts';
+import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
-import { answerHeaders } from './answer-headers.ts';
+import type { Seen, Watched } from '../routing/silence.ts';
 import type { Job } from './job.ts';
 import type { AnswerForm, AttemptSink, AttemptSource, Bytes, Chunk, HeaderList, Pace } from './sink.ts';
+import type { Trial } from './trial.ts';
 
 /** What the client is told of an answer beside its body. */
 export interface AnswerFacts {
@@ -15,8 +17,11 @@ export interface AnswerFacts {
   answer: 'pass-through' | 'converted';
 }
 
-/** Which attempt of those that run side by side may answer. */
-export interface Claims<C> {
+/** Where attempts run beside each other, and one may answer. */
+export interface AnswerContest<C> {
+  readonly clock: Clock;
+  readonly job: Job<C>;
+  readonly route: Pick<Route, 'firstToken'>;
   /** False: another one was first. */
   claim(answer: Answer<C>): boolean;
 }
@@ -26,39 +31,45 @@ export interface Claims<C> {
  * reach the client only after the first content; until then another attempt may replace it. Unfinished pictures are no
  * content.
  */
-export class Answer<C = Bytes> {
+export class Answer<C = Bytes> implements Watched {
   /** Ms from dispatch to the first content; null: none has come. */
   firstTokenMs: number | null = null;
   /** It is the client's: no other attempt can answer. */
   begun = false;
   readonly attempt: RouteAttempt;
-  readonly #clock: Clock;
-  readonly #job: Job<C>;
-  readonly #route: Pick<Route, 'firstToken'>;
-  readonly #claims: Claims<C>;
+  /** What makes it; null: it does not run yet, or has ended. */
+  trial: Trial | null = null;
+  /** As silence is watched for; null: it says nothing. */
+  seen: Seen | null = null;
+  readonly #contest: AnswerContest<C>;
 
-  constructor(clock: Clock, job: Job<C>, route: Pick<Route, 'firstToken'>, attempt: RouteAttempt, claims: Claims<C>) {
-    this.#clock = clock;
-    this.#job = job;
-    this.#route = route;
+  constructor(contest: AnswerContest<C>, attempt: RouteAttempt) {
+    this.#contest = contest;
     this.attempt = attempt;
-    this.#claims = claims;
+  }
+
+  get signs(): number {
+    return this.trial?.signs ?? 0;
+  }
+
+  get awaiting(): boolean {
+    return !this.begun;
   }
 
   /** Whoever makes the answer has begun to. */
   noteFirst(): void {
     if (this.firstTokenMs !== null) return;
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#contest.clock.monotonicMs();
     this.firstTokenMs = nowMs - this.attempt.startedMs;
-    this.#route.firstToken(this.attempt, nowMs);
+    this.#contest.route.firstToken(this.attempt, nowMs);
   }
 
   /** From now on no other attempt can answer. False: another one was first. */
   begin(form: AnswerForm, facts: AnswerFacts): boolean {
-    if (!this.#claims.claim(this)) return false;
+    if (!this.#contest.claim(this)) return false;
     this.begun = true;
     this.noteFirst();
-    const { progress, sink } = this.#job;
+    const { progress, sink } = this.#contest.job;
     progress.answeredBy = this.attempt;
     progress.losses = facts.losses;
     progress.passThrough = facts.answer === 'pass-through';
@@ -68,15 +79,15 @@ export class Answer<C = Bytes> {
   }
 
   headers(facts: Omit<AnswerFacts, 'answer'>): HeaderList {
-    return answerHeaders(this.#job, this.attempt, facts);
+    return answerHeaders(this.#contest.job, this.attempt, facts);
   }
 
   chunk(chunk: C): Pace {
-    return this.#job.sink.chunk(chunk);
+    return this.#contest.job.sink.chunk(chunk);
   }
 
   end(): void {
-    const { progress, sink } = this.#job;
+    const { progress, sink } = this.#contest.job;
     progress.delivered = 'whole';
     progress.status = 200;
     sink.end(null);
@@ -84,12 +95,12 @@ export class Answer<C = Bytes> {
 
   /** A stream broke off here. */
   markAt(mark: StreamMark | undefined): void {
-    this.#job.progress.mark = mark;
+    this.#contest.job.progress.mark = mark;
   }
 
   /** Calls back whenever the client can take more. */
   onDrain(listener: () => void): void {
-    this.#job.client.onDrain(listener);
+    this.#contest.job.client.onDrain(listener);
   }
 }
 
@@ -177,4 +188,104 @@ export class WholeAnswer<C> implements AttemptSink {
     this.#answer.end();
     return null;
   }
+}
+
+/** How events are written for the client: as frames of a stream, or folded into a whole answer. */
+interface EventWriter {
+  add(event: NeutralEvent): string;
+  /** The whole answer once the events have ended; '' for a stream. */
+  result(): string;
+  /** Where the stream stands, for dialects whose error frame must know. */
+  mark?(): StreamMark | undefined;
+}
+
+export function streamWriter(encoder: StreamEncoder): EventWriter {
+  return { add: (event) => encoder.step(event), result: () => '', mark: () => encoder.mark?.() };
+}
+
+export function foldWriter(fold: AnswerFold): EventWriter {
+  return {
+    add(event) {
+      fold.add(event);
+      return '';
+    },
+    result: () => JSON.stringify(fold.result()),
+  };
+}
+
+/** Writes events in the client's dialect, for the sink after it; bytes go on as they are. */
+export class EncodedAnswer implements AttemptSink {
+  readonly #next: AttemptSink;
+  readonly #newWriter: () => EventWriter;
+  #writer: EventWriter | null = null;
+
+  constructor(next: AttemptSink, newWriter: () => EventWriter) {
+    this.#next = next;
+    this.#newWriter = newWriter;
+  }
+
+  start(source: AttemptSource): void {
+    this.#next.start(source);
+  }
+
+  content(): boolean {
+    return this.#next.content();
+  }
+
+  chunk(chunk: Chunk): Pace {
+    if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) return this.#next.chunk(chunk);
+    this.#writer ??= this.#newWriter();
+    let written = '';
+    for (const event of chunk) written += this.#writer.add(event);
+    return written === '' ? 'ready' : this.#next.chunk(written);
+  }
+
+  end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
+    if (found !== null) return this.#next.end(found, this.#writer?.mark?.() ?? mark);
+    const whole = this.#writer?.result() ?? '';
+    if (whole !== '') this.#next.chunk(whole);
+    return this.#next.end(null);
+  }
+}
+
+/** The headers that say who answered, over how many attempts, for how much and with what left out (design §6). */
+function answerHeaders(
+  job: Pick<Job, 'headers' | 'costMilli' | 'attemptsMade' | 'progress'>,
+  attempt: RouteAttempt,
+  facts: Omit<AnswerFacts, 'answer'>,
+): HeaderList {
+  const { target } = attempt;
+  const headers = [
+    'x-culvert-provider',
+    headerSafe(target.provider),
+    'x-culvert-model',
+    headerSafe(target.model),
+    'x-culvert-attempts',
+    String(attemptsMade(job) + 1),
+    ...costHeaders(job),
+  ];
+  const dropped = lossHeader(facts.losses);
+  if (dropped !== null) headers.push('x-culvert-dropped', dropped);
+  if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
+  if (target.simulated) headers.push('x-culvert-simulated', 'true');
+  return headers;
+}
+
+/** What is known before anybody has answered: limits, and what an answer will cost. */
+export function costHeaders(job: Pick<Job, 'headers' | 'costMilli'>): HeaderList {
+  return ['x-culvert-cost', String(job.costMilli / 1_000), ...job.headers];
+}
+
+/** With a refusal instead of an answer: how much was tried, and that it was for nothing. */
+export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'progress'>): HeaderList {
+  return ['x-culvert-attempts', String(attemptsMade(job)), 'x-culvert-cost', '0', ...job.headers];
+}
+
+/** Model ids come from upstreams: nothing but printable ASCII may stand in a header. */
+function headerSafe(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+}
+
+function attemptsMade(job: Pick<Job, 'attemptsMade' | 'progress'>): number {
+  return job.attemptsMade?.() ?? job.progress.attempts.length;
 }

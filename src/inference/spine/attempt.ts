@@ -10,7 +10,7 @@ import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import { expiredFault, faultInAnswer, statusFault } from './attempt-faults.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { usageOf } from './record-attempt.ts';
+import { usageOf } from './job.ts';
 import type { AttemptSink, AttemptSource, Chunk } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 

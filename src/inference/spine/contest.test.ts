@@ -5,8 +5,8 @@ import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-
 import { fakeClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { seededRandom } from '../../kernel/random.ts';
-import { type Conversation, conversationTrial } from '../chat/conversation-trial.ts';
-import type { PreparedConversation } from '../chat/prepare.ts';
+import type { ConversationFacts } from '../chat/conversation-body.ts';
+import { conversationTrial } from '../chat/conversation-trial.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
 import { providerOf } from '../providers/catalog.ts';
 import { createConnection } from '../providers/connection.ts';
@@ -14,8 +14,10 @@ import { createRoute } from '../routing/create-route.ts';
 import { createHealth } from '../routing/health.ts';
 import { createRetryBudget } from '../routing/rolling-counts.ts';
 import { createSilenceWatch } from '../routing/silence.ts';
+import type { Target } from '../routing/target.ts';
 import type { TransportError, UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
-import { type Job, newProgress } from './job.ts';
+import type { EncodedBody } from './encode-forwarded.ts';
+import { type Job, type MakeTrial, newProgress } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 
 /** One call as the upstream sees it. */
@@ -28,16 +30,13 @@ interface Call {
   break(kind: TransportError['kind']): void;
 }
 
-const body: PreparedConversation = {
-  bytes: '{}',
-  streamed: true,
-  answer: 'pass-through',
-  losses: [],
-  upstreamDialect: openAiChat,
-} as unknown as PreparedConversation;
+const body: EncodedBody = { bytes: '{}', streamed: true, answer: 'pass-through', losses: [], unwrapTool: undefined };
+
+/** What is sent to a target. */
+type Encode = (target: Target) => EncodedBody | Failure | Promise<EncodedBody | Failure>;
 
 /** A request for a stream at targets `a`, `b`… in this order, on a clock that only `wait` moves. */
-function setUp(names: readonly string[], prepare: Conversation['prepare'] = () => body) {
+function setUp(names: readonly string[], encode: Encode = () => body) {
   const clock = fakeClock();
   const health = createHealth({ clock });
   const silence = createSilenceWatch(health);
@@ -58,24 +57,28 @@ function setUp(names: readonly string[], prepare: Conversation['prepare'] = () =
     },
   };
   const targets = names.map((name, i) => targetOf(`${name}/m`, { priority: i + 1 }));
-  const deps = { health, retryBudget: createRetryBudget(), random: seededRandom(1), nowMs: clock.monotonicMs() };
-  const route = createRoute(queryOf(targets), deps);
+  const deps = { health, retryBudget: createRetryBudget(), random: seededRandom(1) };
+  const query = queryOf(targets);
+  const route = createRoute(query, { ...deps, nowMs: clock.monotonicMs() });
   const client = new FakeClient();
-  const parts = { clock, transport: transport as never, silence };
-  const facts = { stream: true, includeUsage: false, inputTokensEstimate: 1 };
+  const parts = { clock, transport: transport as never, silence, ...deps };
+  const facts = { stream: true, includeUsage: false, needs: plainNeeds } as ConversationFacts;
+  const told = (made: EncodedBody | Failure) =>
+    'kind' in made ? ({ ok: false, failure: made } as const) : ({ ok: true, value: made } as const);
+  const makeTrial: MakeTrial = (answer) => {
+    const made = encode(answer.attempt.target);
+    const encoded = made instanceof Promise ? made.then(told) : told(made);
+    const body = { facts, encode: () => encoded, release() {} };
+    const media = () => assert.fail('media were wanted');
+    const asked = { body, dialect: openAiChat.id, providers: job.providers, child: null, media };
+    return conversationTrial(parts, job, asked, answer, (taker) => taker);
+  };
   const job: Job = {
-    requestId: 'req_1',
     tenant: 'dev/test',
-    alias: 'chat',
+    query,
     user: null,
     client,
     sink: client,
-    newRoute: () => route,
-    lastResort: null,
-    candidates: [],
-    routeOver: () => route,
-    needs: plainNeeds,
-    hedgeAfter: null,
     stream: true,
     inputTokensEstimate: 1,
     deadlineMs: clock.monotonicMs() + 600_000,
@@ -84,10 +87,8 @@ function setUp(names: readonly string[], prepare: Conversation['prepare'] = () =
     calls: 1,
     callerHeaders: {},
     providers: new Map(names.map((name) => [name, { connection: connectionOf(name) } as never])),
-    trial: (answer) => conversationTrial(parts, job, { facts, prepare }, answer, (taker) => taker),
     bound: null,
     progress: newProgress(),
-    attemptsMade: () => 0,
   };
   silence.look(clock.monotonicMs());
   /** Lets time pass, looked at four times a second. */
@@ -98,7 +99,7 @@ function setUp(names: readonly string[], prepare: Conversation['prepare'] = () =
     }
     await turn();
   }
-  const running = runAttempts(parts, job);
+  const running = runAttempts(parts, job, makeTrial, route);
   const callTo = (name: string, index = 0) => {
     const call = calls[name]?.[index];
     assert.ok(call !== undefined, `${name} was not asked`);
@@ -280,7 +281,7 @@ test('a target that cannot take the request is passed over, and costs no attempt
 });
 
 test('a body that is ready too late is not sent', async () => {
-  let ready: (body: PreparedConversation) => void = () => undefined;
+  let ready: (body: EncodedBody) => void = () => undefined;
   const { job, running, wait, callTo, asked } = setUp(['a', 'b'], ({ id }) =>
     id === 'b/m' ? new Promise((resolve) => (ready = resolve)) : body,
   );

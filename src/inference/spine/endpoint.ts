@@ -5,12 +5,10 @@ import type { ChargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { RouteQuery } from '../routing/route.ts';
-import type { Answer } from './answer.ts';
-import type { Job } from './job.ts';
+import type { Job, MakeTrial } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
 import type { AnswerForm } from './sink.ts';
-import type { Trial } from './trial.ts';
 
 /** What is decided of a request before anything is held for it. */
 export interface Plan {
@@ -53,8 +51,7 @@ export interface Endpoint<I, R extends RequestBody, P extends Plan = Plan> {
 }
 
 export interface Trials {
-  /** One attempt; a Failure when the request cannot be said to its target. */
-  trial(answer: Answer): Trial | Failure | Promise<Trial | Failure>;
+  trial: MakeTrial;
   /** All attempts, where they are more than one row of them. Ends the client's answer. */
   run?(): Promise<void>;
 }

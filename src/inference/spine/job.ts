@@ -1,19 +1,20 @@
 import type { Failure } from '../../kernel/failure.ts';
+import { usdOf } from '../../metering/charge.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { Loss } from '../neutral/loss.ts';
-import type { RequestNeeds } from '../neutral/request.ts';
+import type { Fault } from '../neutral/outcome.ts';
 import type { Usage, UsageSource } from '../neutral/usage.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteCandidate, Verdict } from '../routing/route.ts';
+import type { AttemptRecord, RouteAttempt, RouteQuery, Verdict } from '../routing/route.ts';
 import type { UpstreamUpload } from '../transport/upstream-call.ts';
 import type { Answer } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
 import type { OnGiven } from './pass-through.ts';
 import type { SpineServices } from './services.ts';
 import type { Bytes, Client, Sink } from './sink.ts';
-import type { Trial } from './trial.ts';
+import type { AttemptSeen, Trial } from './trial.ts';
 
 /** What one attempt sends, and who reads its answer. */
 export interface PreparedBody {
@@ -36,25 +37,17 @@ export interface PreparedBody {
 
 /** One logical request on its way: what stays the same over its attempts, and what they leave behind. */
 export interface Job<C = Bytes> {
-  requestId: string;
   /** Whose turns it takes. */
   tenant: string;
-  alias: string;
+  /** What routing is asked. */
+  query: RouteQuery;
   /** End-user id, for the ledger. */
   user: string | null;
   client: Client;
   /** Where the answer goes. */
   sink: Sink<C>;
-  newRoute(): Route;
-  /** Another way to an answer when every target has failed without one; null = none. Ends the client's answer. */
-  lastResort: (() => Promise<void>) | null;
-  /** What `newRoute` chooses from. */
-  candidates: readonly RouteCandidate[];
-  /** A route over some of the candidates, for `n` choices in one call, of at most `attemptsMax` attempts. */
-  routeOver(candidates: readonly RouteCandidate[], n: number, attemptsMax: number): Route;
-  needs: RequestNeeds;
-  /** As the hedge policy's `after`. */
-  hedgeAfter: number | null;
+  /** Another way to an answer when every target has failed without one; absent: none. Ends the client's answer. */
+  lastResort?: () => Promise<void>;
   /** The client wants a stream. */
   stream: boolean;
   inputTokensEstimate: number;
@@ -69,16 +62,17 @@ export interface Job<C = Bytes> {
   /** The caller's own, lower-case names; of them only an allow-list reaches an upstream. */
   callerHeaders: Readonly<Record<string, string | string[] | undefined>>;
   providers: ReadonlyMap<string, ConfiguredProvider>;
-  /** What one attempt does for `answer`; a Failure when the request cannot be said to its target. */
-  trial(answer: Answer<C>): Trial | Failure | Promise<Trial | Failure>;
   progress: JobProgress;
   /** The field that names what lives at a provider, so that only its credential can answer; null: any may. */
   bound: string | null;
   /** Told of ids that an answer gives out, before the client sees them; absent: it gives none. */
-  given?(attempt: RouteAttempt, ids: readonly GivenId[]): void;
-  /** Attempts of the whole request, the one that runs left out; `x-culvert-attempts`. */
-  attemptsMade(): number;
+  given?: ((attempt: RouteAttempt, ids: readonly GivenId[]) => void) | undefined;
+  /** Attempts of the whole request, the one that runs left out; absent: those of `progress`. */
+  attemptsMade?(): number;
 }
+
+/** What one attempt does for `answer`; a Failure when the request cannot be said to its target. */
+export type MakeTrial<C = Bytes> = (answer: Answer<C>) => Trial | Failure | Promise<Trial | Failure>;
 
 /** What has happened so far; read by settlement and the explanation whatever way the request ends. */
 export interface JobProgress {
@@ -126,4 +120,75 @@ export function newProgress(calls = 1): JobProgress {
 export type AttemptParts = Pick<SpineServices, 'clock' | 'transport'>;
 
 /** What a request's attempts need, which may run beside each other. */
-export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence'>;
+export type ContestParts = Pick<SpineServices, 'clock' | 'transport' | 'silence' | 'health' | 'retryBudget' | 'random'>;
+
+/** Adds one ended attempt to the explanation; what it used is the request's if it served the client. */
+export function recordAttempt<C>(
+  { progress }: Pick<Job<C>, 'progress'>,
+  { attempt, firstTokenMs }: Pick<Answer<C>, 'attempt' | 'firstTokenMs'>,
+  seen: AttemptSeen,
+  outcome: Fault | null,
+  nowMs: number,
+): void {
+  const { usage, usageSource, status, bytes } = seen;
+  if (progress.answeredBy === attempt || (seen.kept === true && usage !== null)) {
+    progress.usage = usage === null ? null : sumOf(progress.usage, usage);
+    if (progress.usageSource !== 'counted') progress.usageSource = usageSource;
+    progress.firstTokenMs ??= firstTokenMs;
+    progress.malformedLines += seen.malformedLines ?? 0;
+  } else if (seen.told === true && outcome?.class === 'cancelled' && progress.answeredBy === null) {
+    // The client left before any content: what it may have to pay is known, where our estimate would be a guess.
+    progress.usage = usage;
+    progress.usageSource = 'upstream';
+  }
+  const { target, credential, startedMs } = attempt;
+  progress.attempts.push({
+    target: target.id,
+    provider: target.provider,
+    model: target.model,
+    credential: credential.id,
+    class: outcome?.class ?? 'ok',
+    status,
+    ms: nowMs - startedMs,
+    firstTokenMs,
+    bytes,
+    usage,
+    usageSource,
+    costUsd: usage === null ? null : usdOf(usage, target.price),
+    message: outcome?.message ?? null,
+  });
+}
+
+/** Of several calls. What is told of the last alone, such as searches, is told of none. */
+export function sumOf(before: Usage | null, own: Usage): Usage {
+  if (before === null) return own;
+  const { images } = own;
+  return {
+    inputTokens: before.inputTokens + own.inputTokens,
+    outputTokens: before.outputTokens + own.outputTokens,
+    ...(images !== undefined && { images: (before.images ?? 0) + images }),
+  };
+}
+
+/** What the upstream said; else, for an answer that ran, our count of what passed over the estimated input. */
+export function usageOf(
+  inputTokensEstimate: number,
+  reader: AnswerReader | null,
+  served: boolean,
+  outcome: Fault | null,
+): Pick<AttemptSeen, 'usage' | 'usageSource' | 'told'> {
+  // Searches are all that some rerankers tell: the tokens are ours to count.
+  if (reader?.usage?.searchUnits !== undefined && reader.usage.inputTokens === 0) {
+    const usage = { ...reader.usage, inputTokens: inputTokensEstimate };
+    return { usage, usageSource: served ? 'counted' : 'abandoned' };
+  }
+  if (reader?.usage != null) {
+    const { usage } = reader;
+    return served ? { usage, usageSource: 'upstream' } : { usage, usageSource: 'abandoned', told: true };
+  }
+  // It answered 200 or was left while it ran: the provider may well charge its input, so the books say so.
+  const ran = served || reader !== null || outcome?.class === 'cancelled' || outcome?.class.startsWith('stall_');
+  if (!ran) return { usage: null, usageSource: 'none' };
+  const usage = { inputTokens: inputTokensEstimate, outputTokens: reader?.outputTokensSeen ?? 0 };
+  return { usage, usageSource: served ? 'counted' : 'abandoned' };
+}

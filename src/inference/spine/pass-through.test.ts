@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
-import { PassedStream, WholeBody } from './pass-through.ts';
+import { WholeBody } from './answer-reader.ts';
+import { PassedStream } from './pass-through.ts';
 
 const frame = (json: object) => `data: ${JSON.stringify(json)}\n\n`;
 const pieces = ['Grüße', ' 👋', ' data: [DONE]', ''].map((text) =>

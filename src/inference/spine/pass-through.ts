@@ -1,13 +1,20 @@
 import { isObject } from '../../kernel/json.ts';
-import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
 import type { DecodeOptions, PassingReader, SseEvent, StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
-import { brokenLine, isEndMark, parsedData, parsedJson } from '../dialects/event-data.ts';
+import { brokenLine, isEndMark, parsedData } from '../dialects/event-data.ts';
 import type { GivenId } from '../dialects/named-objects.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import { createSseSplitter, type SplitEvent, type SseSplitter } from '../transport/sse-reader.ts';
-import type { AnswerReader } from './answer-reader.ts';
-import { countsNoOutput, emptyAnswer, saysNothing } from './empty-answer.ts';
+import {
+  type AnswerReader,
+  countsNoOutput,
+  emptyAnswer,
+  eventBytesMaxOf,
+  parseAnswer,
+  saysNothing,
+  tooLargeEvent,
+  WholeBody,
+} from './answer-reader.ts';
 import { correctCounts, mayTellImpossibleCounts } from './impossible-counts.ts';
 import type { Bytes } from './sink.ts';
 
@@ -217,101 +224,6 @@ export class PassedWhole implements AnswerReader {
     if (this.#dialect.decodeWhole === undefined || !countsNoOutput(this.usage)) return false;
     return isObject(answer) && saysNothing(this.#dialect.decodeWhole(answer));
   }
-}
-
-/** A whole answer that somebody else reads, and may find to be none. */
-export class GatheredWhole implements AnswerReader {
-  readonly contentEvents = 0;
-  readonly malformedLines = 0;
-  readonly done = false;
-  readonly usage = null;
-  readonly outputTokensSeen = 0;
-  fault: Fault | null = null;
-  readonly #body: WholeBody = new WholeBody();
-
-  push(chunk: Buffer): null {
-    this.fault ??= this.#body.add(chunk);
-    return null;
-  }
-
-  finish(): Bytes | null {
-    return this.fault === null ? this.#body.bytes() : null;
-  }
-}
-
-/** A stream where a whole answer was asked, or the other way round, and nobody to convert it. */
-export class UnlikeAnswer implements AnswerReader {
-  readonly contentEvents = 0;
-  readonly malformedLines = 0;
-  readonly done = false;
-  readonly usage = null;
-  readonly outputTokensSeen = 0;
-  readonly fault: Fault;
-
-  constructor(streamAsked: boolean) {
-    this.fault = fault('malformed', streamAsked ? 'answered whole, not as a stream' : 'answered as a stream');
-  }
-
-  push(): null {
-    return null;
-  }
-
-  finish(): null {
-    return null;
-  }
-}
-
-const smallChunkBytes = 1_024;
-
-/** A body gathered whole, up to `upstreamBodyBytesMax`. */
-export class WholeBody {
-  readonly #chunks: Buffer[] = [];
-  #bytes = 0;
-  /** Where small chunks go: each has an object of its own, which is larger than a token. */
-  #small: Buffer | null = null;
-  #smallBytes = 0;
-
-  add(chunk: Buffer): Fault | null {
-    this.#bytes += chunk.length;
-    if (this.#bytes > upstreamBodyBytesMax) return fault('malformed', 'sent an answer of over 64 MB');
-    if (this.#chunks.length > 0 && chunk.length <= smallChunkBytes) this.#addSmall(chunk);
-    else {
-      this.#closeSmall();
-      this.#chunks.push(chunk);
-    }
-    return null;
-  }
-
-  #addSmall(chunk: Buffer): void {
-    if (this.#small !== null && this.#smallBytes + chunk.length > this.#small.length) this.#closeSmall();
-    this.#small ??= Buffer.allocUnsafeSlow(16 * smallChunkBytes);
-    this.#smallBytes += chunk.copy(this.#small, this.#smallBytes);
-  }
-
-  #closeSmall(): void {
-    if (this.#small !== null) this.#chunks.push(this.#small.subarray(0, this.#smallBytes));
-    this.#small = null;
-    this.#smallBytes = 0;
-  }
-
-  bytes(): Buffer {
-    this.#closeSmall();
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
-  }
-}
-
-export function eventBytesMaxOf(dialect: Pick<UpstreamDialect, 'eventBytesMax'>): number {
-  return dialect.eventBytesMax ?? upstreamEventBytesMax;
-}
-
-export function tooLargeEvent(): Fault {
-  return fault('malformed', 'sent an event that is too large');
-}
-
-export function parseAnswer(bytes: Buffer): { value: unknown; fault: Fault | null } {
-  if (bytes.length === 0) return { value: null, fault: fault('malformed', 'sent an empty answer') };
-  const value = parsedJson(bytes.toString('utf8'));
-  return { value, fault: value === undefined ? fault('malformed', 'sent an answer that is not JSON') : null };
 }
 
 function join(before: Buffer | null, next: Buffer): Buffer {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeClient } from '../../../test/fake-client.ts';
-import { plainNeeds } from '../../../test/simulation/routing-samples.ts';
+import { queryOf } from '../../../test/simulation/routing-samples.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
 import { StreamedAnswer } from './answer.ts';
 import { Attempt } from './attempt.ts';
-import { type Job, newProgress, type PreparedBody } from './job.ts';
+import { type Job, type MakeTrial, newProgress, type PreparedBody } from './job.ts';
 import { runAttempts } from './run-attempts.ts';
 import type { Trial } from './trial.ts';
 
@@ -16,14 +16,13 @@ test('F17 a caller who leaves while the request is being converted: nothing is s
   const ended: string[] = [];
   const client = new FakeClient();
   let converted: (trial: Trial) => void = () => undefined;
-  const job = jobWith(client, {
-    route: routeOnce((outcome) => ended.push(outcome)),
-    trial: () =>
-      new Promise((resolve) => {
-        converted = resolve;
-      }),
-  });
-  const running = runAttempts({ clock: systemClock } as never, job);
+  const job = jobWith(client);
+  const makeTrial = () =>
+    new Promise<Trial>((resolve) => {
+      converted = resolve;
+    });
+  const route = routeOnce((outcome) => ended.push(outcome));
+  const running = runAttempts({ clock: systemClock } as never, job, makeTrial, route);
   client.leave();
   converted({ run: () => assert.fail('it was sent') } as unknown as Trial);
   await running;
@@ -59,21 +58,14 @@ function routeOnce(ended: (outcome: string) => void): Route {
   };
 }
 
-function jobWith(client: FakeClient, parts: { route: Route; trial: Job['trial'] }): Job {
+function jobWith(client: FakeClient): Job {
   return {
-    requestId: 'req_1',
     tenant: 'dev/test',
-    alias: 'chat',
+    query: queryOf([]),
     user: null,
     client,
     sink: client,
-    newRoute: () => parts.route,
-    lastResort: null,
     bound: null,
-    candidates: [],
-    routeOver: () => parts.route,
-    needs: plainNeeds,
-    hedgeAfter: null,
     stream: true,
     inputTokensEstimate: 1,
     deadlineMs: systemClock.monotonicMs() + 1_000,
@@ -82,9 +74,7 @@ function jobWith(client: FakeClient, parts: { route: Route; trial: Job['trial'] 
     calls: 1,
     callerHeaders: {},
     providers: new Map([['up', { connection: { provider: { id: 'openai' } } } as never]]),
-    trial: parts.trial,
     progress: newProgress(),
-    attemptsMade: () => 0,
   };
 }
 
@@ -92,21 +82,15 @@ test('F56 an error of ours before anything is sent ends that request, and leaves
   const timersBefore = timersRunning();
   const ended: string[] = [];
   const parts = { clock: systemClock, transport: {}, silence: unwatched } as never;
-  const job = jobWith(new FakeClient(), {
-    route: routeOnce((outcome) => ended.push(outcome)),
-    // The fake connection holds no credentials, so that addressing the request throws.
-    trial: (answer) => {
-      const body = { bytes: '{}', streamed: true } as unknown as PreparedBody;
-      return new Attempt(
-        parts,
-        job,
-        answer.attempt,
-        body,
-        new StreamedAnswer(answer, { losses: [], answer: 'pass-through' }),
-      );
-    },
-  });
-  await assert.rejects(runAttempts(parts, job), TypeError);
+  const job = jobWith(new FakeClient());
+  // The fake connection holds no credentials, so that addressing the request throws.
+  const makeTrial: MakeTrial = (answer) => {
+    const body = { bytes: '{}', streamed: true } as unknown as PreparedBody;
+    const sink = new StreamedAnswer(answer, { losses: [], answer: 'pass-through' });
+    return new Attempt(parts, job, answer.attempt, body, sink);
+  };
+  const route = routeOnce((outcome) => ended.push(outcome));
+  await assert.rejects(runAttempts(parts, job, makeTrial, route), TypeError);
   assert.deepEqual([...new Set(ended)], ['cancelled']);
   assert.equal(job.progress.status, 500);
   assert.equal(timersRunning(), timersBefore);
@@ -122,13 +106,11 @@ function timersRunning(): number {
 async function refusedWith(soonestMs: number | null, classes: readonly string[] = []): Promise<Failure> {
   const client = new FakeClient();
   const exhausted: RouteStep = { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [] };
-  const job = jobWith(client, {
-    route: { ...routeOnce(() => {}), next: () => exhausted },
-    trial: () => assert.fail('nothing is sent'),
-  });
+  const job = jobWith(client);
+  const route = { ...routeOnce(() => {}), next: () => exhausted };
   for (const outcome of classes)
     job.progress.attempts.push({ provider: 'up', class: outcome, message: outcome } as AttemptRecord);
-  await runAttempts({ clock: systemClock, transport: {}, silence: unwatched } as never, job);
+  await runAttempts({ clock: systemClock } as never, job, () => assert.fail('nothing is sent'), route);
   assert.equal(client.ends, 1);
   return client.failed!.failure;
 }

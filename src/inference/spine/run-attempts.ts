@@ -1,83 +1,91 @@
+import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, statusOf } from '../../kernel/failure.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { incapable } from '../routing/capability.ts';
-import type { AttemptRecord, Route, RouteStep } from '../routing/route.ts';
-import { refusalHeaders } from './answer-headers.ts';
+import { createRoute } from '../routing/create-route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
+import { Answer, refusalHeaders } from './answer.ts';
 import { Contest } from './contest.ts';
-import type { ContestParts, Job } from './job.ts';
+import type { ContestParts, Job, MakeTrial } from './job.ts';
 
 /**
  * Attempts until the client has an answer, nothing is left to try, the client has gone or the deadline has passed.
  * Ends the client's answer in every case; never throws for what an upstream does.
  */
-export async function runAttempts<C>(parts: ContestParts, job: Job<C>): Promise<void> {
-  const route = job.newRoute();
-  try {
-    await follow(parts, job, route);
-  } finally {
-    job.progress.verdicts = [...route.verdicts(), ...job.progress.verdicts];
-  }
-}
-
-async function follow<C>(parts: ContestParts, job: Job<C>, route: Route): Promise<void> {
-  const { client } = job;
+export async function runAttempts<C>(
+  parts: ContestParts,
+  job: Job<C>,
+  makeTrial: MakeTrial<C>,
+  route: Route = newRoute(parts, job),
+): Promise<void> {
+  const { client, progress } = job;
   const { clock } = parts;
   /** The first one is the answer, whatever a second opinion ends with. */
   let callerFault: Fault | null = null;
   let unencodable: Failure | null = null;
-  for (;;) {
-    if (client.gone) return left(job);
-    const step = route.next(clock.monotonicMs());
-    if (step.kind === 'exhausted') {
-      const failure =
-        job.progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
-      if (job.lastResort !== null && failure.kind !== 'upstream-refused') return job.lastResort();
-      return end(job, failure);
-    }
-    const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
-    if (delayMs > 0) {
-      const rested = await pause(parts, job, delayMs);
-      if (!rested) {
-        if (step.kind === 'attempt')
-          route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
+  try {
+    for (;;) {
+      if (client.gone) return left(job);
+      const step = route.next(clock.monotonicMs());
+      if (step.kind === 'exhausted') {
+        const failure =
+          progress.attempts.length === 0 && unencodable !== null ? unencodable : exhausted(step, job, callerFault);
+        if (job.lastResort !== undefined && failure.kind !== 'upstream-refused') return await job.lastResort();
+        return end(job, failure);
+      }
+      const delayMs = step.kind === 'wait' ? step.ms : step.delayMs;
+      if (delayMs > 0 && !(await pause(parts, job, delayMs))) {
+        if (step.kind === 'attempt') giveBack(route, step.attempt, 'cancelled', clock);
         return client.gone ? left(job) : end(job, failed(job));
       }
-    }
-    if (step.kind === 'wait') continue;
+      if (step.kind === 'wait') continue;
 
-    let fault: Fault | null;
-    try {
-      const contest = new Contest(parts, job, route);
-      const answer = contest.answerOf(step.attempt);
-      const made = job.trial(answer);
-      const trial = made instanceof Promise ? await made : made;
-      if ('kind' in trial) {
-        unencodable = trial;
-        route.ended(step.attempt, { class: 'not_capable', retryAfterMs: null }, clock.monotonicMs());
-        continue;
+      let fault: Fault | null;
+      try {
+        const contest = new Contest(parts, job, route, makeTrial);
+        const answer = new Answer(contest, step.attempt);
+        const made = makeTrial(answer);
+        const trial = made instanceof Promise ? await made : made;
+        if ('kind' in trial) {
+          unencodable = trial;
+          giveBack(route, step.attempt, 'not_capable', clock);
+          continue;
+        }
+        // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
+        if (client.gone) {
+          giveBack(route, step.attempt, 'cancelled', clock);
+          return left(job);
+        }
+        fault = await contest.run(answer, trial);
+      } catch (error) {
+        // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
+        giveBack(route, step.attempt, 'cancelled', clock);
+        if (error instanceof FailureError) return end(job, error.failure);
+        progress.class = 'internal';
+        progress.status = client.committed ? 200 : 500;
+        throw error;
       }
-      // Converting a large body takes a while; whoever left meanwhile is told by nothing else.
-      if (client.gone) {
-        route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
-        return left(job);
+      if (fault === null) return;
+      if (fault.class === 'cancelled') return left(job);
+      if (progress.delivered !== 'nothing' || fault.class === 'deadline') {
+        return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
       }
-      fault = await contest.run(answer, trial);
-    } catch (error) {
-      // A fault of ours: nothing is said against the target, and the caller gets a 500 unless it says what it is.
-      route.ended(step.attempt, { class: 'cancelled', retryAfterMs: null }, clock.monotonicMs());
-      if (error instanceof FailureError) return end(job, error.failure);
-      job.progress.class = 'internal';
-      job.progress.status = client.committed ? 200 : 500;
-      throw error;
+      if (fault.class === 'caller_fault') callerFault ??= fault;
     }
-    if (fault === null) return;
-    if (fault.class === 'cancelled') return left(job);
-    if (job.progress.delivered !== 'nothing' || fault.class === 'deadline') {
-      return end(job, fault.class === 'caller_fault' ? refusedBy(job, fault) : failed(job));
-    }
-    if (fault.class === 'caller_fault') callerFault ??= fault;
+  } finally {
+    const told = route.verdicts();
+    progress.verdicts = progress.verdicts.length === 0 ? told : [...told, ...progress.verdicts];
   }
+}
+
+function newRoute<C>({ health, retryBudget, random, clock }: ContestParts, { query }: Job<C>): Route {
+  return createRoute(query, { health, retryBudget, random, nowMs: clock.monotonicMs() });
+}
+
+/** An attempt that was not made: nothing is said against its target. */
+function giveBack(route: Route, attempt: RouteAttempt, outcome: 'cancelled' | 'not_capable', clock: Clock): void {
+  route.ended(attempt, { class: outcome, retryAfterMs: null }, clock.monotonicMs());
 }
 
 /** The client left before the answer was complete; 499 is the ledger's word for it, nobody receives it. */
@@ -101,16 +109,16 @@ function exhausted<C>(
 ): Failure {
   const { attempts } = job.progress;
   if (step.reason === 'caller-fault' && callerFault !== null) return refusedBy(job, callerFault);
-  if (step.reason === 'no-capable-target') return incapable(job.alias, step.unmet);
+  if (step.reason === 'no-capable-target') return incapable(job.query.alias, step.unmet);
   const last = attempts.at(-1);
   if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job);
   return {
     kind: 'no-target',
-    model: job.alias,
+    model: job.query.alias,
     retryAfterMs: step.soonestMs,
-    message: `Every provider of model '${job.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
+    message: `Every provider of model '${job.query.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
 }
 
@@ -147,7 +155,7 @@ function refusedBy<C>(job: Job<C>, fault: Fault): Failure {
 function failed<C>(job: Job<C>): Failure {
   return {
     kind: 'upstreams-failed',
-    model: job.alias,
+    model: job.query.alias,
     attempts: job.progress.attempts.map((attempt) => ({
       provider: attempt.provider,
       reason: attempt.message ?? attempt.class,

@@ -1,11 +1,8 @@
-import type { Failure } from '../../kernel/failure.ts';
-import type { Claim, Reservation } from '../../metering/admission.ts';
+import type { Reservation } from '../../metering/admission.ts';
 import { costMilliOf } from '../../metering/charge.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { createRoute } from '../routing/create-route.ts';
-import type { RouteQuery } from '../routing/route.ts';
-import { costHeaders } from './answer-headers.ts';
-import type { Endpoint, Plan, Trials } from './endpoint.ts';
+import { costHeaders } from './answer.ts';
+import type { Endpoint, Plan } from './endpoint.ts';
 import { type Job, newProgress } from './job.ts';
 import type { ModelCall, RunCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
@@ -52,92 +49,62 @@ async function run<I, R extends RequestBody, P extends Plan>(
   call: ModelCall,
   request: R,
 ): Promise<void> {
+  const { sink, principal, admitted } = call;
   const snapshot = services.snapshot();
-  const refused = (failure: Failure) => refuse(call.sink, failure, call.admitted.headers);
   const planning = endpoint.plan(snapshot, call, request);
   const plan = planning instanceof Promise ? await planning : planning;
-  if ('kind' in plan) return refused(plan);
+  if ('kind' in plan) return refuse(sink, plan, admitted.headers);
 
-  const claim = claimOf(call, snapshot, endpoint, plan);
-  const reserved = await services.admission.reserve(claim);
-  if (reserved.kind !== 'reserved') return refused(reserved);
-
-  let trials: Trials | null = null;
-  const job = jobOf(services, snapshot, call, plan, reserved, request.facts.user, (answer) => trials!.trial(answer));
-  trials = endpoint.trials({ call, snapshot, request, plan }, job);
-  try {
-    if (plan.form === 'events') call.delivery.expect(costHeaders(job));
-    if (trials.run === undefined) await runAttempts(services, job);
-    else await trials.run();
-  } finally {
-    const { progress, calls } = job;
-    const doneMilli = progress.calls === calls ? undefined : (reserved.costMilli / calls) * progress.calls;
-    settleCall(services, call, claim, reserved, job, doneMilli);
-  }
-}
-
-function claimOf<I, R extends RequestBody, P extends Plan>(
-  { requestId, principal, admitted, atMs }: ModelCall,
-  { config }: Snapshot,
-  { id: endpoint, cost }: Pick<Endpoint<I, R, P>, 'id' | 'cost'>,
-  { alias, charged, calls, query }: Plan,
-): Claim {
-  return {
-    requestId,
+  const { alias, charged, calls, query, form } = plan;
+  const claim = {
+    requestId: call.requestId,
     principal,
     admitted,
-    endpoint,
+    endpoint: endpoint.id,
     alias: alias.id,
     tier: charged.tier,
-    costMilli: costMilliOf(config.costs, cost, charged.cost, calls),
+    costMilli: costMilliOf(snapshot.config.costs, endpoint.cost, charged.cost, calls),
     inputTokensEstimate: query.needs.inputTokensEstimate,
-    atMs,
+    atMs: call.atMs,
   };
+  const reserved = await services.admission.reserve(claim);
+  if (reserved.kind !== 'reserved') return refuse(sink, reserved, admitted.headers);
+
+  const job = jobOf(snapshot, call, plan, reserved, request.facts.user);
+  const trials = endpoint.trials({ call, snapshot, request, plan }, job);
+  try {
+    if (form === 'events') call.delivery.expect(costHeaders(job));
+    await (trials.run === undefined ? runAttempts(services, job, trials.trial) : trials.run());
+  } finally {
+    const done = job.progress.calls;
+    settleCall(services, call, claim, reserved, job, done === calls ? undefined : (reserved.costMilli / calls) * done);
+  }
 }
 
 /** What attempts at a reserved request run on. */
 export function jobOf(
-  services: Pick<SpineServices, 'health' | 'retryBudget' | 'random' | 'clock'>,
-  snapshot: Snapshot,
-  call: RunCall,
-  { alias, query, form, bound, given, calls }: Omit<Plan, 'charged'>,
-  reserved: Reservation,
+  { providers }: Snapshot,
+  { principal, client, sink, startedMs, wishes, callerHeaders }: RunCall,
+  { alias, query, form, bound = null, given, calls }: Omit<Plan, 'charged'>,
+  { headers, costMilli }: Reservation,
   user: string | null,
-  trial: Job['trial'],
 ): Job {
-  const routeFor = (asked: RouteQuery) => {
-    const { health, retryBudget, random, clock } = services;
-    return createRoute(asked, { health, retryBudget, random, nowMs: clock.monotonicMs() });
-  };
-  const progress = newProgress(calls);
   return {
-    requestId: call.requestId,
-    tenant: call.principal.tenant,
-    alias: alias.id,
+    tenant: principal.tenant,
+    query,
     user,
-    client: call.client,
-    sink: call.sink,
-    newRoute: () => routeFor(query),
-    candidates: query.targets,
-    routeOver: (targets, n, attemptsMax) => {
-      const fewer = Math.min(attemptsMax, alias.attempts);
-      return routeFor({ ...query, targets, needs: { ...query.needs, n }, attemptsMax: fewer });
-    },
-    lastResort: null,
-    needs: query.needs,
-    hedgeAfter: query.hedge.after,
+    client,
+    sink,
     stream: form !== 'whole',
     inputTokensEstimate: query.needs.inputTokensEstimate,
-    deadlineMs: call.startedMs + Math.min(alias.totalMs, call.wishes.timeoutMs ?? Number.POSITIVE_INFINITY),
-    headers: reserved.headers,
-    costMilli: reserved.costMilli,
+    deadlineMs: startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? alias.totalMs),
+    headers,
+    costMilli,
     calls,
-    callerHeaders: call.callerHeaders,
-    providers: snapshot.providers,
-    trial,
-    bound: bound ?? null,
-    ...(given !== undefined && { given }),
-    progress,
-    attemptsMade: () => progress.attempts.length,
+    callerHeaders,
+    providers,
+    bound,
+    given,
+    progress: newProgress(calls),
   };
 }

@@ -7,7 +7,7 @@ import type { SpineServices } from './services.ts';
 import type { Client } from './sink.ts';
 
 /** What settlement reads of a job. */
-export type EndedJob = Pick<Job, 'alias' | 'user' | 'stream' | 'progress'> & {
+export type EndedJob = Pick<Job, 'user' | 'stream' | 'progress'> & {
   client: Pick<Client, 'gone' | 'committed'>;
 };
 
@@ -17,7 +17,7 @@ export function settleCall(
   call: Pick<ModelCall, 'clientRequestId' | 'startedMs'>,
   claim: Claim,
   reserved: Reservation,
-  { progress, client, alias, user, stream }: EndedJob,
+  { progress, client, user, stream }: EndedJob,
   doneMilli?: number,
 ): void {
   const aborted = client.gone && progress.delivered !== 'whole';
@@ -39,7 +39,7 @@ export function settleCall(
     usageSource: progress.usageSource,
     user,
     route: {
-      alias,
+      alias: claim.alias,
       verdicts: progress.verdicts,
       attempts: progress.attempts,
       losses: progress.losses,

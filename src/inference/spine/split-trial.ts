@@ -5,7 +5,7 @@ import type { RouteAttempt } from '../routing/route.ts';
 import { type Answer, answeredElsewhere } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptParts, Job, PreparedBody } from './job.ts';
-import { sumOf } from './record-attempt.ts';
+import { sumOf } from './job.ts';
 import type { AnswerForm, AttemptSink, Bytes, Pace } from './sink.ts';
 import type { AttemptSeen, Trial } from './trial.ts';
 

@@ -156,13 +156,12 @@ async function ask(
     headers: [],
     costMilli: 1_000,
     inputTokensEstimate: 0,
-    attemptsMade: () => 0,
   } as unknown as Job;
   const target = soundEngineTarget({ model: 'm' });
   const attempt = { target, credential: target.credentials[0], startedMs: systemClock.monotonicMs() } as RouteAttempt;
   const sound = { path: '/sound', durationMs: async () => 2_500 } as UploadedSound;
   const run = { request: read.value, sound, plans: new Map() };
-  const answer = new Answer(systemClock, job, { firstToken() {} }, attempt, { claim: () => true });
+  const answer = new Answer({ clock: systemClock, job, route: { firstToken() {} }, claim: () => true }, attempt);
   const trial = new TranscriptionEngineTrial({ clock: systemClock }, job, run, engine, answer);
   const fault = await trial.run();
   return { asked, frames: client.chunks.map(String), body: client.text, fault, job };

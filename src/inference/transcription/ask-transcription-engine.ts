@@ -8,7 +8,7 @@ import type { Transcript, TranscriptionRequest } from '../neutral/transcript.ts'
 import { type Answer, type AnswerFacts, answeredElsewhere } from '../spine/answer.ts';
 import { engineTimers, followEngine } from '../spine/follow-engine.ts';
 import type { AttemptParts, Job } from '../spine/job.ts';
-import { usageOf } from '../spine/record-attempt.ts';
+import { usageOf } from '../spine/job.ts';
 import type { AttemptSeen, Trial } from '../spine/trial.ts';
 import type { AttemptTimers } from '../transport/timers.ts';
 import type { TranscriptionRun } from './transcription-attempt.ts';

@@ -6,7 +6,7 @@ import { needsTimes } from '../dialects/transcription/format.ts';
 import { readTranscriptionRequest } from '../dialects/transcription/read-request.ts';
 import type { TranscriptionRequest } from '../neutral/transcript.ts';
 import type { Target } from '../routing/target.ts';
-import type { Endpoint, Plan } from '../spine/endpoint.ts';
+import type { Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import { contentOfForm, type UploadedForm } from '../spine/form-content.ts';
 import type { Job } from '../spine/job.ts';
 import { plainQuery } from '../spine/plain-request.ts';
@@ -53,16 +53,17 @@ export function transcriptionEndpoint(
     },
     trials({ request: { request, sound }, plan: { plans } }, job) {
       const run: TranscriptionRun = { request, sound, plans };
+      const trial: Trials['trial'] = (answer) => {
+        const plan = plans.get(answer.attempt.target)!;
+        return plan.kind === 'engine'
+          ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
+          : new TranscriptionTrial(services, job, run, plan, answer);
+      };
       return {
-        trial(answer) {
-          const plan = plans.get(answer.attempt.target)!;
-          return plan.kind === 'engine'
-            ? new TranscriptionEngineTrial(services, job, run, plan.engine, answer)
-            : new TranscriptionTrial(services, job, run, plan, answer);
-        },
+        trial,
         async run() {
           await foresee(request, sound);
-          await runAttempts(services, job);
+          await runAttempts(services, job, trial);
           await measure(job, sound);
         },
       };
