@@ -1,8 +1,7 @@
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import { type Sealed, seal, thoughtItself } from './seal.ts';
-import { withProof } from './tool-use-id.ts';
+import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
 import { vendor } from './wire.ts';
 
 /** How a block is opened; the events after it fill it. */

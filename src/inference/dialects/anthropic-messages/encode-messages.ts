@@ -1,8 +1,24 @@
-import type { NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { encodePart } from './encode-content.ts';
-import { type Encoding, lose, refuse } from './encoding.ts';
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
 import type { ModelRules } from './model-rules.ts';
-import type { Block, TextBlock, Turn } from './wire.ts';
+import { type Block, type Source, type TextBlock, type Turn, vendor } from './wire.ts';
+
+/** What one encoding run gathers on its way; the first failure found is the one told. */
+export interface Encoding {
+  readonly losses: Loss[];
+  failure: Failure | null;
+}
+
+export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  encoding.losses.push({ field, why });
+}
+
+/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+export function refuse(encoding: Encoding, field: string, message: string): void {
+  encoding.failure ??= invalid(field, message);
+}
 
 export interface EncodedMessages {
   system: TextBlock[];
@@ -26,63 +42,31 @@ export function encodeMessages(
 ): EncodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];
-  let i = 0;
-  for (; i < messages.length && isInstruction(messages[i]!); i++) {
-    for (const block of blocksOf(messages[i]!, i, encoding)) {
-      if (isText(block)) system.push(block);
-      else lose(encoding, `messages[${i}].content`, 'unsupported');
+  let leading = true;
+  for (let i = 0; i < messages.length; i++) {
+    const message = messages[i]!;
+    leading &&= message.role === 'system' || message.role === 'developer';
+    if (!leading && message.name !== undefined) lose(encoding, `messages[${i}].name`, 'unsupported');
+    const blocks = blocksOf(message, i, encoding);
+    if (leading) {
+      for (const block of blocks) {
+        if (isText(block)) system.push(block);
+        else lose(encoding, `messages[${i}].content`, 'unsupported');
+      }
+    } else if (blocks.length > 0) {
+      // A later system message stays where it stands, in the user's voice: only the newest models take it otherwise.
+      const role = message.role === 'assistant' ? 'assistant' : 'user';
+      const last = turns.at(-1);
+      if (last?.role === role) for (const block of blocks) last.content.push(block);
+      else turns.push({ role, content: blocks });
     }
   }
-  for (; i < messages.length; i++) {
-    const message = messages[i]!;
-    if (message.name !== undefined) lose(encoding, `messages[${i}].name`, 'unsupported');
-    // A later system message stays where it stands, in the user's voice: only the newest models take it otherwise.
-    append(turns, message.role === 'assistant' ? 'assistant' : 'user', blocksOf(message, i, encoding));
-  }
+  for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content);
   return repaired(system, turns, rules, encoding);
-}
-
-function isInstruction(message: NeutralMessage): boolean {
-  return message.role === 'system' || message.role === 'developer';
 }
 
 function isText(block: Block): block is TextBlock {
   return block.type === 'text';
-}
-
-function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): Block[] {
-  const blocks: Block[] = [];
-  let contents = 0;
-  let calls = 0;
-  for (const part of message.parts) {
-    const block = encodePart(part, pathOf(part, index, contents, calls), encoding);
-    if (part.type === 'tool-call') calls += 1;
-    else if (!besideContent(part)) contents += 1;
-    if (block !== null) blocks.push(block);
-  }
-  return blocks;
-}
-
-/** Where the part stands in the caller's message. */
-function pathOf(part: NeutralPart, message: number, content: number, call: number): string {
-  if (part.type === 'tool-call') return `messages[${message}].tool_calls[${call}]`;
-  return besideContent(part) ? `messages[${message}]` : `messages[${message}].content[${content}]`;
-}
-
-function besideContent(part: NeutralPart): boolean {
-  return part.type === 'reasoning' || part.type === 'redacted-reasoning' || part.type === 'tool-result';
-}
-
-/** Consecutive messages of one voice are one turn; tool results go before what else the turn says. */
-function append(turns: Turn[], role: Turn['role'], blocks: Block[]): void {
-  if (blocks.length === 0) return;
-  const last = turns.at(-1);
-  if (last === undefined || last.role !== role) {
-    turns.push({ role, content: role === 'user' ? resultsFirst(blocks) : blocks });
-    return;
-  }
-  for (const block of blocks) last.content.push(block);
-  if (role === 'user') last.content = resultsFirst(last.content);
 }
 
 function resultsFirst(blocks: Block[]): Block[] {
@@ -119,4 +103,152 @@ function repaired(system: TextBlock[], turns: Turn[], rules: ModelRules, encodin
     }
   }
   return { system, turns };
+}
+
+/** Where a part stands in the caller's body. Only what is lost or refused has it spelt: see `pathOf`. */
+interface Place {
+  message: number;
+  /** Contents and calls of the message that stand before it. */
+  contents: number;
+  calls: number;
+  /** Index in a tool's result; -1 outside of one. */
+  inResult: number;
+}
+
+function pathOf(part: NeutralPart, { message, contents, calls, inResult }: Place): string {
+  if (inResult >= 0) return `messages[${message}].content[${inResult}]`;
+  if (part.type === 'tool-call') return `messages[${message}].tool_calls[${calls}]`;
+  return standsBeside(part) ? `messages[${message}]` : `messages[${message}].content[${contents}]`;
+}
+
+/** Of the message, but not of its content. */
+function standsBeside(part: NeutralPart): boolean {
+  return part.type === 'reasoning' || part.type === 'redacted-reasoning' || part.type === 'tool-result';
+}
+
+function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): Block[] {
+  const blocks: Block[] = [];
+  const place: Place = { message: index, contents: 0, calls: 0, inResult: -1 };
+  for (const part of message.parts) {
+    const block = encodePart(part, place, encoding);
+    if (block !== null) blocks.push(block);
+    if (part.type === 'tool-call') place.calls++;
+    else if (!standsBeside(part)) place.contents++;
+  }
+  return blocks;
+}
+
+/** The block for one part, or null when nothing of it can be sent. */
+function encodePart(part: NeutralPart, place: Place, encoding: Encoding): Block | null {
+  switch (part.type) {
+    case 'text':
+    case 'refusal': {
+      // Anthropic refuses text blocks without a visible character; nothing is said by leaving them out.
+      if (part.text.trim() === '') return null;
+      const block: TextBlock = { type: 'text', text: part.text };
+      if (part.type === 'text' && part.cache !== undefined) block.cache_control = part.cache;
+      return block;
+    }
+    case 'image': {
+      if (part.detail !== undefined) lose(encoding, `${pathOf(part, place)}.image_url.detail`, 'unsupported');
+      const source = mediaSource(part.source, pathOf(part, place), encoding);
+      return source === null ? null : withCache({ type: 'image', source }, part.cache);
+    }
+    case 'document': {
+      const source = documentSource(part.source, pathOf(part, place), encoding);
+      if (source === null) return null;
+      const block = part.name === undefined ? { source } : { source, title: part.name };
+      return withCache({ type: 'document', ...block }, part.cache);
+    }
+    case 'audio':
+      refuse(encoding, pathOf(part, place), 'Audio input is not supported by the provider of this model.');
+      return null;
+    case 'reasoning':
+      // An unsigned or foreign thought is refused by Anthropic; the answer does not depend on it.
+      if (part.vendor !== vendor || !part.signature) {
+        lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
+        return null;
+      }
+      return { type: 'thinking', thinking: part.text, signature: part.signature };
+    case 'redacted-reasoning':
+      if (part.vendor === vendor) return { type: 'redacted_thinking', data: part.data };
+      lose(encoding, `${pathOf(part, place)}.reasoning_content`, 'unsupported');
+      return null;
+    case 'tool-call': {
+      const { input, as } = toolInputOf(part.argumentsJson);
+      if (as === 'raw') lose(encoding, `${pathOf(part, place)}.function.arguments`, 'narrowed');
+      return withCache({ type: 'tool_use', id: toolUseId(part.id), name: part.name, input }, part.cache);
+    }
+    case 'tool-result':
+      return toolResult(part, place, encoding);
+    case 'vendor':
+      if (part.vendor === vendor) return part.block;
+      lose(encoding, pathOf(part, place), 'unsupported');
+      return null;
+  }
+}
+
+function withCache(block: JsonObject, cache: JsonObject | undefined): Block {
+  if (cache !== undefined) block.cache_control = cache;
+  return block;
+}
+
+function toolResult(part: NeutralPart & { type: 'tool-result' }, place: Place, encoding: Encoding): Block {
+  const block: JsonObject = { type: 'tool_result', tool_use_id: toolUseId(part.callId) };
+  const content: Block[] = [];
+  for (let i = 0; i < part.parts.length; i++) {
+    const inner = encodePart(part.parts[i]!, { ...place, inResult: i }, encoding);
+    if (inner !== null) content.push(inner);
+  }
+  const only = content.length === 1 ? content[0]! : null;
+  if (only !== null && only.type === 'text' && only.cache_control === undefined) block.content = only.text as string;
+  else if (content.length > 0) block.content = content;
+  if (part.isError) block.is_error = true;
+  return withCache(block, part.cache);
+}
+
+/** Anthropic takes `^[a-zA-Z0-9_-]+$`; other vendors put dots and colons in ids. Call and result change alike. */
+function toolUseId(id: string): string {
+  if (id === '') return '_';
+  return /[^\w-]/.test(id) ? id.replace(/[^\w-]/g, '_') : id;
+}
+
+function mediaSource(source: MediaSource, path: string, encoding: Encoding): Source | null {
+  switch (source.kind) {
+    case 'base64':
+      return { type: 'base64', media_type: source.mediaType, data: source.base64 };
+    case 'url':
+      return { type: 'url', url: source.url };
+    case 'file-id':
+      // Files live with the provider they were uploaded to: only Anthropic's own ids mean something to it.
+      if (source.fileId.startsWith('file_')) return { type: 'file', file_id: source.fileId };
+      refuse(encoding, path, 'A file uploaded to another provider cannot be used with this model: send its content.');
+      return null;
+  }
+}
+
+function documentSource(source: MediaSource, path: string, encoding: Encoding): Source | null {
+  if (source.kind !== 'base64' || source.mediaType === 'application/pdf') return mediaSource(source, path, encoding);
+  const mediaType = source.mediaType.toLowerCase();
+  if (mediaType.startsWith('text/') || mediaType === 'application/json') {
+    const data = Buffer.from(source.base64, 'base64').toString('utf8');
+    return { type: 'text', media_type: 'text/plain', data };
+  }
+  refuse(encoding, path, `Files of type ${mediaType.slice(0, 64)} are not supported by the provider of this model.`);
+  return null;
+}
+
+/**
+ * A call's arguments as the object that this format wants. What a model wrote is not always one: empty text is `{}`,
+ * anything else that is no JSON object is `{"_raw": text}`, so that nothing fails and nothing is lost.
+ */
+export function toolInputOf(argumentsJson: string): { input: JsonObject; as: 'written' | 'raw' } {
+  if (argumentsJson === '' || argumentsJson === '{}') return { input: {}, as: 'written' };
+  try {
+    const value: unknown = JSON.parse(argumentsJson);
+    if (isObject(value)) return { input: value, as: 'written' };
+  } catch {
+    if (argumentsJson.trim() === '') return { input: {}, as: 'written' };
+  }
+  return { input: { _raw: argumentsJson }, as: 'raw' };
 }

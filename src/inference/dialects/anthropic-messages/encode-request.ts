@@ -1,14 +1,12 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { NeutralRequest } from '../../neutral/request.ts';
+import { missingTool } from '../../neutral/missing-tool.ts';
+import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiAlone } from '../openai-alone.ts';
-import { encodeMessages } from './encode-messages.ts';
-import { encodeThinking } from './encode-thinking.ts';
-import { encodeTools } from './encode-tools.ts';
-import { type Encoding, lose, refuse } from './encoding.ts';
+import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, narrowSchema } from './narrow-schema.ts';
-import { type MessagesBody, type Tool, type ToolChoice, vendor } from './wire.ts';
+import { type MessagesBody, type Thinking, type Tool, type ToolChoice, type Turn, vendor } from './wire.ts';
 
 /** Where nobody knows the model's limit; every model takes it. Anthropic requires the field. */
 const maxTokensDefault = 4_096;
@@ -23,15 +21,22 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   const foreign = openAiAlone(request);
   if (foreign !== null) refuse(encoding, foreign.field, foreign.message);
   const { system, turns } = encodeMessages(request.messages, rules, encoding);
-  const format = encodeFormat(request, rules, encoding);
+  const { responseFormat } = request;
+  const format =
+    responseFormat === undefined || responseFormat.type === 'text'
+      ? null
+      : encodeFormat(responseFormat, request, rules, encoding);
   const tools =
-    format.kind === 'forced-tool'
+    format?.kind === 'forced-tool'
       ? { tools: [format.tool], tool_choice: format.choice }
       : encodeTools(request, turns, rules, encoding);
   if (encoding.failure !== null) return { ok: false, failure: encoding.failure };
 
   const own = request.extensions?.[vendor];
-  const maxTokens = maxTokensOf(request, target, encoding);
+  const limit = target.maxOutputTokens;
+  const wanted = request.maxOutputTokens ?? limit ?? maxTokensDefault;
+  const maxTokens = limit === null ? wanted : Math.min(wanted, limit);
+  if (maxTokens < wanted) lose(encoding, 'max_tokens', 'clamped');
   const body: MessagesBody & JsonObject = {
     ...own,
     model: target.model,
@@ -42,36 +47,53 @@ export function encodeRequest(request: NeutralRequest, target: EncodeTarget): Re
   };
   if (system.length > 0) body.system = system;
   const forced = tools.tool_choice?.type === 'tool' || tools.tool_choice?.type === 'any';
-  const thinking = encodeThinking(
-    request.reasoning,
-    maxTokens,
-    { rules, turns, toolChoice: forced ? 'forced' : 'free' },
-    encoding,
-  );
+  const thinking: EncodedThinking =
+    request.reasoning === undefined
+      ? {}
+      : encodeThinking(
+          request.reasoning,
+          maxTokens,
+          { rules, turns, toolChoice: forced ? 'forced' : 'free' },
+          encoding,
+        );
   if (thinking.thinking !== undefined) body.thinking = thinking.thinking;
-  if (thinking.effort !== undefined || format.kind === 'native') {
+  if (thinking.effort !== undefined || format?.kind === 'native') {
     const output: JsonObject = isObject(own?.output_config) ? { ...own.output_config } : {};
     if (thinking.effort !== undefined) output.effort = thinking.effort;
-    if (format.kind === 'native') output.format = format.format;
+    if (format?.kind === 'native') output.format = format.format;
     body.output_config = output;
   }
   encodeSampling(request, body, rules, encoding);
-  encodeStop(request, body, encoding);
-  encodeUser(request, body, encoding);
+  if (request.stop !== undefined) {
+    // Anthropic refuses stop sequences without a visible character.
+    const kept = request.stop.filter((sequence) => sequence.trim() !== '');
+    if (kept.length < request.stop.length) lose(encoding, 'stop', 'narrowed');
+    if (kept.length > 0) body.stop_sequences = kept;
+  }
+  if (request.user !== undefined && request.user !== '') {
+    if (personal.test(request.user)) lose(encoding, 'user', 'unsupported');
+    else body.metadata = { user_id: request.user };
+  }
   dropHints(request, encoding);
-  omit(target, body, encoding);
+  for (const name of target.omit) {
+    if (body[name] === undefined) continue;
+    delete body[name];
+    lose(encoding, callersWord.get(name) ?? name, 'unsupported');
+  }
   const encoded: EncodedRequest = { body, losses: encoding.losses };
-  if (format.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
+  if (format?.kind === 'forced-tool') encoded.decode = { unwrapTool: format.tool.name };
   return { ok: true, value: encoded };
 }
 
-function maxTokensOf(request: NeutralRequest, target: EncodeTarget, encoding: Encoding): number {
-  const limit = target.maxOutputTokens;
-  const wanted = request.maxOutputTokens ?? limit ?? maxTokensDefault;
-  if (limit === null || wanted <= limit) return wanted;
-  lose(encoding, 'max_tokens', 'clamped');
-  return limit;
-}
+// Anthropic refuses ids that look like an address or a number someone could be called by.
+const personal = /@|^\+?[\d\s().-]{7,}$/;
+
+/** What the target's provider spells its own way is named to the caller by the caller's word. */
+const callersWord: ReadonlyMap<string, string> = new Map([
+  ['stop_sequences', 'stop'],
+  ['thinking', 'reasoning_effort'],
+  ['output_config', 'response_format'],
+]);
 
 function encodeSampling(request: NeutralRequest, body: MessagesBody, rules: ModelRules, encoding: Encoding): void {
   const { temperature, topP, topK } = request;
@@ -97,23 +119,6 @@ function encodeSampling(request: NeutralRequest, body: MessagesBody, rules: Mode
   }
 }
 
-function encodeStop(request: NeutralRequest, body: MessagesBody, encoding: Encoding): void {
-  if (request.stop === undefined) return;
-  // Anthropic refuses stop sequences without a visible character.
-  const kept = request.stop.filter((sequence) => sequence.trim() !== '');
-  if (kept.length < request.stop.length) lose(encoding, 'stop', 'narrowed');
-  if (kept.length > 0) body.stop_sequences = kept;
-}
-
-// Anthropic refuses ids that look like an address or a number someone could be called by.
-const personal = /@|^\+?[\d\s().-]{7,}$/;
-
-function encodeUser(request: NeutralRequest, body: MessagesBody, encoding: Encoding): void {
-  if (request.user === undefined || request.user === '') return;
-  if (personal.test(request.user)) lose(encoding, 'user', 'unsupported');
-  else body.metadata = { user_id: request.user };
-}
-
 function dropHints(request: NeutralRequest, encoding: Encoding): void {
   if (request.seed !== undefined) lose(encoding, 'seed', 'unsupported');
   if (request.frequencyPenalty !== undefined) lose(encoding, 'frequency_penalty', 'unsupported');
@@ -126,34 +131,20 @@ function dropHints(request: NeutralRequest, encoding: Encoding): void {
   }
 }
 
-/** What the target's provider spells its own way is named to the caller by the caller's word. */
-const callersWord: ReadonlyMap<string, string> = new Map([
-  ['stop_sequences', 'stop'],
-  ['thinking', 'reasoning_effort'],
-  ['output_config', 'response_format'],
-]);
-
-function omit(target: EncodeTarget, body: MessagesBody & JsonObject, encoding: Encoding): void {
-  for (const name of target.omit) {
-    if (body[name] === undefined) continue;
-    delete body[name];
-    lose(encoding, callersWord.get(name) ?? name, 'unsupported');
-  }
-}
-
 /** How structured output is asked for: natively, or as one forced call whose arguments are the answer. */
-type EncodedFormat =
-  | { kind: 'text' }
-  | { kind: 'native'; format: JsonObject }
-  | { kind: 'forced-tool'; tool: Tool; choice: ToolChoice };
+type EncodedFormat = { kind: 'native'; format: JsonObject } | { kind: 'forced-tool'; tool: Tool; choice: ToolChoice };
 
 const field = 'response_format';
 /** Name of the tool that stands in; the decoder unwraps its call. */
 const standIn = 'json_response';
 
-function encodeFormat(request: NeutralRequest, rules: ModelRules, encoding: Encoding): EncodedFormat {
-  const format = request.responseFormat;
-  if (format === undefined || format.type === 'text') return { kind: 'text' };
+/** Null when it is refused. */
+function encodeFormat(
+  format: Exclude<NeutralResponseFormat, { type: 'text' }>,
+  request: NeutralRequest,
+  rules: ModelRules,
+  encoding: Encoding,
+): EncodedFormat | null {
   if (format.type === 'json-object')
     return forcedTool(openSchema, 'the answer, a JSON object', request, rules, encoding);
   const schema = format.schema;
@@ -164,7 +155,7 @@ function encodeFormat(request: NeutralRequest, rules: ModelRules, encoding: Enco
   }
   if (schema.type !== undefined && schema.type !== 'object') {
     refuse(encoding, `${field}.json_schema.schema`, 'For this model the schema must describe an object.');
-    return { kind: 'text' };
+    return null;
   }
   const whole: JsonObject = schema.type === undefined ? { type: 'object', ...schema } : schema;
   return forcedTool(whole, format.description ?? `the answer, as ${format.name}`, request, rules, encoding);
@@ -192,5 +183,175 @@ function forcedTool(
     kind: 'forced-tool',
     tool: { name: standIn, description: `Gives ${what}.`, input_schema: schema },
     choice: { type: 'tool', name: standIn, disable_parallel_tool_use: true },
+  };
+}
+
+interface EncodedThinking {
+  thinking?: Thinking;
+  /** `output_config.effort`. */
+  effort?: string;
+}
+
+/** Tokens, where the model wants a number. 1,024 is Anthropic's least. */
+const budgetByEffort: ReadonlyMap<string, number> = new Map([
+  ['minimal', 1_024],
+  ['low', 2_048],
+  ['medium', 8_192],
+  ['high', 16_384],
+  ['xhigh', 32_768],
+]);
+const budgetUsual = 8_192;
+const budgetMin = 1_024;
+
+function encodeThinking(
+  reasoning: NeutralReasoning,
+  maxTokens: number,
+  context: { rules: ModelRules; turns: readonly Turn[]; toolChoice: 'free' | 'forced' },
+  encoding: Encoding,
+): EncodedThinking {
+  if (reasoning.effort === undefined && reasoning.budgetTokens === undefined) return {};
+  if (reasoning.effort === 'none') return withoutThinking(context.rules, encoding);
+  switch (context.rules.thinking) {
+    case 'none':
+      lose(encoding, 'reasoning_effort', 'unsupported');
+      return {};
+    case 'adaptive':
+      // Newer models leave the thoughts out unless asked for a summary.
+      return { thinking: { type: 'adaptive', display: 'summarized' }, effort: effortWord(reasoning) };
+    case 'budget': {
+      const budget = budgetFor(reasoning, maxTokens);
+      if (budget === null || context.toolChoice === 'forced' || breaksToolLoop(context.turns)) {
+        lose(encoding, 'reasoning_effort', 'unsupported');
+        return {};
+      }
+      return { thinking: { type: 'enabled', budget_tokens: budget } };
+    }
+  }
+}
+
+function withoutThinking(rules: ModelRules, encoding: Encoding): EncodedThinking {
+  switch (rules.thinkingOff) {
+    case 'absent':
+      return {};
+    case 'effort-low':
+      lose(encoding, 'reasoning_effort', 'clamped');
+      return { effort: 'low' };
+    default:
+      return { thinking: { type: rules.thinkingOff } };
+  }
+}
+
+function effortWord(reasoning: NeutralReasoning): string {
+  switch (reasoning.effort) {
+    case 'minimal':
+    case 'low':
+      return 'low';
+    case 'high':
+    case 'xhigh':
+    case 'max':
+      return reasoning.effort;
+    case 'medium':
+      return 'medium';
+    default: {
+      const budget = reasoning.budgetTokens ?? budgetUsual;
+      return budget < 4_096 ? 'low' : budget < 16_384 ? 'medium' : 'high';
+    }
+  }
+}
+
+/** Below max_tokens, which counts thoughts and answer together: a quarter is kept for the answer. Null: no room. */
+function budgetFor(reasoning: NeutralReasoning, maxTokens: number): number | null {
+  const wanted = reasoning.budgetTokens ?? budgetByEffort.get(reasoning.effort ?? '') ?? budgetUsual;
+  const room = Math.floor(maxTokens * 0.75);
+  if (room < budgetMin) return null;
+  return Math.max(budgetMin, Math.min(wanted, room));
+}
+
+/**
+ * With a budget, Anthropic refuses to go on with a tool's result unless the turn that called it begins with its
+ * signed thought, which callers of other dialects do not send back.
+ */
+function breaksToolLoop(turns: readonly Turn[]): boolean {
+  const last = turns.at(-1);
+  if (last?.role !== 'user' || last.content[0]?.type !== 'tool_result') return false;
+  const first = turns.at(-2)?.content[0]?.type;
+  return first !== 'thinking' && first !== 'redacted_thinking';
+}
+
+interface EncodedTools {
+  tools?: Tool[];
+  tool_choice?: ToolChoice;
+}
+
+function encodeTools(
+  request: NeutralRequest,
+  turns: readonly Turn[],
+  rules: ModelRules,
+  encoding: Encoding,
+): EncodedTools {
+  if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
+  if (request.tools === undefined || request.tools.length === 0) {
+    if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
+    return historyTools(turns);
+  }
+  const tools = request.tools.map((tool, i) => encodeTool(tool, i, encoding));
+  const choice = toolChoice(request, rules, encoding);
+  return choice === null ? { tools } : { tools, tool_choice: choice };
+}
+
+function encodeTool(tool: NeutralTool, index: number, encoding: Encoding): Tool {
+  // Anthropic's strict mode refuses schemas that OpenAI's takes (minimum, maxLength…), so it is not asked for.
+  if (tool.strict === true) lose(encoding, `tools[${index}].function.strict`, 'unsupported');
+  const encoded: Tool = { name: tool.name, input_schema: inputSchema(tool.parameters) };
+  if (tool.description !== undefined) encoded.description = tool.description;
+  if (tool.cache !== undefined) encoded.cache_control = tool.cache;
+  return encoded;
+}
+
+/** The schema whole; `type` is the one thing that Anthropic insists on. */
+function inputSchema(parameters: JsonObject | undefined): JsonObject {
+  if (parameters === undefined) return { type: 'object', properties: {} };
+  return parameters.type === undefined ? { type: 'object', ...parameters } : parameters;
+}
+
+function toolChoice(request: NeutralRequest, rules: ModelRules, encoding: Encoding): ToolChoice | null {
+  const choice = request.toolChoice ?? { type: 'auto' };
+  const single = request.parallelToolCalls === false ? { disable_parallel_tool_use: true as const } : {};
+  switch (choice.type) {
+    case 'none':
+      return { type: 'none' };
+    case 'auto':
+      return request.toolChoice === undefined && request.parallelToolCalls !== false
+        ? null
+        : { type: 'auto', ...single };
+    case 'required':
+    case 'tool':
+      if (rules.forcedTool === 'refused') {
+        refuse(
+          encoding,
+          'tool_choice',
+          "This model cannot be made to call a tool: use 'auto' or 'none', or another model.",
+        );
+      }
+      return choice.type === 'tool' ? { type: 'tool', name: choice.name, ...single } : { type: 'any', ...single };
+  }
+}
+
+/**
+ * Anthropic refuses a history with tool calls when no tools are given; OpenAI does not. So the called names are
+ * declared, with any arguments, and calling them is forbidden: what the caller asked for.
+ */
+function historyTools(turns: readonly Turn[]): EncodedTools {
+  let names: Set<string> | null = null;
+  for (const turn of turns) {
+    if (turn.role !== 'assistant') continue;
+    for (const block of turn.content) {
+      if (block.type === 'tool_use' && typeof block.name === 'string') names = (names ?? new Set()).add(block.name);
+    }
+  }
+  if (names === null) return {};
+  return {
+    tools: [...names].map((name) => ({ name, input_schema: { type: 'object', properties: {} } })),
+    tool_choice: { type: 'none' },
   };
 }

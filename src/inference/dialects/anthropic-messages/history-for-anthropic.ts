@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type { CallerBlock, CallerBody, CallerMessage } from './request-wire.ts';
 import { unseal } from './seal.ts';
+import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 
 /** What Anthropic takes for an id. */
 const idPattern = /^[\w-]+$/;

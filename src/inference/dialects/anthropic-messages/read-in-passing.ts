@@ -6,9 +6,9 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
+import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
 import { containerGiven, filesGiven } from './named-objects.ts';
-import { noCounts, takeCounts, usageOf } from './usage.ts';
 
 // What surrounds the text in a delta event of Anthropic's own spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
@@ -24,7 +24,7 @@ const content: PassingVerdict = { content: true, fault: null, usageOnly: false }
  * stream, are parsed only until the first content was seen.
  */
 export function readInPassing(): PassingReader {
-  const counts = noCounts();
+  const counts = new UsageCounts();
   const given: GivenId[] = [];
   const seen = { usage: null as Usage | null, terminal: false, outputTokensSeen: 0, given };
   let contentSeen = false;
@@ -33,7 +33,7 @@ export function readInPassing(): PassingReader {
   let textChars = 0;
 
   function takeUsage(usage: JsonObject[string]): void {
-    if (takeCounts(counts, usage)) seen.usage = usageOf(counts);
+    if (counts.take(usage)) seen.usage = counts.usage();
     else if (counts.impossible) seen.usage = null;
   }
 

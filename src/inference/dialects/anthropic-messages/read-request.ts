@@ -2,15 +2,29 @@ import { invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type { RequestNeeds } from '../../neutral/request.ts';
+import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
+import type {
+  NeutralMessage,
+  NeutralPart,
+  NeutralReasoning,
+  NeutralRequest,
+  RequestNeeds,
+} from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
+import { placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
-import { checkRequest } from './check-request.ts';
-import { systemText, toNeutral } from './decode-request.ts';
-import { endUserOf } from './end-user.ts';
+import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
-import { type CallerBlock, type CallerBody, type CallerThinking, isCustomTool } from './request-wire.ts';
+import { checkRequest, endUserOf, requestFields } from './request-fields.ts';
+import {
+  type CallerBlock,
+  type CallerBody,
+  type CallerMessage,
+  type CallerThinking,
+  isCustomTool,
+  vendor,
+} from './wire.ts';
 
 /** What of the request an answer in another dialect must heed; plain data, of `CallerRequest.echo`. */
 export interface AnswerWishes extends JsonObject {
@@ -191,4 +205,79 @@ function clampLimit(
   const room = Math.max(budgetTokensMin, Math.floor(limit * 0.75));
   values.set('thinking', JSON.stringify({ ...thinking, budget_tokens: room }));
   losses.push({ field: 'thinking.budget_tokens', why: 'clamped' });
+}
+
+/** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
+function toNeutral(body: CallerBody): NeutralRequest {
+  const losses = new Losses();
+  const messages = [
+    ...systemMessages(body, losses),
+    ...body.messages.flatMap((message) => decodeMessage(message, losses)),
+  ];
+  const paired = pairToolCalls(messages);
+  for (const { field, why } of paired.losses) losses.add(field, why);
+  const request: NeutralRequest = {
+    model: body.model,
+    messages: paired.messages,
+    stream: body.stream === true,
+    includeUsage: true,
+  };
+  const { vendor: extension } = placeFields(requestFields, request, body, losses);
+  const reasoning = decodeReasoning(body, losses);
+  if (reasoning !== null) request.reasoning = reasoning;
+  if (extension !== null) request.extensions = { [vendor]: extension };
+  if (losses.list.length > 0) request.lost = losses.list;
+  return request;
+}
+
+/** One message of one text: servers that take only strings here are common, and blocks differ in nothing but cache. */
+function systemMessages({ system }: CallerBody, losses: Losses): NeutralMessage[] {
+  const text = systemText(system, (billing) => losses.add(`system.${billing}`, 'unsupported'));
+  const cache = Array.isArray(system) ? system.find((block) => isObject(block.cache_control))?.cache_control : null;
+  if (text === '') return [];
+  const part: NeutralPart = { type: 'text', text, ...(cache && { cache }) };
+  return [{ role: 'system', parts: [part] }];
+}
+
+/** The request's own instructions as one text, without the line for Anthropic's billing, which `onBilling` is told of. */
+function systemText(
+  system: string | readonly CallerBlock[] | null | undefined,
+  onBilling: (name: string) => void = () => undefined,
+): string {
+  if (!system) return '';
+  if (typeof system === 'string') return system;
+  const texts: string[] = [];
+  for (const { type, text } of system) {
+    if (type !== 'text' || typeof text !== 'string' || text === '') continue;
+    // Claude Code's first block is a line for Anthropic's billing; it means nothing to anybody else.
+    if (text.startsWith('x-anthropic-billing-header:')) onBilling('x-anthropic-billing-header');
+    else texts.push(text);
+  }
+  return texts.join('\n\n');
+}
+
+const messageMembers: ReadonlySet<string> = new Set(['role', 'content']);
+
+/** Nothing for a message that says nothing. */
+function decodeMessage(message: CallerMessage, losses: Losses): NeutralMessage[] {
+  losses.addUnknown(message, messageMembers, 'messages');
+  const parts = decodeContent(message.content, losses);
+  return parts.length === 0 ? [] : [{ role: message.role, parts }];
+}
+
+/** Words that every dialect's models take. */
+const efforts: ReadonlySet<string> = new Set(['low', 'medium', 'high']);
+
+function decodeReasoning({ thinking, output_config: config }: CallerBody, losses: Losses): NeutralReasoning | null {
+  const asked = thinking?.type === 'enabled' || thinking?.type === 'adaptive';
+  const word = config?.effort;
+  if (typeof word !== 'string') {
+    if (!asked) return null;
+    // Said, since models of others do not think unless they are told to.
+    return thinking.budget_tokens === undefined ? { effort: 'medium' } : { budgetTokens: thinking.budget_tokens };
+  }
+  if (efforts.has(word)) return { effort: word };
+  // Anthropic goes further than others do: a word above theirs would be refused by most.
+  losses.add('output_config.effort', word === 'xhigh' || word === 'max' ? 'clamped' : 'unknown');
+  return word === 'xhigh' || word === 'max' ? { effort: 'high' } : asked ? { effort: 'medium' } : null;
 }

@@ -1,6 +1,7 @@
-import { isObject } from '../../../kernel/json.ts';
-import type { NeutralRequest } from '../../neutral/request.ts';
-import { type Check, complain } from '../complaint.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
+import { asFailure, type Check, type Complaint, complain } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
@@ -14,12 +15,9 @@ import {
   string,
   stringOf,
 } from '../field-rules.ts';
-import { fieldTable } from '../field-table.ts';
-import { messages, systemContent } from './check-messages.ts';
-import { decodeToolChoice, decodeTools } from './decode-tools.ts';
-import { endUserOf } from './end-user.ts';
-import type { Losses } from './losses.ts';
-import type { CallerBody } from './request-wire.ts';
+import { checkFields, fieldTable } from '../field-table.ts';
+import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
+import { type CallerBody, type CallerTool, isCustomTool } from './wire.ts';
 
 const tool: Check = (value) => {
   if (!isObject(value)) return complain('', value, "an object with 'name' and 'input_schema'");
@@ -60,6 +58,54 @@ const outputConfig: Check = (value) =>
     ? (optional(value, 'effort', string) ?? optional(value, 'format', object))
     : complain('', value, 'an object such as {"effort":"high"}');
 
+/** Claude Code's stand-in for the tools that it loads later: there is nothing to call behind it. */
+const placeholderName = 'DeferredToolPlaceholder';
+const knownMembers: ReadonlySet<string> = new Set([
+  'type',
+  'name',
+  'description',
+  'input_schema',
+  'strict',
+  'cache_control',
+]);
+
+/**
+ * The caller's own tools. Those that Anthropic defines or runs are known to it alone: left out and listed, and whoever
+ * must call one is refused by an encoder, which finds it missing. Deferred ones are given whole at once.
+ */
+function putTools(request: NeutralRequest, body: CallerBody, losses: Losses): undefined {
+  const tools: NeutralTool[] = [];
+  for (const tool of body.tools!) {
+    if (isCustomTool(tool) && tool.name !== placeholderName) tools.push(decodeTool(tool, losses));
+    else losses.add(`tools.${isCustomTool(tool) ? placeholderName : tool.type}`, 'unsupported');
+  }
+  if (tools.length > 0) request.tools = tools;
+}
+
+function decodeTool(tool: CallerTool, losses: Losses): NeutralTool {
+  losses.addUnknown(tool, knownMembers, 'tools');
+  const neutral: NeutralTool = { name: tool.name!, parameters: tool.input_schema!, ...cacheOf(tool) };
+  if (typeof tool.description === 'string') neutral.description = tool.description;
+  if (typeof tool.strict === 'boolean') neutral.strict = tool.strict;
+  return neutral;
+}
+
+function putToolChoice(request: NeutralRequest, body: CallerBody): undefined {
+  const choice = body.tool_choice!;
+  if (choice.disable_parallel_tool_use === true) request.parallelToolCalls = false;
+  switch (choice.type) {
+    case 'tool':
+      request.toolChoice = { type: 'tool', name: choice.name! };
+      return;
+    case 'any':
+      request.toolChoice = { type: 'required' };
+      return;
+    case 'auto':
+    case 'none':
+      request.toolChoice = { type: choice.type };
+  }
+}
+
 /** `output_format` is what it was called while in beta. */
 function putFormat(request: NeutralRequest, { output_config: config, output_format: beta }: CallerBody): undefined {
   const format = config?.format ?? beta;
@@ -95,14 +141,8 @@ export const requestFields = fieldTable<CallerBody, Losses>({
       if (body.stop_sequences!.length > 0) request.stop = body.stop_sequences!;
     },
   ],
-  tools: [
-    arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'),
-    (request, body, losses) => {
-      const tools = decodeTools(body, losses);
-      if (tools.length > 0) request.tools = tools;
-    },
-  ],
-  tool_choice: [toolChoice, (request, body) => decodeToolChoice(body, request)],
+  tools: [arrayOf(tool, 0, Number.POSITIVE_INFINITY, 'tools'), putTools],
+  tool_choice: [toolChoice, putToolChoice],
   // With output_config, which says how hard: by decodeReasoning.
   thinking: [thinking, 'read'],
   output_config: [outputConfig, putFormat],
@@ -116,3 +156,60 @@ export const requestFields = fieldTable<CallerBody, Losses>({
   ],
   models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
 });
+
+const neverNull: ReadonlySet<string> = new Set(['model', 'messages', 'max_tokens']);
+
+/** `answer`: a request for one. `count`: only for its number of tokens, so nothing bounds the output. */
+type RequestFor = 'answer' | 'count';
+
+/**
+ * Types and bounds of a Messages request; the first fault found names its field. The value is the body itself, not a
+ * copy, so unknown fields stay.
+ */
+export function checkRequest(body: JsonObject, wanted: RequestFor): Result<CallerBody> {
+  const complaint = check(body, wanted);
+  return complaint === null ? { ok: true, value: body as CallerBody } : { ok: false, failure: asFailure(complaint) };
+}
+
+function check(body: JsonObject, wanted: RequestFor): Complaint | null {
+  if (body.model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
+  if (body.messages === undefined) return complain('messages', undefined, 'an array of at least one message');
+  if (body.max_tokens === undefined && wanted === 'answer') {
+    return complain('max_tokens', undefined, 'the largest number of tokens that the answer may have');
+  }
+  return checkFields(requestFields, body, neverNull);
+}
+
+const endUserCharsMax = 256;
+
+/**
+ * Who asks, of `metadata.user_id`, as ledger and log may keep it; null when nobody is named. Claude Code writes the
+ * ids of device, account and session there, as JSON or joined by words: the account is the one who asks, else the
+ * device. A session is nobody.
+ */
+export function endUserOf({ metadata }: CallerBody): string | null {
+  const id = metadata?.user_id;
+  if (!id) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
+  const clean = named(id).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
+  return clean === '' ? null : clean.slice(0, endUserCharsMax);
+}
+
+const joined = /^user_([0-9a-f]{16,})_account_([\w-]*?)_session_/;
+
+function named(id: string): string {
+  const words = joined.exec(id);
+  if (words !== null) return words[2] || words[1]!;
+  if (!id.startsWith('{')) return id;
+  try {
+    const ids: unknown = JSON.parse(id);
+    if (!isObject(ids)) return id;
+    for (const name of ['account_uuid', 'account_id', 'device_id']) {
+      const value = ids[name];
+      if (typeof value === 'string' && value !== '') return value;
+    }
+  } catch {
+    // No JSON: whatever it is, it names somebody.
+  }
+  return id;
+}

@@ -6,10 +6,9 @@ import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import { decodeRequest } from '../decode-request.fixture.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { fold } from './fold.ts';
+import { fold } from './encode-answer.ts';
 import { anthropicMessages } from './index.ts';
-import { seal, unseal } from './seal.ts';
-import { withoutProof, withProof } from './tool-use-id.ts';
+import { seal, unseal, withoutProof, withProof } from './seal.ts';
 
 const vendor = fc.constantFrom('gemini', 'openai-responses', 'thought');
 const payload = fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }).filter((text) => text.isWellFormed());

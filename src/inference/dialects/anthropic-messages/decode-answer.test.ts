@@ -4,8 +4,7 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { DecodeOptions } from '../dialect.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
 
 function decode(events: readonly JsonObject[], options?: DecodeOptions): NeutralEvent[] {
   const decoder = decodeStream(options);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endUserOf } from './end-user.ts';
+import { endUserOf } from './request-fields.ts';
 
 const userOf = (id: string | null) => endUserOf({ model: 'm', messages: [], metadata: { user_id: id } });
 const device = 'd'.repeat(64);

@@ -1,0 +1,331 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { fault } from '../../neutral/outcome.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
+import { faultOfError, readError } from './errors.ts';
+import { stringOr, vendor } from './wire.ts';
+
+/**
+ * Anthropic's stream → neutral events. Bytes that are no JSON of this format are skipped and counted, never thrown:
+ * one bad line must not cost the caller the answer around it.
+ */
+export function decodeStream(options?: DecodeOptions): StreamDecoder {
+  return new AnswerDecoder(options?.unwrapTool);
+}
+
+/** A whole Messages answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
+export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralEvent[] {
+  if (readError(body) !== null) return [{ type: 'failed', fault: faultOfError(body) }];
+  if (!Array.isArray(body.content)) {
+    return [{ type: 'failed', fault: fault('malformed', 'the answer has no content') }];
+  }
+  const events: NeutralEvent[] = [];
+  const decoder = new AnswerDecoder(options?.unwrapTool);
+  decoder.read({ type: 'message_start', message: body }, events);
+  decoder.read({ type: 'message_stop' }, events);
+  return events;
+}
+
+type OpenBlock =
+  | { kind: 'text' }
+  /** The last signature said wins: Anthropic sends it once, at the block's end. */
+  | { kind: 'thinking'; signature: string }
+  | { kind: 'tool'; call: number; input: JsonValue | undefined; argumentsSeen: boolean }
+  /** The forced call that carries structured output: its arguments are text. */
+  | { kind: 'unwrapped'; input: JsonValue | undefined; argumentsSeen: boolean }
+  /** Server tools and what is not known yet: not for callers of other dialects. */
+  | { kind: 'ignored' };
+
+const openBlocksMax = 256;
+
+class AnswerDecoder implements StreamDecoder {
+  readonly #unwrapTool: string | undefined;
+  readonly #open = new Map<number, OpenBlock>();
+  readonly #counts = new UsageCounts();
+  #over = false;
+  #started = false;
+  #finished = false;
+  #malformed = 0;
+  #toolCalls = 0;
+  #unwrapped = 0;
+  #lastPart: 'text' | 'thinking' | null = null;
+  /** message_start may already carry why it stopped, when a whole answer is replayed as a stream. */
+  #early: JsonObject | null = null;
+
+  constructor(unwrapTool: string | undefined) {
+    this.#unwrapTool = unwrapTool;
+  }
+
+  step({ data }: SseEvent): NeutralEvent[] {
+    const events: NeutralEvent[] = [];
+    // The type stands in the data too: servers that leave out `event:` are read as well.
+    if (this.#over || data === '') return events;
+    const said = parsedData(data);
+    if (said === null || !this.read(said, events)) this.#malformed += 1;
+    return events;
+  }
+
+  finish(): NeutralEvent[] {
+    if (this.#over) return [];
+    return [{ type: 'failed', fault: fault('truncated', 'the stream ended without message_stop') }];
+  }
+
+  malformedLines(): number {
+    return this.#malformed;
+  }
+
+  /** Appends what one event says; false when it is no object of this format. Never throws, whatever it is given. */
+  read(data: JsonObject, events: NeutralEvent[]): boolean {
+    switch (data.type) {
+      case 'message_start':
+        this.#startMessage(isObject(data.message) ? data.message : {}, events);
+        return true;
+      case 'content_block_start':
+        if (typeof data.index !== 'number' || !isObject(data.content_block)) return false;
+        if (!this.#started) this.#startMessage({}, events);
+        if (this.#open.size >= openBlocksMax)
+          this.#fail(`The answer has more than ${openBlocksMax} open blocks.`, events);
+        else this.#openBlock(data.index, data.content_block, events);
+        return true;
+      case 'content_block_delta':
+        if (typeof data.index !== 'number' || !isObject(data.delta)) return false;
+        if (!this.#started) this.#startMessage({}, events);
+        return this.#delta(data.index, data.delta, events);
+      case 'content_block_stop':
+        if (typeof data.index !== 'number') return false;
+        this.#closeBlock(data.index, events);
+        return true;
+      case 'message_delta':
+        if (!this.#started) this.#startMessage({}, events);
+        if (isObject(data.delta)) this.#stop(data.delta, events);
+        if (this.#counts.take(data.usage)) events.push({ type: 'usage', usage: this.#counts.usage() });
+        else if (this.#counts.impossible) {
+          events.push({ type: 'usage', usage: this.#counts.usage(), impossible: true });
+        }
+        return true;
+      case 'message_stop':
+        if (!this.#started) this.#startMessage({}, events);
+        if (this.#early !== null) this.#stop(this.#early, events);
+        this.#over = true;
+        // Without a reason nobody can tell a whole answer from a cut one.
+        if (this.#finished) events.push({ type: 'end' });
+        else this.#fail('The answer ended without a stop reason.', events);
+        return true;
+      case 'error':
+        this.#over = true;
+        events.push({ type: 'failed', fault: faultOfError(data) });
+        return true;
+      // Anthropic asks clients to ignore event types they do not know; ping is one that means nothing.
+      default:
+        return typeof data.type === 'string';
+    }
+  }
+
+  #fail(message: string, events: NeutralEvent[]): void {
+    this.#over = true;
+    events.push({ type: 'failed', fault: fault('malformed', message) });
+  }
+
+  /** `message` is empty where a server leaves its message_start out. */
+  #startMessage(message: JsonObject, events: NeutralEvent[]): void {
+    const first = !this.#started;
+    this.#started = true;
+    if (first) {
+      const { id, model } = message;
+      events.push({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
+    }
+    if (this.#counts.take(message.usage)) events.push({ type: 'usage', usage: this.#counts.usage() });
+    if (!first) return;
+    if (typeof message.stop_reason === 'string') this.#early = message;
+    if (!Array.isArray(message.content)) return;
+    for (let i = 0; i < message.content.length; i++) {
+      const block = message.content[i];
+      if (!isObject(block)) continue;
+      // Negative indexes: a stream's own blocks begin at 0 again.
+      this.#openBlock(-1 - i, block, events);
+      this.#closeBlock(-1 - i, events);
+    }
+  }
+
+  #openBlock(index: number, block: JsonObject, events: NeutralEvent[]): void {
+    if (this.#open.has(index)) this.#closeBlock(index, events);
+    switch (block.type) {
+      case 'text':
+        this.#beginPart('text', events);
+        this.#open.set(index, { kind: 'text' });
+        pushText('text-delta', block.text, events);
+        if (Array.isArray(block.citations)) for (const citation of block.citations) pushCitation(citation, events);
+        return;
+      case 'thinking':
+        this.#beginPart('thinking', events);
+        this.#open.set(index, { kind: 'thinking', signature: stringOr(block.signature, '') });
+        pushText('reasoning-delta', block.thinking, events);
+        return;
+      case 'redacted_thinking':
+        this.#lastPart = null;
+        this.#open.set(index, { kind: 'ignored' });
+        if (typeof block.data === 'string') {
+          events.push({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
+        }
+        return;
+      case 'tool_use': {
+        const name = stringOr(block.name, '');
+        this.#lastPart = null;
+        if (name === this.#unwrapTool && name !== '') {
+          this.#unwrapped += 1;
+          this.#open.set(index, { kind: 'unwrapped', input: block.input, argumentsSeen: false });
+          return;
+        }
+        const call = this.#toolCalls++;
+        this.#open.set(index, { kind: 'tool', call, input: block.input, argumentsSeen: false });
+        events.push({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
+        return;
+      }
+      default:
+        this.#open.set(index, { kind: 'ignored' });
+    }
+  }
+
+  #beginPart(kind: 'text' | 'thinking', events: NeutralEvent[]): void {
+    if (this.#lastPart === kind) events.push({ type: 'part-end', choice: 0 });
+    this.#lastPart = kind;
+  }
+
+  #closeBlock(index: number, events: NeutralEvent[]): void {
+    const block = this.#open.get(index);
+    if (block === undefined) return;
+    this.#open.delete(index);
+    if (block.kind === 'thinking' && block.signature !== '') {
+      events.push({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+    } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
+      // A call without arguments streams nothing or ""; a whole answer has them in the block itself.
+      pushArguments(block, isObject(block.input) ? JSON.stringify(block.input) : '{}', events);
+    }
+  }
+
+  #delta(index: number, change: JsonObject, events: NeutralEvent[]): boolean {
+    const block = this.#open.get(index);
+    switch (change.type) {
+      case 'text_delta':
+        // Some servers leave out content_block_start: text must not be lost for that.
+        if (block === undefined) this.#openBlock(index, { type: 'text' }, events);
+        if (block === undefined || block.kind === 'text') pushText('text-delta', change.text, events);
+        return true;
+      case 'thinking_delta':
+        if (block === undefined) this.#openBlock(index, { type: 'thinking' }, events);
+        if (block === undefined || block.kind === 'thinking') pushText('reasoning-delta', change.thinking, events);
+        return true;
+      case 'signature_delta':
+        if (block?.kind === 'thinking') block.signature = stringOr(change.signature, block.signature);
+        return true;
+      case 'input_json_delta':
+        if (block?.kind === 'tool' || block?.kind === 'unwrapped') {
+          pushArguments(block, stringOr(change.partial_json, ''), events);
+        }
+        return block !== undefined;
+      case 'citations_delta':
+        pushCitation(change.citation, events);
+        return true;
+      default:
+        return true;
+    }
+  }
+
+  #stop({ stop_reason: word, stop_sequence: sequence }: JsonObject, events: NeutralEvent[]): void {
+    if (this.#finished || typeof word !== 'string') return;
+    this.#finished = true;
+    for (const index of [...this.#open.keys()]) this.#closeBlock(index, events);
+    const reason = finishReasonOf(word, this.#toolCalls, this.#unwrapped);
+    events.push({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+  }
+}
+
+function pushText(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined, events: NeutralEvent[]): void {
+  if (typeof text === 'string' && text !== '') events.push({ type, choice: 0, text });
+}
+
+function pushCitation(citation: JsonValue | undefined, events: NeutralEvent[]): void {
+  if (isObject(citation)) events.push({ type: 'citation', choice: 0, citation });
+}
+
+function pushArguments(
+  block: OpenBlock & { kind: 'tool' | 'unwrapped' },
+  argumentsJson: string,
+  events: NeutralEvent[],
+): void {
+  if (argumentsJson === '') return;
+  block.argumentsSeen = true;
+  if (block.kind === 'tool') events.push({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+  else events.push({ type: 'text-delta', choice: 0, text: argumentsJson });
+}
+
+/**
+ * Anthropic's `stop_reason` → neutral. An unknown word is a plain stop: Anthropic adds reasons over time, and the
+ * answer is whole. `toolCalls`: tool calls that the answer made; they decide where the word does not say so, because
+ * OpenAI's clients run tools by the finish reason.
+ */
+function finishReasonOf(stopReason: string, toolCalls: number, unwrapped: number): FinishReason {
+  switch (stopReason) {
+    case 'max_tokens':
+      return 'length';
+    case 'model_context_window_exceeded':
+      return 'context-full';
+    case 'refusal':
+      return 'content-filter';
+    case 'pause_turn':
+      return 'pause';
+    case 'stop_sequence':
+      return 'stop-sequence';
+    case 'tool_use':
+      // The forced call that carries structured output is the answer's text, not a call.
+      return toolCalls === 0 && unwrapped > 0 ? 'stop' : 'tool-calls';
+    default:
+      return toolCalls > 0 ? 'tool-calls' : 'stop';
+  }
+}
+
+const mainCounts = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
+
+/** Anthropic's own counts of one answer, each the latest one said. */
+export class UsageCounts {
+  /** One was told that no request can have: none is believed, whatever was told before it and after. */
+  impossible = false;
+  output = 0;
+  #input = 0;
+  #cacheRead = 0;
+  #cacheWrite = 0;
+  #thinking: number | null = null;
+
+  /**
+   * Takes over what `usage` says. message_delta's counts are cumulative, and its input counts may differ from
+   * message_start's: the later ones replace, absent ones leave what was said. True if any was said and all can be.
+   */
+  take(usage: JsonValue | undefined): boolean {
+    if (!isObject(usage)) return false;
+    this.impossible ||= tellsNoCount(usage, mainCounts);
+    const input = toldCount(usage.input_tokens);
+    const output = toldCount(usage.output_tokens);
+    this.#input = input ?? this.#input;
+    this.#cacheRead = toldCount(usage.cache_read_input_tokens) ?? this.#cacheRead;
+    this.#cacheWrite = toldCount(usage.cache_creation_input_tokens) ?? this.#cacheWrite;
+    this.output = output ?? this.output;
+    const details = usage.output_tokens_details;
+    if (isObject(details)) this.#thinking = toldCount(details.thinking_tokens) ?? this.#thinking;
+    return !this.impossible && (input !== null || output !== null);
+  }
+
+  /** Anthropic counts cached input apart from input_tokens, the neutral form inside inputTokens: added here. */
+  usage(): Usage {
+    const usage: Usage = {
+      inputTokens: this.#input + this.#cacheRead + this.#cacheWrite,
+      outputTokens: this.output,
+      cachedInputTokens: this.#cacheRead,
+      cacheWriteTokens: this.#cacheWrite,
+    };
+    if (this.#thinking !== null) usage.reasoningTokens = this.#thinking;
+    return usage;
+  }
+}

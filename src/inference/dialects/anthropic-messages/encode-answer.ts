@@ -1,0 +1,186 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason } from '../../neutral/event.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { type BlockSink, createAnswerBlocks, type OpenedBlock } from './answer-blocks.ts';
+import { toolInputOf } from './encode-messages.ts';
+import { wishesOf } from './read-request.ts';
+import { stringOr } from './wire.ts';
+
+/**
+ * Events as Anthropic's stream. Every event is named and every block is closed, since clients lose the answer without
+ * either (clients.md §1); `message_stop` follows only `end`: after `failed` the caller of this writes the error frame.
+ */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  const wishes = wishesOf(head);
+  let out = '';
+  let index = -1;
+
+  function delta(text: string): void {
+    out += `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":${text}}\n\n`;
+  }
+
+  const sink: BlockSink = {
+    start(id, model) {
+      const message = {
+        id: id ?? head.fallbackId,
+        type: 'message',
+        role: 'assistant',
+        model: model ?? head.model,
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: startUsage(wishes.inputTokens),
+      };
+      out += frame('message_start', { type: 'message_start', message }) + frame('ping', { type: 'ping' });
+    },
+    open(block) {
+      index++;
+      out += frame('content_block_start', {
+        type: 'content_block_start',
+        index,
+        content_block: emptyBlock(block),
+      });
+    },
+    text: (text) => delta(`{"type":"text_delta","text":${JSON.stringify(text)}}`),
+    thinking: (text) => delta(`{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`),
+    signature: (signature) => delta(`{"type":"signature_delta","signature":${JSON.stringify(signature)}}`),
+    inputJson: (json) => delta(`{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`),
+    citation(citation) {
+      const wire = citationOf(citation);
+      if (wire !== null) delta(`{"type":"citations_delta","citation":${JSON.stringify(wire)}}`);
+    },
+    close() {
+      out += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
+    },
+    end(reason, stopSequence, usage) {
+      const stopped = { stop_reason: stopReasons[reason], stop_sequence: stopSequence };
+      const counted = usage === null ? startUsage(wishes.inputTokens) : wireUsage(usage);
+      out += frame('message_delta', { type: 'message_delta', delta: stopped, usage: counted });
+      out += frame('message_stop', { type: 'message_stop' });
+    },
+  };
+  const add = createAnswerBlocks(wishes.thoughts, sink);
+  return {
+    step(event) {
+      out = '';
+      add(event);
+      return out;
+    },
+  };
+}
+
+/** Events as one whole message: what a client would put together from `encodeStream`'s frames. */
+export function fold(head: AnswerHead): AnswerFold {
+  const wishes = wishesOf(head);
+  const content: JsonValue[] = [];
+  let block: JsonObject = {};
+  let inputJson = '';
+  const message: JsonObject = {
+    id: head.fallbackId,
+    type: 'message',
+    role: 'assistant',
+    model: head.model,
+    content,
+    stop_reason: null,
+    stop_sequence: null,
+    usage: startUsage(wishes.inputTokens),
+  };
+  const sink: BlockSink = {
+    start(id, model) {
+      if (id !== null) message.id = id;
+      if (model !== null) message.model = model;
+    },
+    open(opened) {
+      block = emptyBlock(opened);
+      inputJson = '';
+      content.push(block);
+    },
+    text(text) {
+      block.text = (block.text as string) + text;
+    },
+    thinking(text) {
+      block.thinking = (block.thinking as string) + text;
+    },
+    signature(signature) {
+      block.signature = signature;
+    },
+    inputJson(json) {
+      inputJson += json;
+    },
+    citation(citation) {
+      const wire = citationOf(citation);
+      if (wire !== null) block.citations = [...((block.citations as JsonValue[] | undefined) ?? []), wire];
+    },
+    close() {
+      if (block.type === 'tool_use') block.input = toolInputOf(inputJson).input;
+    },
+    end(reason, stopSequence, usage) {
+      message.stop_reason = stopReasons[reason];
+      message.stop_sequence = stopSequence;
+      if (usage !== null) message.usage = wireUsage(usage);
+    },
+  };
+  return { add: createAnswerBlocks(wishes.thoughts, sink), result: () => message };
+}
+
+function frame(name: string, data: JsonObject): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A block as it is opened, its members there and empty: clients add the deltas to them. */
+function emptyBlock(block: OpenedBlock): JsonObject {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: '' };
+    case 'thinking':
+      return { type: 'thinking', thinking: '', signature: '' };
+    case 'redacted_thinking':
+      return { type: 'redacted_thinking', data: block.data };
+    case 'tool_use':
+      return { type: 'tool_use', id: block.id, name: block.name, input: {} };
+  }
+}
+
+/** OpenAI's `url_citation` as Anthropic's word for a page found on the web; null for what has no place in this format. */
+function citationOf(citation: JsonObject): JsonObject | null {
+  const said = citation.type === 'url_citation' && isObject(citation.url_citation) ? citation.url_citation : citation;
+  const url: JsonValue | undefined = said.url;
+  if (typeof url !== 'string' || url === '') return null;
+  return {
+    type: 'web_search_result_location',
+    url,
+    title: stringOr(said.title, null),
+    cited_text: stringOr(said.cited_text, ''),
+    encrypted_index: '',
+  };
+}
+
+/** Anthropic's `usage` object: the input without what was read from or written to the cache. */
+function wireUsage(usage: Usage): JsonObject {
+  const read = usage.cachedInputTokens ?? 0;
+  const written = usage.cacheWriteTokens ?? 0;
+  const wire: JsonObject = {
+    input_tokens: Math.max(0, usage.inputTokens - read - written),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: read,
+    output_tokens: usage.outputTokens,
+  };
+  if (usage.reasoningTokens !== undefined) wire.output_tokens_details = { thinking_tokens: usage.reasoningTokens };
+  return wire;
+}
+
+/** What a stream says at its start, before anybody has counted: clients read both numbers there. */
+function startUsage(inputTokensEstimate: number): JsonObject {
+  return wireUsage({ inputTokens: inputTokensEstimate, outputTokens: 0 });
+}
+
+const stopReasons = {
+  stop: 'end_turn',
+  'stop-sequence': 'stop_sequence',
+  length: 'max_tokens',
+  'context-full': 'model_context_window_exceeded',
+  'tool-calls': 'tool_use',
+  'content-filter': 'refusal',
+  pause: 'pause_turn',
+} as const satisfies Record<FinishReason, string>;
