@@ -249,14 +249,8 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     bodies,
     onRefused: tellRefused(log, metrics, refusals),
     routes,
-    authenticate: (headers, addressOf) => ring.authenticate(headers, addressOf),
-    authenticateAdmin(headers) {
-      const answer = ring.authenticateAdmin(headers);
-      return answer === 'admin' ? null : answer;
-    },
-    corsOrigins: () => snapshot().config.server.cors_origins,
-    trustedProxies: () => snapshot().config.server.trusted_proxies,
-    connectionsPerAddress: () => snapshot().config.server.connections_per_address,
+    keys: ring,
+    snapshot,
     onDropped: (connections) =>
       log.warn(
         { connections },

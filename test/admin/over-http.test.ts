@@ -27,15 +27,11 @@ async function serve(t: { after(fn: () => unknown): void }) {
     },
     bodies: createRoom('bodies', () => ({ bytesMax: 2 ** 30, accountBytesMax: 2 ** 30 })),
     routes,
-    authenticate: (headers, addressOf) => admin.ring.authenticate(headers, addressOf),
-    authenticateAdmin(headers) {
-      const answer = admin.ring.authenticateAdmin(headers);
-      return answer === 'admin' ? null : answer;
-    },
-    corsOrigins: () => [],
-    trustedProxies: () => [],
+    keys: admin.ring,
+    snapshot: () => ({
+      config: { server: { cors_origins: [], trusted_proxies: [], connections_per_address: undefined } },
+    }),
     onRefused() {},
-    connectionsPerAddress: () => undefined,
     onDropped: () => undefined,
     onUnexpected: (error) => unexpected.push(error),
   });

@@ -7,9 +7,9 @@ import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import { identityHeaders } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readBody, readJsonBody } from '../read-body.ts';
-import { identityHeaders } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 
 const prefix = '/admin/v1';

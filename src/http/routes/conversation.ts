@@ -1,11 +1,9 @@
 import { type ConversationEndpoint, chatEndpoint } from '../../inference/chat/endpoint.ts';
 import type { CallerDialect } from '../../inference/dialects/dialect.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { serve } from '../../inference/spine/serve.ts';
-import type { Failure } from '../../kernel/failure.ts';
 import type { LimitHeaderForm } from '../../metering/admission.ts';
-import type { Exchange, Route } from '../exchange.ts';
-import { receiveModelCall } from '../receive-model-call.ts';
+import type { Route } from '../exchange.ts';
+import { asReceived, bodyHandler, type InputOf } from '../model-call.ts';
 
 /** Where a conversation is held, and in whose format. */
 export interface ConversationPlace {
@@ -14,15 +12,14 @@ export interface ConversationPlace {
   dialect: CallerDialect;
   limitForm: LimitHeaderForm;
   /** What of the request's meaning stands outside its body, put into it. */
-  readBody?: (exchange: Exchange, body: Buffer) => Buffer | Failure;
+  readBody?: InputOf<Buffer, Buffer>;
 }
 
 /** A POST that any model answers, whatever its provider speaks. */
 export function conversationRoute(
   services: Services,
-  { path, endpoint, dialect, limitForm, readBody }: ConversationPlace,
+  { path, endpoint, dialect, limitForm, readBody = asReceived }: ConversationPlace,
 ): Route {
-  const chat = chatEndpoint(services, endpoint, dialect.id);
   return {
     method: 'POST',
     path,
@@ -31,9 +28,6 @@ export function conversationRoute(
     limitForm,
     endpoint,
     dialect,
-    async handle(exchange) {
-      const received = await receiveModelCall(services, exchange, readBody);
-      if (received !== null) await serve(services, chat, received.call, received.body);
-    },
+    handle: bodyHandler(services, chatEndpoint(services, endpoint, dialect.id), readBody),
   };
 }

@@ -2,9 +2,8 @@ import { forwardedEndpoints } from '../../inference/dialects/forwarded/index.ts'
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { forwardedEndpoint } from '../../inference/forwarded/endpoint.ts';
-import { serve } from '../../inference/spine/serve.ts';
 import type { Route } from '../exchange.ts';
-import { receiveModelCall } from '../receive-model-call.ts';
+import { asReceived, bodyHandler } from '../model-call.ts';
 
 /** `POST /v1/completions`, `/v1/moderations`, `/v1/rerank`: one format each, whatever provider serves them. */
 export function forwardedRoutes(services: Services): Route[] {
@@ -18,10 +17,7 @@ export function forwardedRoutes(services: Services): Route[] {
       limitForm: 'openai',
       endpoint: id,
       dialect: openAiChat,
-      async handle(exchange) {
-        const received = await receiveModelCall(services, exchange);
-        if (received !== null) await serve(services, endpoint, received.call, received.body);
-      },
+      handle: bodyHandler(services, endpoint, asReceived),
     };
   });
 }

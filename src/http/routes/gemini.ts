@@ -2,10 +2,9 @@ import { gemini } from '../../inference/dialects/gemini/index.ts';
 import { withPathMembers, withPathModel } from '../../inference/dialects/gemini/path-members.ts';
 import { embeddingsEndpoint } from '../../inference/embeddings/endpoint.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
-import { serve } from '../../inference/spine/serve.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { receiveModelCall } from '../receive-model-call.ts';
+import { bodyHandler } from '../model-call.ts';
 import { conversationRoute } from './conversation.ts';
 
 /**
@@ -14,7 +13,9 @@ import { conversationRoute } from './conversation.ts';
  * request for embeddings does.
  */
 export function geminiRoutes(services: Services): Route[] {
-  const embeddings = embeddingsEndpoint(services, 'gemini-embeddings');
+  const embed = bodyHandler(services, embeddingsEndpoint(services, 'gemini-embeddings'), (exchange, body) =>
+    withPathModel(body, embeddingModelOf(exchange)!),
+  );
   return versions.map((version) => {
     const conversation = conversationRoute(services, {
       path: `/${version}/models/*`,
@@ -25,12 +26,7 @@ export function geminiRoutes(services: Services): Route[] {
     });
     return {
       ...conversation,
-      async handle(exchange) {
-        const model = embeddingModelOf(exchange);
-        if (model === null) return conversation.handle(exchange);
-        const received = await receiveModelCall(services, exchange, (_, body) => withPathModel(body, model));
-        if (received !== null) await serve(services, embeddings, received.call, received.body);
-      },
+      handle: (exchange) => (embeddingModelOf(exchange) === null ? conversation.handle : embed)(exchange),
     };
   });
 }

@@ -8,7 +8,7 @@ import type { Admission } from '../../metering/admission.ts';
 import type { ApiCall } from '../../tools/mcp/mcp-tools.ts';
 import { type Exchange, headerOf, type Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
-import { refusalOf } from '../refusal-of.ts';
+import { refusalOf } from '../refusal.ts';
 
 export interface McpParts {
   /** The whole route table: tools are calls of it. */

@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { identityHeaders } from '../delivery.ts';
 import type { Route } from '../exchange.ts';
-import { identityHeaders } from '../write-failure.ts';
 
 /** `GET /metrics` for the admin key, in Prometheus' text format. */
 export function metricsRoute(render: () => Promise<{ contentType: string; text: string }>): Route {

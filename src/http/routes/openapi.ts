@@ -1,6 +1,6 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
+import { identityHeaders } from '../delivery.ts';
 import type { Route } from '../exchange.ts';
-import { identityHeaders } from '../write-failure.ts';
 
 export interface OpenApiParts {
   /** OpenAPI of the admin API: a document whose `paths` and `components` are there. */

@@ -3,8 +3,8 @@ import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import { type HostedFiles, hostedPath } from '../../inference/images/hosted-files.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { readerStallTimeoutMs } from '../../kernel/limits.ts';
+import { identityHeaders } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { identityHeaders } from '../write-failure.ts';
 
 /** `GET /v1/files-signed/:name`: generated pictures, for whoever has the link. */
 export function signedFilesRoute(files: HostedFiles): Route {

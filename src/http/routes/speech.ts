@@ -2,15 +2,13 @@ import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import { speechEndpoint } from '../../inference/speech/endpoint.ts';
 import { listVoices } from '../../inference/speech/list-voices.ts';
-import { serve } from '../../inference/spine/serve.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { receiveModelCall } from '../receive-model-call.ts';
+import { asReceived, bodyHandler } from '../model-call.ts';
 import { writeJson } from '../write-json.ts';
 
 /** `POST /v1/audio/speech` and `GET /v1/audio/voices`: OpenAI's format over any provider or engine that speaks. */
 export function speechRoutes(services: Services): Route[] {
-  const speech = speechEndpoint(services);
   return [
     {
       method: 'POST',
@@ -21,11 +19,7 @@ export function speechRoutes(services: Services): Route[] {
       endpoint: 'speech',
       dialect: openAiChat,
       summary: 'Speak a text; the answer is the sound',
-      async handle(exchange) {
-        const received = await receiveModelCall(services, exchange);
-        if (received === null) return;
-        await serve(services, speech, received.call, received.body);
-      },
+      handle: bodyHandler(services, speechEndpoint(services), asReceived),
     },
     {
       method: 'GET',

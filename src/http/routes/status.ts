@@ -1,7 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
+import { identityHeaders } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
-import { identityHeaders } from '../write-failure.ts';
 import { writeJson } from '../write-json.ts';
 import { qdrantApiVersion } from './vectors.ts';
 

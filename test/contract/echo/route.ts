@@ -1,13 +1,11 @@
 import type { Route } from '../../../src/http/exchange.ts';
-import { receiveModelCall } from '../../../src/http/receive-model-call.ts';
+import { asReceived, bodyHandler } from '../../../src/http/model-call.ts';
 import { openAiChat } from '../../../src/inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../../src/inference/endpoints/services.ts';
-import { serve } from '../../../src/inference/spine/serve.ts';
 import { echoEndpoint } from './endpoint.ts';
 
 /** `POST /v1/echo`. */
 export function echoRoute(services: Services): Route {
-  const endpoint = echoEndpoint(services);
   return {
     method: 'POST',
     path: '/v1/echo',
@@ -15,9 +13,6 @@ export function echoRoute(services: Services): Route {
     quota: 'one',
     endpoint: 'echo',
     dialect: openAiChat,
-    async handle(exchange) {
-      const received = await receiveModelCall(services, exchange);
-      if (received !== null) await serve(services, endpoint, received.call, received.body);
-    },
+    handle: bodyHandler(services, echoEndpoint(services), asReceived),
   };
 }

@@ -12,29 +12,32 @@ interface Waiting {
 }
 
 /**
- * `serve`, for one request of a connection at a time. Pipelined ones wait, their connection unread; where more are
- * written at once than may wait, the connection closes behind those that do. Node would begin them all: 2,300 stand in
- * 64 KB, and nobody else has a turn before the last one.
+ * Requests that came before those before them on their connection were answered: served one at a time, their connection
+ * unread. Where more are written at once than may wait, the connection closes behind those that do. Node would begin them
+ * all: 2,300 stand in 64 KB, and nobody else has a turn before the last one.
  */
-export function oneAtATime(serve: Serve): Serve {
-  const lines = new WeakMap<Socket, Waiting[]>();
+export class Pipelined {
+  private readonly serve: Serve;
+  private readonly lines = new WeakMap<Socket, Waiting[]>();
 
-  function next(socket: Socket): void {
-    const line = lines.get(socket)!;
-    const first = socket.destroyed ? undefined : line.shift();
-    if (first === undefined) {
-      lines.delete(socket);
-      socket.resume();
-      return;
-    }
-    first.response.once('close', () => next(socket));
-    serve(first.request, first.response);
+  constructor(serve: Serve) {
+    this.serve = serve;
   }
 
-  function lineBehind(before: ServerResponse, socket: Socket): Waiting[] {
+  /** Takes a request whose `response` has no connection yet: node gives it one when those before it are out. */
+  add(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const before = responseOf(socket);
+    if (before === null) return this.serve(request, response);
+    const line = this.lines.get(socket) ?? this.lineBehind(before, socket);
+    if (line.length < waitingMax) line.push({ request, response });
+    else endBehind(line.at(-1)!.response, socket);
+  }
+
+  private lineBehind(before: ServerResponse, socket: Socket): Waiting[] {
     const line: Waiting[] = [];
-    lines.set(socket, line);
-    before.once('close', () => next(socket));
+    this.lines.set(socket, line);
+    before.once('close', () => this.next(socket));
     // Node resumes it when it has read this request to its end, which is before the microtask. By then a quick answer may
     // be out, and this request be served: the rest of its body must come.
     queueMicrotask(() => {
@@ -43,15 +46,17 @@ export function oneAtATime(serve: Serve): Serve {
     return line;
   }
 
-  return (request, response) => {
-    // Node gives a response its connection when those before it are out.
-    const before = response.socket === null ? responseOf(request.socket) : null;
-    if (before === null) return serve(request, response);
-    const { socket } = request;
-    const line = lines.get(socket) ?? lineBehind(before, socket);
-    if (line.length < waitingMax) line.push({ request, response });
-    else endBehind(line.at(-1)!.response, socket);
-  };
+  private next(socket: Socket): void {
+    const line = this.lines.get(socket)!;
+    const first = socket.destroyed ? undefined : line.shift();
+    if (first === undefined) {
+      this.lines.delete(socket);
+      socket.resume();
+      return;
+    }
+    first.response.once('close', () => this.next(socket));
+    this.serve(first.request, first.response);
+  }
 }
 
 /** The response that a connection is at. Node keeps it on the socket, and has no public name for it. */

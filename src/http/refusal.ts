@@ -1,54 +1,73 @@
 import { type Failure, type FailureFacts, factsOf } from '../kernel/failure.ts';
 import { STATUS_CODES } from '../kernel/node-http.ts';
+import { type Refusal, refusalMessageMax } from '../metering/refusal.ts';
 import type { Exchange, Route } from './exchange.ts';
-import { refusalOf } from './refusal-of.ts';
 
 /**
  * Codex, opencode and Anthropic's SDK obey any Retry-After, and seem to hang for as long. A limit of calls or tokens per
  * minute is free again after little more than 60 s: those waits, the commonest, are told.
  */
 const retryAfterMaxMs = 120_000;
-/** Above this an unread body is not worth draining for the sake of the connection. */
-const drainBytesMax = 1024 * 1024;
 
-/** Answers with a failure in the route's dialect; a no-op when headers are out already. */
-export function writeFailure(
+/** What is told of a request that gets this failure before anything was held for it. */
+export function refusalOf(
   exchange: Omit<Exchange, 'client'>,
   failure: Failure,
-  dialect: Route['dialect'],
+  facts: FailureFacts,
   nowMs: number,
-  extraHeaders: readonly string[] = [],
-): void {
-  const { response } = exchange;
-  if (response.headersSent || response.destroyed) return;
-  const facts = factsOf(failure, nowMs);
-  if (exchange.admitted?.booked !== true) exchange.onRefused(refusalOf(exchange, failure, facts, nowMs));
-  const body = Buffer.from(JSON.stringify(dialect.errorBody(failure, exchange.requestId, nowMs)));
-  const headers = [
-    ...identityHeaders(exchange),
-    'content-type',
-    'application/json',
-    'content-length',
-    String(body.length),
-    ...retryHeaders(failure, facts, nowMs),
-    ...(facts.quota?.headers ?? extraHeaders),
-  ];
-  if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
-  if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
-  if (failure.kind === 'upgrade-required') headers.push('upgrade', 'HTTP/1.1');
-  // Who has not sent all of a body by now would hold the connection for as long again.
-  if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');
-  response.writeHead(facts.status, headers);
-  response.end(exchange.request.method === 'HEAD' ? undefined : body);
+): Refusal {
+  const { requestId, clientRequestId, atMs, route, principal, admitted, params } = exchange;
+  return {
+    ...whatFailed(failure, facts),
+    requestId,
+    // A look-up of a request that is still running carries its id at times, and must not be found in its place.
+    clientRequestId: clientRequestId === params.id ? null : clientRequestId,
+    atMs,
+    ms: Math.max(0, nowMs - atMs),
+    account: principal?.account ?? '',
+    keyId: principal?.keyId ?? '',
+    tenant: principal?.tenant ?? '',
+    endpoint: route === null ? '' : (route.endpoint ?? route.path),
+    model: admitted?.asked || modelOf(failure),
+  };
 }
 
-/** The ids every answer carries (design §6). */
-export function identityHeaders(exchange: Pick<Exchange, 'requestId' | 'clientRequestId'>): string[] {
-  const shown = exchange.clientRequestId ?? exchange.requestId;
-  return ['x-culvert-request-id', exchange.requestId, 'x-request-id', shown, 'request-id', shown];
+/** Of bytes that were no request. */
+export function rawRefusal(requestId: string, failure: Failure, nowMs: number): Refusal {
+  return {
+    ...whatFailed(failure, factsOf(failure, nowMs)),
+    requestId,
+    clientRequestId: null,
+    atMs: nowMs,
+    ms: 0,
+    account: '',
+    keyId: '',
+    tenant: '',
+    endpoint: '',
+    model: '',
+  };
 }
 
-function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: FailureFacts, nowMs: number): string[] {
+function whatFailed(failure: Failure, { status, message }: FailureFacts) {
+  return {
+    status,
+    reason: failure.kind,
+    limit: failure.kind === 'quota-exceeded' ? failure.limit : '',
+    message: message.slice(0, refusalMessageMax),
+  };
+}
+
+/** Cut to 256 characters where it was made. */
+function modelOf(failure: Failure): string {
+  return failure.kind === 'model-unknown' || failure.kind === 'model-not-in-plan' ? failure.model : '';
+}
+
+/** Whether and when to try again, in the words of all clients. */
+export function retryHeaders(
+  failure: Failure,
+  { status, retryable, retryAfterMs }: FailureFacts,
+  nowMs: number,
+): string[] {
   if (retryAfterMs !== null && retryAfterMs > retryAfterMaxMs) {
     return ['x-should-retry', 'false', 'x-culvert-retry-at', new Date(nowMs + retryAfterMs).toISOString()];
   }
@@ -71,14 +90,6 @@ function retryHeaders(failure: Failure, { status, retryable, retryAfterMs }: Fai
     return ['x-should-retry', 'true', 'retry-after', '1'];
   }
   return status < 500 ? ['x-should-retry', 'false'] : [];
-}
-
-function hasLargeUnreadBody({ request, dropsBody }: Pick<Exchange, 'request' | 'dropsBody'>): boolean {
-  // A caller who is still sending would see the reset and not the answer.
-  if (dropsBody) return false;
-  if (request.complete || request.method === 'GET' || request.method === 'HEAD') return false;
-  const length = request.headers['content-length'];
-  return length === undefined ? request.headers['transfer-encoding'] !== undefined : Number(length) > drainBytesMax;
 }
 
 /** For what is not even a request that node could read: a bare answer on the socket, then close. */

@@ -1,0 +1,114 @@
+import type { Services } from '../inference/endpoints/services.ts';
+import { readWishes } from '../inference/models/routing-wishes.ts';
+import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
+import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
+import type { ModelCall } from '../inference/spine/model-call.ts';
+import type { RequestBody } from '../inference/spine/request-body.ts';
+import { serve } from '../inference/spine/serve.ts';
+import { refuse } from '../inference/spine/sink.ts';
+import type { Failure } from '../kernel/failure.ts';
+import type { Exchange, Route } from './exchange.ts';
+import { LoggedSink, logsBodiesOf } from './log-bodies.ts';
+import { readJsonBody } from './read-body.ts';
+import { type Multipart, readMultipart } from './read-multipart.ts';
+
+/** What an endpoint is asked: a body, and what of the request's meaning stands outside of it. */
+export type InputOf<I, Body> = (exchange: Exchange, body: Body) => I | Failure;
+
+/** Nothing does. */
+export function asReceived<Body>(_: Exchange, body: Body): Body {
+  return body;
+}
+
+/** The handler of a route of JSON bodies that a model answers. */
+export function bodyHandler<I extends object, R extends RequestBody, P extends Plan>(
+  services: Services,
+  endpoint: Endpoint<I, R, P>,
+  inputOf: InputOf<I, Buffer>,
+): Route['handle'] {
+  return async (exchange) => {
+    const call = modelCallOf(exchange);
+    if (call === null) return;
+    const { server, telemetry } = services.snapshot().config;
+    const body = await readJsonBody(exchange, server.body_limit);
+    if (body === null) return;
+    if (!Buffer.isBuffer(body)) return refuse(call.sink, body, call.admitted.headers);
+    const input = inputOf(exchange, body);
+    if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
+    const { bodies } = telemetry.log;
+    await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, body, bodies), input);
+  };
+}
+
+/** The same for uploads, whose files are on disk for as long as they are served: they are removed on every path. */
+export function uploadHandler<I extends object, R extends RequestBody, P extends Plan>(
+  services: Services,
+  endpoint: Endpoint<I, R, P>,
+  filesMax: number,
+  inputOf: InputOf<I, Multipart>,
+): Route['handle'] {
+  return async (exchange) => {
+    const call = modelCallOf(exchange);
+    if (call === null) return;
+    const { server, telemetry } = services.snapshot().config;
+    const full = await services.storage.mayKeep(call.principal.account);
+    if (full !== null) return refuse(call.sink, full, call.admitted.headers);
+    const form = await readMultipart(exchange, services.spool, { bodyBytes: server.upload_limit, files: filesMax });
+    if (form === null) return;
+    if ('kind' in form) return refuse(call.sink, form, call.admitted.headers);
+    const { bodies } = telemetry.log;
+    try {
+      const input = inputOf(exchange, form);
+      if ('kind' in input) return refuse(call.sink, input, call.admitted.headers);
+      await serve(services, endpoint, bodies === false ? call : logged(services, exchange, call, null, bodies), input);
+    } finally {
+      await form.release();
+    }
+  };
+}
+
+/** Null when its headers were refused. */
+function modelCallOf(exchange: Exchange): ModelCall | null {
+  const { request, client, requestId, clientRequestId, atMs, startedMs } = exchange;
+  const { headers } = request;
+  const admitted = exchange.admitted!;
+  const refused = (failure: Failure): null => {
+    refuse(client, failure, admitted.headers);
+    return null;
+  };
+  const wishes = readWishes(headers);
+  if ('kind' in wishes) return refused(wishes);
+  const idempotencyKey = headers['idempotency-key'] === undefined ? null : readIdempotencyKey(headers);
+  if (idempotencyKey !== null && typeof idempotencyKey === 'object') return refused(idempotencyKey);
+  return {
+    requestId,
+    clientRequestId,
+    principal: exchange.principal!,
+    admitted,
+    delivery: client,
+    client,
+    sink: client,
+    callerHeaders: headers,
+    wishes,
+    idempotencyKey,
+    atMs,
+    startedMs,
+  };
+}
+
+/** For keys that `named` holds, with a sink that logs the bodies. */
+function logged(
+  services: Services,
+  { path, response }: Exchange,
+  call: ModelCall,
+  body: Buffer | null,
+  named: readonly string[],
+): ModelCall {
+  const { principal, requestId, delivery } = call;
+  if (!logsBodiesOf(principal, named)) return call;
+  const write = services.logBodies;
+  const wallMs = () => services.clock.wallMs();
+  const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
+  response.once('close', () => sink.left());
+  return { ...call, sink };
+}

@@ -1,0 +1,212 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import createRouter from 'find-my-way';
+import type { KeyRing } from '../auth/key-ring.ts';
+import type { Config } from '../config/schema.ts';
+import { openAiChat } from '../inference/dialects/openai-chat/index.ts';
+import type { Delivery } from '../inference/spine/sink.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
+import { newRequestId } from '../kernel/ids.ts';
+import type { Room } from '../kernel/sharing/room.ts';
+import type { Admission } from '../metering/admission.ts';
+import type { Refusal } from '../metering/refusal.ts';
+import { createClientAddress } from './client-address.ts';
+import { applyCors } from './cors.ts';
+import { ResponseDelivery, writeFailure } from './delivery.ts';
+import type { Exchange, Route } from './exchange.ts';
+import { Pipelined } from './pipelined.ts';
+
+export interface ReceptionParts {
+  clock: Clock;
+  /** Who may enter. */
+  keys: Pick<KeyRing, 'authenticate' | 'authenticateAdmin'>;
+  admission: Admission;
+  /** For bodies in memory. */
+  bodies: Room;
+  routes: readonly Route[];
+  /** The configuration in force. */
+  snapshot(): {
+    readonly config: {
+      readonly server: Pick<Config['server'], 'cors_origins' | 'trusted_proxies' | 'connections_per_address'>;
+    };
+  };
+  /** Told of every request that got an error before anything was held for it. */
+  onRefused(refusal: Refusal): void;
+  /** Told of errors that nobody expected; the caller got a 500 naming the request id. */
+  onUnexpected(error: unknown, requestId: string): void;
+}
+
+/** Whose errors those get who name no route. */
+export const defaultDialect: Route['dialect'] = openAiChat;
+
+/** Of one part of a path: names are refused in words by who knows their rules, long before. */
+const pathPartCharsMax = 4_096;
+const methodsTried = ['GET', 'POST', 'HEAD', 'PUT', 'PATCH', 'DELETE'] as const;
+const noParams: Exchange['params'] = {};
+
+/** The way of a request from node to the handler of its route: looked over, routed, its caller known and admitted. */
+export class Reception {
+  /** `draining`: who asks how we are shall connect anew, to another if there is one. `closed`: so shall everybody. */
+  state: 'open' | 'draining' | 'closed' = 'open';
+  /** Requests whose handlers run. */
+  running = 0;
+  /** Called when none does any more. */
+  onIdle: (() => void) | null = null;
+  /** Of the last request that needs a key: health checks go on whatever they are told. */
+  lastCallMs = Number.NEGATIVE_INFINITY;
+  private readonly parts: ReceptionParts;
+  private readonly router = createRouter({ maxParamLength: pathPartCharsMax });
+  private readonly clientAddress: ReturnType<typeof createClientAddress>;
+  private readonly pipelined = new Pipelined((request, response) => this.receive(request, response));
+
+  constructor(parts: ReceptionParts) {
+    this.parts = parts;
+    this.clientAddress = createClientAddress(() => parts.snapshot().config.server.trusted_proxies);
+    for (const route of parts.routes) this.router.on(route.method, route.path, () => undefined, route);
+  }
+
+  /** Whatever comes on a connection. */
+  readonly onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    if (response.socket === null) this.pipelined.add(request, response);
+    else this.receive(request, response);
+  };
+
+  private receive(request: IncomingMessage, response: ServerResponse): void {
+    const { parts } = this;
+    const atMs = parts.clock.wallMs();
+    const url = request.url ?? '/';
+    const queryAt = url.indexOf('?');
+    const path = queryAt === -1 ? url : url.slice(0, queryAt);
+    const method = request.method ?? '';
+    const clientId = request.headers['x-request-id'];
+    const found = this.find(method, path);
+    const unanswered: Omit<Exchange, 'client'> & { client: Delivery | null } = {
+      request,
+      response,
+      client: null,
+      requestId: newRequestId(atMs),
+      clientRequestId: typeof clientId === 'string' && saneId.test(clientId) ? clientId : null,
+      path,
+      search: queryAt === -1 ? '' : url.slice(queryAt + 1),
+      params: found?.params ?? noParams,
+      route: (found?.store as Route | undefined) ?? null,
+      atMs,
+      startedMs: parts.clock.monotonicMs(),
+      principal: null,
+      admitted: null,
+      held: null,
+      dropsBody: false,
+      onRefused: parts.onRefused,
+      givenBody: null,
+    };
+    unanswered.client = new ResponseDelivery(unanswered, parts.clock);
+    const exchange = unanswered as Exchange;
+
+    const unfit = preflight(request);
+    if (unfit !== null) {
+      response.shouldKeepAlive = false;
+      return this.refuse(exchange, unfit);
+    }
+    const { cors_origins } = parts.snapshot().config.server;
+    if (cors_origins.length > 0 && applyCors(request, response, cors_origins)) return;
+    const { route } = exchange;
+    if (route === null) return this.refuse(exchange, this.unrouted(method, path));
+    if (this.state !== 'open' && (this.state === 'closed' || route.auth === 'none')) response.shouldKeepAlive = false;
+    void this.serve(exchange, route);
+  }
+
+  /** A GET route answers HEAD too, as RFC 9110 §9.1 demands; node leaves the body out. */
+  private find(method: string, path: string) {
+    return this.router.find(method as 'GET', path) ?? (method === 'HEAD' ? this.router.find('GET', path) : null);
+  }
+
+  /** The order of refusal of design §6: key, account, requests per minute; the rest is the handler's. Never rejects. */
+  private async serve(exchange: Exchange, route: Route): Promise<void> {
+    const { keys, admission, bodies, onUnexpected } = this.parts;
+    const { request, response, requestId } = exchange;
+    try {
+      if (route.auth === 'admin') {
+        const who = keys.authenticateAdmin(request.headers);
+        if (who !== 'admin') return this.refuse(exchange, who);
+      } else if (route.auth === 'key') {
+        this.lastCallMs = exchange.startedMs;
+        const principal = keys.authenticate(request.headers, () => this.clientAddress(request));
+        if ('kind' in principal) return this.refuse(exchange, principal);
+        exchange.principal = principal;
+        if (route.quota !== 'none') {
+          const granting = admission.admit(principal, route.quota, { requestId, form: route.limitForm ?? 'openai' });
+          const granted = granting instanceof Promise ? await granting : granting;
+          if (granted.kind !== 'admitted') return this.refuse(exchange, granted);
+          exchange.admitted = granted;
+        }
+      }
+      if (route.auth !== 'none') exchange.held = bodies.hold(exchange.principal?.account ?? '');
+      this.running += 1;
+      try {
+        const done = route.handle(exchange);
+        if (done !== undefined) await done;
+      } finally {
+        exchange.admitted?.release();
+        exchange.held?.giveBack();
+        this.running -= 1;
+        if (this.running === 0 && this.onIdle !== null) this.onIdle();
+      }
+    } catch (error) {
+      onUnexpected(error, requestId);
+      if (response.headersSent) response.destroy();
+      else this.refuse(exchange, { kind: 'internal' });
+    }
+  }
+
+  private refuse(exchange: Exchange, failure: Failure): void {
+    const { path, admitted } = exchange;
+    // An error at a path without a route is in the words of the route that stands above it.
+    const above = () => this.parts.routes.find((one) => path === one.path || path.startsWith(`${one.path}/`));
+    const dialect = (exchange.route ?? above())?.dialect ?? defaultDialect;
+    writeFailure(exchange, failure, dialect, this.parts.clock.wallMs(), admitted?.headers);
+  }
+
+  private unrouted(method: string, path: string): Failure {
+    const shown = path.slice(0, 200);
+    const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
+    if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: shown, allowed };
+    const listed = this.parts.routes
+      .filter((one) => one.path.startsWith('/v1/') && !one.path.includes(':'))
+      .map((one) => `${one.method} ${one.path}`);
+    return { kind: 'not-found', message: `There is no ${shown} here. Endpoints: ${listed.join(', ')}.` };
+  }
+}
+
+/** Letters, digits, `.-_~` and, for IPv6 literals and ports, `[]:%`. */
+const plainHost = /^[\w.~:[\]%-]{0,255}$/;
+/** A caller's own request id that can stand in logs and headers. */
+const saneId = /^[\w.:-]{1,128}$/;
+
+/**
+ * What node's own parser lets through and a proxy must not (faults.md S6): two Host headers, an absolute-form target,
+ * a Host that could move the path, two Authorizations of which node shows one. Null when the request is fit to be routed.
+ */
+function preflight({ url = '', headers, rawHeaders }: IncomingMessage): Failure | null {
+  if (url.charCodeAt(0) !== 0x2f) return invalid(null, 'The request target must be a path that begins with /.');
+  let hosts = 0;
+  let authorization: string | null = null;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+    if (name.length === 13 && name.toLowerCase() === 'authorization') {
+      const value = rawHeaders[i + 1]!;
+      if (authorization !== null && authorization !== value) return twoAuthorizations;
+      authorization = value;
+    }
+  }
+  if (hosts > 1) return invalid(null, 'The request has more than one Host header.');
+  if (headers.host !== undefined && !plainHost.test(headers.host)) {
+    return invalid(null, 'The Host header is not a plain host and port.');
+  }
+  return null;
+}
+
+const twoAuthorizations: Failure = {
+  kind: 'unauthenticated',
+  message: 'The request has two different Authorization headers; send one.',
+};
