@@ -1,5 +1,5 @@
-import type { Charge } from '../metering/charge.ts';
-import type { UsageRoute } from '../metering/ledger.ts';
+import type { Charge, MeteredUsage } from '../metering/charge.ts';
+import type { UsageAttempt, UsageRoute } from '../metering/ledger.ts';
 import type { RequestFacts } from '../metering/settlement.ts';
 
 /** What a column holds. `whole` is an integer, `real` a fraction; with `?` it may be null. */
@@ -156,9 +156,155 @@ const makers = eventColumns.map(
 );
 
 /** The row of a settled request. */
-export function eventOf(settling: Settling): UsageEvent {
+export function settledEvent(settling: Settling): UsageEvent {
   // A copy has its fields already: set one by one on an empty object they would cost more.
   const event: Record<string, unknown> = { ...blankEvent };
   for (const [field, value] of makers) event[field] = value(settling);
   return event as unknown as UsageEvent;
+}
+
+export type SqlCell = string | number | null;
+
+/** A column as both databases have it: the field of a row that goes into it, and how that becomes a cell. */
+export interface Column {
+  name: string;
+  type: 'text' | 'whole' | 'real';
+  field: string;
+  held: ColumnType | 'attempts';
+}
+
+/** The columns of a table; its route is two of them, of JSON. */
+export function columnsOf(table: readonly (readonly [name: string, type: ColumnType, ...unknown[]])[]): Column[] {
+  return table.flatMap(([name, held]): Column[] => {
+    const field = fieldOf(name);
+    if (held === 'route')
+      return [
+        { name, type: 'text', field, held },
+        { name: 'attempts', type: 'text', field, held: 'attempts' },
+      ];
+    const type = held.startsWith('text') ? 'text' : held === 'real?' ? 'real' : 'whole';
+    return [{ name, type, field, held }];
+  });
+}
+
+export const eventTable: readonly Column[] = columnsOf(eventColumns);
+export const reservationTable: readonly Column[] = columnsOf(reservationColumns);
+
+/** What of a row goes into a column. */
+export function cellOf({ field, held }: Column, row: object): SqlCell {
+  const value = (row as Record<string, unknown>)[field];
+  switch (held) {
+    case 'text':
+    case 'text?':
+    case 'real?':
+      return value as SqlCell;
+    case 'flag':
+      return value === true ? 1 : 0;
+    case 'route':
+      // Its attempts are the next column.
+      return JSON.stringify({ ...(value as UsageRoute), attempts: undefined });
+    case 'attempts':
+      return attemptsJson((value as UsageRoute).attempts);
+    default:
+      // Both databases refuse a fraction there.
+      return value === null ? null : Math.round(value as number);
+  }
+}
+
+/** A row of `usage_event`, as a database gives it. */
+export function readEvent(cells: Record<string, unknown>): UsageEvent {
+  return readRow(eventTable, cells) as UsageEvent;
+}
+
+/** A row of `reservation`. */
+export function readReservation(cells: Record<string, unknown>): ReservationRow {
+  return readRow(reservationTable, cells) as ReservationRow;
+}
+
+function readRow(columns: readonly Column[], cells: Record<string, unknown>): unknown {
+  const row: Record<string, unknown> = {};
+  for (const { name, type, field, held } of columns) {
+    const cell = cells[name];
+    if (held === 'attempts') (row[field] as UsageRoute).attempts = attemptsOf(String(cell));
+    else if (held === 'route') row[field] = JSON.parse(String(cell));
+    else if (held === 'flag') row[field] = cell === 1;
+    // PostgreSQL gives its whole numbers as text where they may be large.
+    else row[field] = cell === null ? null : type === 'text' ? String(cell) : Number(cell);
+  }
+  return row;
+}
+
+/** An attempt in its column: an array, since the names of thirteen fields would be most of the text. */
+type AttemptCells = [
+  target: string,
+  credential: string,
+  class_: string,
+  status: number | null,
+  ms: number,
+  firstTokenMs: number | null,
+  bytes: number,
+  usage: MeteredUsage | null,
+  usageSource: string,
+  costUsd: number | null,
+  message: string | null,
+];
+
+function attemptsJson(attempts: readonly UsageAttempt[]): string {
+  if (attempts.length === 0) return '[]';
+  const rows: AttemptCells[] = [];
+  for (let at = 0; at < attempts.length; at += 1) {
+    const {
+      target,
+      credential,
+      class: class_,
+      status,
+      ms,
+      firstTokenMs,
+      bytes,
+      usage,
+      usageSource,
+      costUsd,
+      message,
+    } = attempts[at]!;
+    const firstMs = firstTokenMs === null ? null : Math.round(firstTokenMs);
+    rows.push([
+      target,
+      credential,
+      class_,
+      status,
+      Math.round(ms),
+      firstMs,
+      bytes,
+      usage,
+      usageSource,
+      costUsd,
+      message,
+    ]);
+  }
+  return JSON.stringify(rows);
+}
+
+function attemptsOf(text: string): UsageAttempt[] {
+  return (JSON.parse(text) as AttemptCells[]).map(
+    ([target, credential, class_, status, ms, firstTokenMs, bytes, usage, usageSource, costUsd, message]) => {
+      // Provider and model are in the target.
+      const slash = target.indexOf('/');
+      const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
+      const times = { ms, firstTokenMs };
+      return {
+        target,
+        provider,
+        model,
+        credential,
+        class: class_,
+        status,
+        ...times,
+        bytes,
+        usage,
+        usageSource,
+        costUsd,
+        message,
+      };
+    },
+  );
 }

@@ -1,4 +1,4 @@
-import { blankEvent, eventOf } from '../ledger/columns.ts';
+import { blankEvent, settledEvent } from '../ledger/columns.ts';
 import type { Claim, Reservation } from './admission.ts';
 import { chargeOf, type Delivered, type MeteredUsage, type TokenPrice, type UsageOrigin, usdOf } from './charge.ts';
 import type { Counters, Limit, Spent } from './counters.ts';
@@ -63,7 +63,7 @@ export function createSettlement(
         plans().plan(facts.claim.principal.plan),
       );
       const costUsd = usdOf(charge.usage, facts.price);
-      const event = eventOf({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
+      const event = settledEvent({ facts, charge, costUsd, quotaMs: reservation.held.quotaMs });
       settled(reservation, spentOf(event), facts.claim);
       ledger.close(event);
       return event;

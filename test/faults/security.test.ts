@@ -198,7 +198,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
   'src/stores/postgres/kept-tables.ts': ['any', 'name'],
   'src/stores/postgres/ledger-prune.ts': ['batchRows'],
   'src/stores/postgres/ledger-recovery.ts': ['isOver'],
-  'src/stores/postgres/ledger-writer.ts': ["rollupKeyCells.map(([name]) => name).join(', ')", 'rollupSumCells', 'name'],
+  'src/stores/postgres/ledger-writer.ts': ['added', 'key.map(({ name', 'name', 'table'],
   'src/stores/postgres/page-store.ts': [
     "[...names, 'words'].map((name) => `${name",
     "names.join(', ')",
@@ -226,15 +226,7 @@ const ofTheSchema: Readonly<Record<string, readonly string[]>> = {
     'table',
     'usageRowsMax',
   ],
-  'src/stores/sqlite/ledger-writer.ts': [
-    "added(['units', 'tokens', 'usd_nano'])",
-    "insertInto('quota_bucket', ['scope', 'grain_ms', 'bucket', 'units', 'tokens', 'usd_nano'])",
-    "insertInto('rollup', namesOf(rollupCells))",
-    'added(namesOf(rollupSumCells))',
-    'table',
-    "names.join(', ')",
-    "names.map(() => '?').join(', ')",
-  ],
+  'src/stores/sqlite/ledger-writer.ts': ['added', 'marks(columns.length)', 'names', 'table'],
 };
 
 test('S4 no SQL text is built from input: statements of the stores hold no interpolated values', () => {

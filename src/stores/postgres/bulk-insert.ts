@@ -1,4 +1,4 @@
-import type { Column } from '../ledger-rows.ts';
+import { type Column, cellOf } from '../../ledger/columns.ts';
 import type { Run, Statement } from './database.ts';
 
 const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;
@@ -9,9 +9,13 @@ export interface BulkInsert<T> {
 }
 
 /** `onConflict` is the SQL that follows; the old row goes by the table's name, the new one is `excluded`. */
-export function bulkInsert<T>(table: string, columns: readonly Column<T>[], onConflict: string): BulkInsert<T> {
-  const names = columns.map(([name]) => `"${name}"`).join(', ');
-  const arrays = columns.map(([, type], at) => `$${at + 1}::${arrayTypes[type]}[]`).join(', ');
+export function bulkInsert<T extends object>(
+  table: string,
+  columns: readonly Column[],
+  onConflict: string,
+): BulkInsert<T> {
+  const names = columns.map(({ name }) => `"${name}"`).join(', ');
+  const arrays = columns.map(({ type }, at) => `$${at + 1}::${arrayTypes[type]}[]`).join(', ');
   const statement: Statement = {
     name: `bulk-${table}`,
     text: `INSERT INTO culvert.${table} (${names}) SELECT * FROM unnest(${arrays}) ${onConflict}`,
@@ -21,7 +25,7 @@ export function bulkInsert<T>(table: string, columns: readonly Column<T>[], onCo
       if (rows.length === 0) return;
       await run(
         statement,
-        columns.map(([, , of]) => rows.map(of)),
+        columns.map((column) => rows.map((row) => cellOf(column, row))),
       );
     },
   };

@@ -1,7 +1,7 @@
 import { FailureError } from '../../kernel/failure.ts';
+import { readEvent, readReservation } from '../../ledger/columns.ts';
 import type { BucketRow, QuotaSeed, RecentCall, Scope } from '../../metering/counters.ts';
 import type { RequestQuery, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { eventOf, reservationOf } from '../ledger-rows.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Connections, Run } from './database.ts';
 
@@ -9,9 +9,9 @@ import type { Connections, Run } from './database.ts';
 export async function findEvent(run: Run, id: string, account: string | null): Promise<UsageEvent | null> {
   const { rows: ours } = await run(byId, [id]);
   // Ours within another account, or none of ours: a caller may have chosen an id of our form.
-  if (ours[0] !== undefined && (account === null || ours[0].account === account)) return eventOf(ours[0]);
+  if (ours[0] !== undefined && (account === null || ours[0].account === account)) return readEvent(ours[0]);
   const { rows: theirs } = await run(byClientId, [id, account]);
-  return theirs[0] === undefined ? null : eventOf(theirs[0]);
+  return theirs[0] === undefined ? null : readEvent(theirs[0]);
 }
 
 /** See the port's `list`. The cursor is the id of the last row, since ids are in the order of time. */
@@ -40,7 +40,7 @@ export async function listEvents(
      ORDER BY request_id DESC LIMIT $${values.length}`,
     values,
   );
-  const events = rows.slice(0, query.limit).map(eventOf);
+  const events = rows.slice(0, query.limit).map(readEvent);
   const last = rows.length > query.limit ? events.at(-1) : undefined;
   return { events, next: last === undefined ? null : cursorOf(last.requestId) };
 }
@@ -72,7 +72,7 @@ export async function readNewestBucketMs(run: Run): Promise<number> {
 
 export async function readOpen(run: Run, account: string): Promise<ReservationRow[]> {
   const { rows } = await run(openOf, [account]);
-  return rows.map(reservationOf);
+  return rows.map(readReservation);
 }
 
 export async function readSettled(run: Run, requestIds: readonly string[]): Promise<Map<string, number>> {

@@ -1,6 +1,6 @@
+import type { BucketsOf } from '../../ledger/batch-sums.ts';
+import { readReservation } from '../../ledger/columns.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { BucketsOf } from '../batch-sums.ts';
-import { reservationOf } from '../ledger-rows.ts';
 import { type Boots, bootIsOver, bootSaidGoodbye, forgetOldBoots } from './boots.ts';
 import type { Connections, Statement } from './database.ts';
 import { writeEvents } from './ledger-writer.ts';
@@ -24,7 +24,7 @@ export async function recoverReservations(
       const { rows } = await run(take, [bootId, batchRows]);
       await writeEvents(
         run,
-        rows.map((row) => rules.chargeCrashed(reservationOf(row))),
+        rows.map((row) => rules.chargeCrashed(readReservation(row))),
         rules.bucketsOf,
       );
       if (rows.length < batchRows) await forgetOldBoots(run);

@@ -1,7 +1,18 @@
+import {
+  BatchSums,
+  type BucketsOf,
+  bucketKey,
+  bucketSums,
+  bucketTable,
+  isRefusal,
+  type RollupRow,
+  rollupKey,
+  rollupSums,
+  rollupTable,
+} from '../../ledger/batch-sums.ts';
+import { type Column, eventTable, reservationTable } from '../../ledger/columns.ts';
 import type { BucketRow } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { type BucketsOf, createBatchSums, isRefusal, rollupKeyCells, rollupSumCells } from '../batch-sums.ts';
-import { eventCells, reservationCells } from '../ledger-rows.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Connections, Run } from './database.ts';
 
@@ -39,35 +50,26 @@ export function writeCloses(
  */
 export async function writeEvents(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf): Promise<void> {
   await insertEvents.into(run, events);
-  const sums = createBatchSums(bucketsOf);
+  const sums = new BatchSums(bucketsOf);
   for (const event of events) sums.add(event);
   await addBuckets.into(run, sums.buckets());
   await addRollups.into(run, sums.rollups());
 }
 
-const insertReservations = bulkInsert('reservation', reservationCells, 'ON CONFLICT DO NOTHING');
-const insertEvents = bulkInsert('usage_event', eventCells, 'ON CONFLICT DO NOTHING');
+const insertReservations = bulkInsert<ReservationRow>('reservation', reservationTable, 'ON CONFLICT DO NOTHING');
+const insertEvents = bulkInsert<UsageEvent>('usage_event', eventTable, 'ON CONFLICT DO NOTHING');
 const addBuckets = bulkInsert<BucketRow>(
   'quota_bucket',
-  [
-    ['scope', 'text', (row) => row.scope],
-    ['grain_ms', 'whole', (row) => row.grainMs],
-    ['bucket', 'whole', (row) => row.bucket],
-    ['units', 'whole', (row) => row.units],
-    ['tokens', 'whole', (row) => row.tokens],
-    ['usd_nano', 'whole', (row) => row.usdNano],
-  ],
-  `ON CONFLICT (scope, grain_ms, bucket) DO UPDATE SET units = quota_bucket.units + excluded.units,
-    tokens = quota_bucket.tokens + excluded.tokens, usd_nano = quota_bucket.usd_nano + excluded.usd_nano`,
+  bucketTable,
+  onConflictAdd('quota_bucket', bucketKey, bucketSums),
 );
-const addRollups = bulkInsert(
-  'rollup',
-  [...rollupKeyCells, ...rollupSumCells],
-  `ON CONFLICT (${rollupKeyCells.map(([name]) => name).join(', ')}) DO UPDATE SET ${rollupSumCells
-    .map(([name]) => `${name} = rollup.${name} + excluded.${name}`)
-    .join(', ')}`,
-);
+const addRollups = bulkInsert<RollupRow>('rollup', rollupTable, onConflictAdd('rollup', rollupKey, rollupSums));
 const deleteReservations = {
   name: 'reservation-close',
   text: 'DELETE FROM culvert.reservation WHERE request_id = ANY($1) RETURNING request_id',
 };
+
+function onConflictAdd(table: string, key: readonly Column[], sums: readonly Column[]): string {
+  const added = sums.map(({ name }) => `${name} = ${table}.${name} + excluded.${name}`).join(', ');
+  return `ON CONFLICT (${key.map(({ name }) => name).join(', ')}) DO UPDATE SET ${added}`;
+}

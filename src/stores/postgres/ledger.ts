@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { createLoopClock } from '../../kernel/loop-clock.ts';
+import { type BucketsOf, isRefusal } from '../../ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { type BucketsOf, isRefusal } from '../batch-sums.ts';
 import { closeRetryMs, notRecorded } from '../ledger-waits.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { createBoots } from './boots.ts';

@@ -1,4 +1,5 @@
 import type { GivenObject, ProviderObjectStore } from '../../auth/provider-object-store.ts';
+import { columnsOf } from '../../ledger/columns.ts';
 import { bulkInsert } from './bulk-insert.ts';
 import type { Database } from './database.ts';
 import { inTime, unavailable } from './unavailable.ts';
@@ -51,13 +52,13 @@ function givenOf(row: ObjectColumns): GivenObject {
 
 const put = bulkInsert<GivenObject>(
   'provider_object',
-  [
-    ['id_hash', 'text', (row) => row.idHash],
-    ['tenant', 'text', (row) => row.tenant],
-    ['target', 'text', (row) => row.target],
-    ['credential', 'text', (row) => row.credential],
-    ['expires_ms', 'whole', (row) => row.expiresMs],
-  ],
+  columnsOf([
+    ['id_hash', 'text'],
+    ['tenant', 'text'],
+    ['target', 'text'],
+    ['credential', 'text'],
+    ['expires_ms', 'whole'],
+  ]),
   `ON CONFLICT (id_hash, tenant) DO UPDATE
     SET target = excluded.target, credential = excluded.credential, expires_ms = excluded.expires_ms`,
 );

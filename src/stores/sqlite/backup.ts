@@ -6,7 +6,7 @@ import type { DataFolder } from './data-folder.ts';
 import { type Database, naming, type SqlValue } from './database.ts';
 import { holdsRows, keptTables } from './kept-tables.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
-import { ledgerKey, ledgerKeySpan } from './ledger-key.ts';
+import { ledgerKey, ledgerKeySpan } from './ledger-writer.ts';
 
 const commitRows = 5_000;
 type FileName = keyof typeof keptTables;

@@ -1,8 +1,8 @@
+import { readEvent } from '../../ledger/columns.ts';
 import type { RequestQuery, UsageEvent } from '../../metering/ledger.ts';
-import { eventOf } from '../ledger-rows.ts';
 import type { Database, SqlValue } from './database.ts';
 import { cursorOf, keyOfCursor } from './ledger-cursor.ts';
-import { ledgerKeyAt } from './ledger-key.ts';
+import { ledgerKeyAt } from './ledger-writer.ts';
 
 /** Rows looked at between two breaths: about 10 ms, in which nothing else of the thread runs. */
 const sliceRows = 10_000;
@@ -35,7 +35,7 @@ export async function listRequests(
     const rows = page.all(low, at, ...values, query.limit - events.length + 1);
     for (const row of rows) {
       if (events.length === query.limit) return { events, next: cursorOf(at) };
-      events.push(eventOf(row));
+      events.push(readEvent(row));
       at = Number(row.key);
     }
     if (end === undefined) return { events, next: null };

@@ -5,7 +5,7 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { crashedEvent } from '../../metering/settlement.ts';
 import { closeRetryMs, openTimeoutMs } from '../ledger-waits.ts';
-import { createLedgerQueue } from './ledger-queue.ts';
+import { LedgerQueue, RecentCalls } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
 
 const busy = 5;
@@ -67,9 +67,8 @@ function setup(t: TestContext) {
     strangers: () => [],
     forgetOtherBoots: () => {},
   };
-  const queue = createLedgerQueue(writer, clock, {
+  const queue = new LedgerQueue(writer, clock, new RecentCalls(65_000), {
     onCommitted: () => {},
-    onOpened: () => {},
     onDropped: (event) => dropped.push(event.requestId),
   });
   const pass = (ms: number) => {

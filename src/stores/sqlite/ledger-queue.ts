@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { RecentCall } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
 import {
   closeBatchRows,
@@ -38,28 +39,8 @@ const busyRetryMs = 2;
 /** The disk is full or failing. */
 const faultRetryMs = 50;
 
-export interface LedgerQueue {
-  open(row: ReservationRow): Promise<void>;
-  close(event: UsageEvent): void;
-  /** See the port's `note`. */
-  note(refused: UsageEvent): void;
-  /** Written with the next commit, or by one of its own. */
-  heartbeat(bootId: string, nowMs: number): void;
-  /** Tries to commit what waits at once, for a reader that must see its own writes. */
-  nudge(): void;
-  /** Resolves when nothing waits: all is committed, refused or given up. */
-  drain(): Promise<void>;
-  /** Refuses new reservations for a reason, or lifts that (null) unless it was for good. */
-  admit(refusal: string | null, lasting?: 'for-good'): void;
-  /** Why reservations are refused right now, in words; null when they are not. */
-  trouble(): string | null;
-  gauges(): { queued: number; open: number; dropped: number };
-}
-
 export interface QueueObserver {
   onCommitted(): void;
-  /** A reservation is in the books. */
-  onOpened(row: ReservationRow): void;
   /** A close that will not be written, and why. */
   onDropped(event: UsageEvent, reason: string): void;
 }
@@ -68,8 +49,7 @@ interface WaitingOpen {
   row: ReservationRow;
   sinceMs: number;
   key: number;
-  resolve(): void;
-  reject(error: Error): void;
+  done: PromiseWithResolvers<void>;
 }
 
 interface WaitingClose {
@@ -79,134 +59,217 @@ interface WaitingClose {
   key: number | null;
 }
 
+interface Batch {
+  opens: WaitingOpen[];
+  closes: WaitingClose[];
+}
+
+const noCloses: WaitingClose[] = [];
+
 /**
  * Group commit without a thread: what came in during a turn of the loop, or three, is one transaction at its end.
  * A commit that fails leaves everything queued and is tried again; nothing blocks the loop but the commit itself.
  */
-export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: QueueObserver): LedgerQueue {
-  let opens: WaitingOpen[] = [];
-  let closes: WaitingClose[] = [];
+export class LedgerQueue {
+  /** Of the requests that are in the books. */
+  readonly calls: RecentCalls;
+  readonly #writer: LedgerWriter;
+  readonly #clock: Clock;
+  readonly #observer: QueueObserver;
+  #opens: WaitingOpen[] = [];
+  #closes: WaitingClose[] = [];
   /** Committed reservations of this process, by request id: what `close` may close, once. */
-  const reserved = new Map<string, number>();
+  readonly #reserved = new Map<string, number>();
   /** Enough closes wait, or the oldest has waited long enough. */
-  let closesDue = false;
-  let closeTimer: NodeJS.Timeout | null = null;
-  let beat: { bootId: string; nowMs: number } | null = null;
-  let scheduled = false;
-  /** Turns of the loop since `schedule`. */
-  let gathered = 0;
-  let retrying = false;
-  let refusal: string | null = null;
+  #closesDue = false;
+  #closeTimer: NodeJS.Timeout | null = null;
+  #beat: { bootId: string; nowMs: number } | null = null;
+  #scheduled = false;
+  /** Turns of the loop since it was scheduled. */
+  #gathered = 0;
+  #retrying = false;
+  #refusal: string | null = null;
+  #refusedForGood = false;
   /** What the disk said to the last commit, the next of which may pass; a heartbeat is the next at the latest. */
-  let diskFault: string | null = null;
-  let refusedForGood = false;
-  let dropped = 0;
-  let drained: (() => void)[] = [];
+  #diskFault: string | null = null;
+  #dropped = 0;
+  #drained: (() => void)[] = [];
 
-  function schedule(): void {
-    if (scheduled) return;
-    scheduled = true;
-    setImmediate(gather);
+  constructor(writer: LedgerWriter, clock: Clock, calls: RecentCalls, observer: QueueObserver) {
+    this.#writer = writer;
+    this.#clock = clock;
+    this.calls = calls;
+    this.#observer = observer;
   }
 
-  function gather(): void {
-    gathered += 1;
-    if (gathered < gatherTurns && opens.length < openBatchRows && reserved.size > 0) {
-      setImmediate(gather);
+  /** See the port's `open`. */
+  open(row: ReservationRow): Promise<void> {
+    if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
+    if (this.#opens.length >= queuedOpensMax || this.#reserved.size >= reservedMax)
+      return Promise.reject(notRecorded('too many requests are open'));
+    const done = Promise.withResolvers<void>();
+    this.#opens.push({ row, sinceMs: this.#clock.monotonicMs(), key: 0, done });
+    this.#schedule();
+    return done.promise;
+  }
+
+  /** See the port's `note`. */
+  note(refused: UsageEvent): void {
+    if (this.#closes.length >= queuedNotesMax) return;
+    this.#enqueue({ event: refused, sinceMs: this.#clock.monotonicMs(), key: null });
+  }
+
+  /** See the port's `close`. */
+  close(event: UsageEvent): void {
+    const key = this.#reserved.get(event.requestId);
+    if (key === undefined) return;
+    this.#reserved.delete(event.requestId);
+    const close: WaitingClose = { event, sinceMs: this.#clock.monotonicMs(), key };
+    if (this.#closes.length >= queuedClosesMax) this.#drop(close, 'too many closes wait');
+    else this.#enqueue(close);
+  }
+
+  /** Written with the next commit, or by one of its own. */
+  heartbeat(bootId: string, nowMs: number): void {
+    this.#beat = { bootId, nowMs };
+    this.#schedule();
+  }
+
+  /** Tries to commit what waits at once, for a reader that must see its own writes. */
+  nudge(): void {
+    if (this.#retrying) return;
+    this.#closesDue = this.#closes.length > 0;
+    this.#turn();
+  }
+
+  /** Resolves when nothing waits: all is committed, refused or given up. */
+  drain(): Promise<void> {
+    this.#closesDue = this.#closes.length > 0;
+    if (!this.#hasWork()) return Promise.resolve();
+    this.#schedule();
+    return new Promise((resolve) => this.#drained.push(resolve));
+  }
+
+  /** Refuses new reservations for a reason, or lifts that (null) unless it was for good. */
+  admit(refusal: string | null, lasting?: 'for-good'): void {
+    if (this.#refusedForGood) return;
+    this.#refusal = refusal;
+    this.#refusedForGood = lasting === 'for-good';
+  }
+
+  /** Why reservations are refused right now, in words; null when they are not. */
+  trouble(): string | null {
+    return this.#refusal ?? this.#diskFault;
+  }
+
+  gauges(): { queued: number; open: number; dropped: number } {
+    return {
+      queued: this.#opens.length + this.#closes.length,
+      open: this.#reserved.size,
+      dropped: this.#dropped,
+    };
+  }
+
+  #enqueue(close: WaitingClose): void {
+    this.#closes.push(close);
+    if (this.#closes.length >= closeBatchRows) {
+      this.#closesDue = true;
+      this.#schedule();
+    } else if (this.#closeTimer === null) this.#closeTimer = setTimeout(this.#closesAreDue, closeDelayMs);
+  }
+
+  readonly #closesAreDue = (): void => {
+    this.#closeTimer = null;
+    if (this.#closes.length === 0) return;
+    this.#closesDue = true;
+    this.#schedule();
+  };
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#gather);
+  }
+
+  readonly #gather = (): void => {
+    this.#gathered += 1;
+    if (this.#gathered < gatherTurns && this.#opens.length < openBatchRows && this.#reserved.size > 0) {
+      setImmediate(this.#gather);
       return;
     }
-    gathered = 0;
-    turn();
+    this.#gathered = 0;
+    this.#turn();
+  };
+
+  #retry(afterMs: number): void {
+    this.#scheduled = true;
+    this.#retrying = true;
+    setTimeout(() => this.#turn(), afterMs);
   }
 
-  function retry(afterMs: number): void {
-    scheduled = true;
-    retrying = true;
-    setTimeout(turn, afterMs);
-  }
-
-  function turn(): void {
-    scheduled = false;
-    retrying = false;
-    if (!hasWork()) {
-      settleDrain();
-      return;
-    }
-    const batch = takeBatch();
-    try {
-      write(batch.opens, batch.closes);
-    } catch (error) {
-      putBack(batch);
-      // The next beat is a few seconds away: no reason to keep trying this one.
-      beat = null;
-      const code = sqliteCode(error);
-      if (code !== null && isPassing(code)) {
-        const busy = code === sqliteBusy || code === sqliteLocked;
-        if (!busy) diskFault = String(error);
-        expire(String(error), code === sqliteFull ? 'disk-full' : undefined);
-        if (hasWork()) retry(busy ? busyRetryMs : faultRetryMs);
-        else settleDrain();
-        return;
+  #turn(): void {
+    this.#scheduled = false;
+    this.#retrying = false;
+    if (this.#hasWork()) {
+      const batch = this.#takeBatch();
+      try {
+        this.#write(batch.opens, batch.closes);
+      } catch (error) {
+        this.#putBack(batch);
+        // The next beat is a few seconds away: no reason to keep trying this one.
+        this.#beat = null;
+        if (isPassing(sqliteCode(error))) this.#tryAgain(error);
+        else this.#oneByOne();
       }
-      oneByOne();
     }
-    if (hasWork()) schedule();
-    else settleDrain();
+    if (this.#hasWork()) this.#schedule();
+    else if (this.#drained.length > 0) {
+      for (const resolve of this.#drained.splice(0)) resolve();
+    }
   }
 
-  function enqueue(close: WaitingClose): void {
-    closes.push(close);
-    if (closes.length >= closeBatchRows) {
-      closesDue = true;
-      schedule();
-    } else if (closeTimer === null) closeTimer = setTimeout(closesAreDue, closeDelayMs);
+  #hasWork(): boolean {
+    return this.#opens.length > 0 || this.#closesDue || this.#beat !== null;
   }
 
-  function closesAreDue(): void {
-    closeTimer = null;
-    if (closes.length === 0) return;
-    closesDue = true;
-    schedule();
-  }
-
-  function takeBatch(): { opens: WaitingOpen[]; closes: WaitingClose[] } {
-    const dueCloses = closesDue ? closes.length : 0;
+  #takeBatch(): Batch {
     // Opens first: somebody waits for them.
-    const openCount = Math.min(opens.length, batchRowsMax);
-    const closeCount = Math.min(dueCloses, batchRowsMax - openCount);
-    const batch = { opens, closes: closeCount === 0 ? noCloses : closes };
-    if (openCount === opens.length) opens = [];
+    const openCount = Math.min(this.#opens.length, batchRowsMax);
+    const closeCount = this.#closesDue ? Math.min(this.#closes.length, batchRowsMax - openCount) : 0;
+    const batch = { opens: this.#opens, closes: closeCount === 0 ? noCloses : this.#closes };
+    if (openCount === this.#opens.length) this.#opens = [];
     else {
-      batch.opens = opens.slice(0, openCount);
-      opens = opens.slice(openCount);
+      batch.opens = this.#opens.slice(0, openCount);
+      this.#opens = this.#opens.slice(openCount);
     }
-    if (closeCount === closes.length) closes = [];
+    if (closeCount === this.#closes.length) this.#closes = [];
     else if (closeCount > 0) {
-      batch.closes = closes.slice(0, closeCount);
-      closes = closes.slice(closeCount);
+      batch.closes = this.#closes.slice(0, closeCount);
+      this.#closes = this.#closes.slice(closeCount);
     }
-    if (closes.length === 0) closesDue = false;
+    if (this.#closes.length === 0) this.#closesDue = false;
     return batch;
   }
 
-  function putBack(batch: { opens: WaitingOpen[]; closes: WaitingClose[] }): void {
-    opens = batch.opens.concat(opens);
-    closes = batch.closes.concat(closes);
-    closesDue ||= batch.closes.length > 0;
+  #putBack(batch: Batch): void {
+    this.#opens = batch.opens.concat(this.#opens);
+    this.#closes = batch.closes.concat(this.#closes);
+    this.#closesDue ||= batch.closes.length > 0;
   }
 
   /** One transaction; throws with nothing written. */
-  function write(newOpens: readonly WaitingOpen[], newCloses: readonly WaitingClose[]): void {
+  #write(opens: readonly WaitingOpen[], closes: readonly WaitingClose[]): void {
+    const writer = this.#writer;
     writer.begin();
     try {
-      if (beat !== null) writer.writeHeartbeat(beat.bootId, beat.nowMs);
-      for (let at = 0; at < newCloses.length; at += 1) {
-        const close = newCloses[at]!;
-        if (close.key === null) writer.writeRefusal(close.event);
-        else writer.writeEvent(close.key, close.event);
+      if (this.#beat !== null) writer.writeHeartbeat(this.#beat.bootId, this.#beat.nowMs);
+      for (let at = 0; at < closes.length; at += 1) {
+        const { key, event } = closes[at]!;
+        if (key === null) writer.writeRefusal(event);
+        else writer.writeEvent(key, event);
       }
-      for (let at = 0; at < newOpens.length; at += 1) {
-        const open = newOpens[at]!;
+      for (let at = 0; at < opens.length; at += 1) {
+        const open = opens[at]!;
         open.key = writer.writeReservation(open.row);
       }
       writer.commit();
@@ -214,122 +277,164 @@ export function createLedgerQueue(writer: LedgerWriter, clock: Clock, observer: 
       writer.rollback();
       throw error;
     }
-    beat = null;
-    diskFault = null;
-    for (let at = 0; at < newOpens.length; at += 1) {
-      const open = newOpens[at]!;
-      reserved.set(open.row.requestId, open.key);
-      observer.onOpened(open.row);
-      open.resolve();
+    this.#beat = null;
+    this.#diskFault = null;
+    for (let at = 0; at < opens.length; at += 1) {
+      const { row, key, done } = opens[at]!;
+      this.#reserved.set(row.requestId, key);
+      this.calls.add(row.atMs, row);
+      done.resolve();
     }
-    observer.onCommitted();
+    this.#observer.onCommitted();
+  }
+
+  /** The same rows may pass later. */
+  #tryAgain(error: unknown): void {
+    const code = sqliteCode(error);
+    const busy = code === sqliteBusy || code === sqliteLocked;
+    if (!busy) this.#diskFault = String(error);
+    this.#expire(String(error), code === sqliteFull ? 'disk-full' : undefined);
+    if (this.#hasWork()) this.#retry(busy ? busyRetryMs : faultRetryMs);
   }
 
   /** One row in the batch cannot be written at all: it must not take the others with it. */
-  function oneByOne(): void {
-    const all = takeBatch();
+  #oneByOne(): void {
+    const all = this.#takeBatch();
     for (const open of all.opens) {
       try {
-        write([open], []);
+        this.#write([open], []);
       } catch (error) {
-        if (isPassing(sqliteCode(error))) opens.push(open);
-        else open.reject(refusalOf(error));
+        if (isPassing(sqliteCode(error))) this.#opens.push(open);
+        else open.done.reject(this.#refusalOf(error));
       }
     }
     for (const close of all.closes) {
       try {
-        write([], [close]);
+        this.#write([], [close]);
       } catch (error) {
-        if (isPassing(sqliteCode(error))) putBack({ opens: [], closes: [close] });
-        else drop(close, String(error));
+        if (isPassing(sqliteCode(error))) this.#putBack({ opens: [], closes: [close] });
+        else this.#drop(close, String(error));
       }
     }
   }
 
   /** A damaged file is no fault of the request's: nothing more is written into it. */
-  function refusalOf(error: unknown): Error {
+  #refusalOf(error: unknown): Error {
     const code = sqliteCode(error);
     if (code !== sqliteCorrupt && code !== sqliteNotADatabase)
       return error instanceof Error ? error : new Error(String(error));
-    refusal = `ledger.db is damaged on the disk: ${String(error)}; stop Culvert and restore a backup`;
-    refusedForGood = true;
+    this.#refusal = `ledger.db is damaged on the disk: ${String(error)}; stop Culvert and restore a backup`;
+    this.#refusedForGood = true;
     return notRecorded('the ledger is damaged on the disk');
   }
 
-  function expire(reason: string, cause?: 'disk-full'): void {
-    const nowMs = clock.monotonicMs();
-    const late = opens.filter((open) => nowMs - open.sinceMs >= openTimeoutMs);
-    if (late.length > 0) {
-      opens = opens.filter((open) => nowMs - open.sinceMs < openTimeoutMs);
-      for (const open of late) open.reject(notRecorded(reason, cause));
-    }
-    while (closes.length > 0 && nowMs - closes[0]!.sinceMs >= closeRetryMs) drop(closes.shift()!, reason);
+  #expire(reason: string, cause?: 'disk-full'): void {
+    const nowMs = this.#clock.monotonicMs();
+    const isLate = ({ sinceMs }: WaitingOpen) => nowMs - sinceMs >= openTimeoutMs;
+    const late = this.#opens.filter(isLate);
+    if (late.length > 0) this.#opens = this.#opens.filter((open) => !isLate(open));
+    for (const { done } of late) done.reject(notRecorded(reason, cause));
+    while (this.#closes.length > 0 && nowMs - this.#closes[0]!.sinceMs >= closeRetryMs)
+      this.#drop(this.#closes.shift()!, reason);
   }
 
-  function drop(close: WaitingClose, reason: string): void {
+  #drop(close: WaitingClose, reason: string): void {
     if (close.key === null) return;
-    dropped += 1;
-    observer.onDropped(close.event, reason);
+    this.#dropped += 1;
+    this.#observer.onDropped(close.event, reason);
   }
-
-  function hasWork(): boolean {
-    return opens.length > 0 || closesDue || beat !== null;
-  }
-
-  function settleDrain(): void {
-    const waiters = drained;
-    drained = [];
-    for (const resolve of waiters) resolve();
-  }
-
-  return {
-    open(row) {
-      if (refusal !== null) return Promise.reject(notRecorded(refusal));
-      if (opens.length >= queuedOpensMax || reserved.size >= reservedMax)
-        return Promise.reject(notRecorded('too many requests are open'));
-      return new Promise((resolve, reject) => {
-        opens.push({ row, sinceMs: clock.monotonicMs(), key: 0, resolve, reject });
-        schedule();
-      });
-    },
-    note(refused) {
-      if (closes.length >= queuedNotesMax) return;
-      enqueue({ event: refused, sinceMs: clock.monotonicMs(), key: null });
-    },
-    close(event) {
-      const key = reserved.get(event.requestId);
-      if (key === undefined) return;
-      reserved.delete(event.requestId);
-      const close: WaitingClose = { event, sinceMs: clock.monotonicMs(), key };
-      if (closes.length >= queuedClosesMax) {
-        drop(close, 'too many closes wait');
-        return;
-      }
-      enqueue(close);
-    },
-    heartbeat(bootId, nowMs) {
-      beat = { bootId, nowMs };
-      schedule();
-    },
-    nudge() {
-      if (retrying) return;
-      closesDue = closes.length > 0;
-      turn();
-    },
-    drain() {
-      closesDue = closes.length > 0;
-      if (!hasWork()) return Promise.resolve();
-      schedule();
-      return new Promise((resolve) => drained.push(resolve));
-    },
-    admit(reason, lasting) {
-      if (refusedForGood) return;
-      refusal = reason;
-      refusedForGood = lasting === 'for-good';
-    },
-    trouble: () => refusal ?? diskFault,
-    gauges: () => ({ queued: opens.length + closes.length, open: reserved.size, dropped }),
-  };
 }
 
-const noCloses: WaitingClose[] = [];
+/** Who called: the same object for all calls that are alike. */
+interface Caller {
+  account: string;
+  tenant: string;
+  tier: string | null;
+  endpoint: string;
+}
+
+/** More than these within the time kept (4,300 a second): the oldest are forgotten. A power of two. */
+const recentCallsMax = 262_144;
+const firstCapacity = 1_024;
+const knownCallersMax = 10_000;
+/** Calls come nearly in the order of their arrival; behind one that is older by this nobody looks further. */
+const disorderMs = 5_000;
+
+/**
+ * The calls of the last minute or so, in memory: a scope of counters that is loaded while thousands of others call
+ * would otherwise read a minute of everybody's events. A ring of 16 bytes a call that doubles while it is full.
+ */
+export class RecentCalls {
+  readonly #keptMs: number;
+  #times = new Float64Array(firstCapacity);
+  #callers: Caller[] = new Array(firstCapacity);
+  #head = 0;
+  #size = 0;
+  readonly #known = new Map<string, Caller>();
+  #last: Caller | null = null;
+
+  constructor(keptMs: number) {
+    this.#keptMs = keptMs;
+  }
+
+  add(atMs: number, caller: Caller): void {
+    const before = this.#last;
+    const isSame =
+      before !== null &&
+      before.tenant === caller.tenant &&
+      before.tier === caller.tier &&
+      before.endpoint === caller.endpoint &&
+      before.account === caller.account;
+    const known = isSame ? before : this.#theOne(caller);
+    while (this.#size > 0 && atMs - this.#times[this.#head]! >= this.#keptMs) this.#forgetOldest();
+    if (this.#size === recentCallsMax) this.#forgetOldest();
+    else if (this.#size === this.#times.length) this.#widen();
+    const at = (this.#head + this.#size) % this.#times.length;
+    this.#times[at] = atMs;
+    this.#callers[at] = known;
+    this.#size += 1;
+  }
+
+  /** Of one account, newest first. */
+  of(account: string, sinceMs: number): RecentCall[] {
+    const found: RecentCall[] = [];
+    for (let back = this.#size - 1; back >= 0; back -= 1) {
+      const at = (this.#head + back) % this.#times.length;
+      const atMs = this.#times[at]!;
+      if (atMs < sinceMs - disorderMs) break;
+      const { tenant, tier, endpoint, account: whose } = this.#callers[at]!;
+      if (atMs >= sinceMs && whose === account) found.push({ atMs, tenant, tier, endpoint });
+    }
+    return found;
+  }
+
+  #theOne({ account, tenant, tier, endpoint }: Caller): Caller {
+    const name = JSON.stringify([account, tenant, tier, endpoint]);
+    let caller = this.#known.get(name);
+    if (caller === undefined) {
+      if (this.#known.size >= knownCallersMax) this.#known.clear();
+      caller = { account, tenant, tier, endpoint };
+      this.#known.set(name, caller);
+    }
+    this.#last = caller;
+    return caller;
+  }
+
+  #forgetOldest(): void {
+    this.#head = (this.#head + 1) % this.#times.length;
+    this.#size -= 1;
+  }
+
+  #widen(): void {
+    const times = new Float64Array(this.#times.length * 2);
+    const callers: Caller[] = new Array(times.length);
+    for (let at = 0; at < this.#size; at += 1) {
+      const from = (this.#head + at) % this.#times.length;
+      times[at] = this.#times[from]!;
+      callers[at] = this.#callers[from]!;
+    }
+    this.#times = times;
+    this.#callers = callers;
+    this.#head = 0;
+  }
+}

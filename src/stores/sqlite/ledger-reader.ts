@@ -1,9 +1,9 @@
+import { readEvent, readReservation } from '../../ledger/columns.ts';
 import type { BucketRow, RecentCall, Scope } from '../../metering/counters.ts';
 import type { ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import { eventOf, reservationOf } from '../ledger-rows.ts';
 import { deadBefore, finestGrainMs, quotaGrainsMs } from '../quota-grains.ts';
 import type { Database } from './database.ts';
-import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-key.ts';
+import { ledgerKey, ledgerKeyAt, ledgerKeySpan } from './ledger-writer.ts';
 
 /** What is read in the loop's own turn: by key, or little. All of it as committed. */
 export interface LedgerReader {
@@ -43,9 +43,9 @@ export function createLedgerReader(database: Database): LedgerReader {
       const key = ledgerKey(id);
       const ours = key === null ? undefined : byKey.get(key, key + ledgerKeySpan, id);
       // Ours within another account, or none of ours: a caller may have chosen an id of our form.
-      if (ours !== undefined && (account === null || ours.account === account)) return eventOf(ours);
+      if (ours !== undefined && (account === null || ours.account === account)) return readEvent(ours);
       const theirs = account === null ? byClientIdAnywhere.get(id) : byClientId.get(id, account);
-      return theirs === undefined ? null : eventOf(theirs);
+      return theirs === undefined ? null : readEvent(theirs);
     },
     buckets(scopes, nowMs) {
       const found: BucketRow[] = [];
@@ -63,7 +63,7 @@ export function createLedgerReader(database: Database): LedgerReader {
       const newest = database.prepare(newestBucket).get()?.bucket;
       return Number(newest ?? 0) * finestGrainMs;
     },
-    openReservations: (account) => reservationsOf.all(account).map(reservationOf),
+    openReservations: (account) => reservationsOf.all(account).map(readReservation),
     settled(requestIds) {
       const costs = new Map<string, number>();
       for (const id of requestIds) {

@@ -1,7 +1,7 @@
 import type { Migration } from '../migration.ts';
 
 /**
- * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-key.ts), so that a lookup by id, a
+ * `ledger.db`. Keys are not counters: they are made of the request id (see ledger-writer.ts), so that a lookup by id, a
  * range of time and retention all go by the rowid without an index.
  */
 export const ledgerMigrations: readonly Migration[] = [
@@ -86,7 +86,7 @@ export const ledgerMigrations: readonly Migration[] = [
       ALTER TABLE usage_event ADD COLUMN tier TEXT;
       ALTER TABLE usage_event ADD COLUMN quota_ms INTEGER NOT NULL DEFAULT 0;
       ALTER TABLE usage_event ADD COLUMN settled_ms INTEGER NOT NULL DEFAULT 0;
-      -- JSON, one array an attempt (attempt-json.ts): a row of its own cost 3 µs a request.
+      -- JSON, one array an attempt (ledger/columns.ts): a row of its own cost 3 µs a request.
       ALTER TABLE usage_event ADD COLUMN attempts TEXT NOT NULL DEFAULT '[]';
       UPDATE usage_event SET quota_ms = at_ms, settled_ms = at_ms + ms, attempts = (
         SELECT json_group_array(json_array(target, credential, class, status, ms, first_token_ms, bytes,

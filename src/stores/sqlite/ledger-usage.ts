@@ -1,7 +1,7 @@
 import { usageRowsMax } from '../../kernel/limits.ts';
 import type { UsageGroup, UsageQuery, UsageRow } from '../../metering/ledger.ts';
 import type { Database } from './database.ts';
-import { ledgerKeyAt } from './ledger-key.ts';
+import { ledgerKeyAt } from './ledger-writer.ts';
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;

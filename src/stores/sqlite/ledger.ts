@@ -1,17 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { BucketsOf } from '../../ledger/batch-sums.ts';
 import type { Ledger, ReservationRow, UsageEvent } from '../../metering/ledger.ts';
-import type { BucketsOf } from '../batch-sums.ts';
 import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
-import { ledgerKeyAt } from './ledger-key.ts';
-import { createLedgerQueue, type LedgerQueue } from './ledger-queue.ts';
+import { LedgerQueue, RecentCalls } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
-import { createLedgerWriter } from './ledger-writer.ts';
-import { createRecentCalls } from './recent-calls.ts';
-import { createWalSync } from './wal-sync.ts';
+import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
 
 export interface SqliteLedgerOptions {
   file: string;
@@ -62,27 +59,24 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   const writer = createLedgerWriter(database, options.bucketsOf);
   const reader = createLedgerReader(database);
   const housekeeper = createHousekeeper(file);
-  let walBytes = 0;
-  const calls = createRecentCalls(callsKeptMs);
+  const calls = new RecentCalls(callsKeptMs);
   for (const call of reader.calls(clock.wallMs() - callsKeptMs)) calls.add(call.atMs, call);
 
-  const queue: LedgerQueue = createLedgerQueue(writer, clock, {
-    onCommitted: () => walSync.dirty(),
-    onOpened: (row) => calls.add(row.atMs, row),
+  const walSync = new WalSync(database, {
+    longBytes: walCheckpointBytes,
+    onLong(pendingBytes) {
+      queue.admit(pendingBytes > walBytesMax ? 'a reader keeps the ledger from compacting its log' : null);
+      if (pendingBytes > walCheckpointBytes) checkpoint(housekeeper, onTrouble);
+    },
+    onBroken: (error) => queue.admit(`the ledger could not be synced (${error.message}); restart Culvert`, 'for-good'),
+  });
+  const queue = new LedgerQueue(writer, clock, calls, {
+    onCommitted: walSync.dirty,
     onDropped: (event, reason) => onTrouble(`ledger: the end of ${event.requestId} could not be written: ${reason}`),
   });
-  const walSync = createWalSync(
-    database,
-    (pendingBytes) => {
-      walBytes = pendingBytes;
-      queue.admit(walBytes > walBytesMax ? 'a reader keeps the ledger from compacting its log' : null);
-      if (walBytes > walCheckpointBytes) checkpoint(housekeeper, onTrouble);
-    },
-    (error) => queue.admit(`the ledger could not be synced (${error.message}); restart Culvert`, 'for-good'),
-  );
 
   queue.heartbeat(bootId, clock.wallMs());
-  const troubles = createTroubleReport({ trouble: queue.trouble, words: ledgerWords, tell: onTrouble, clock });
+  const troubles = createTroubleReport({ trouble: () => queue.trouble(), words: ledgerWords, tell: onTrouble, clock });
   const heartbeat = setInterval(() => {
     // What the last beat met, if it was refused.
     troubles.look();
@@ -91,9 +85,9 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   heartbeat.unref();
 
   return {
-    open: queue.open,
-    close: queue.close,
-    note: queue.note,
+    open: (row) => queue.open(row),
+    close: (event) => queue.close(event),
+    note: (refused) => queue.note(refused),
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
     // Who asks must see his own requests, so what waits is written first.
     async find(id, account) {
@@ -104,7 +98,7 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       queue.nudge();
       return reader.buckets(scopes, clock.wallMs());
     },
-    recentCalls: calls.of,
+    recentCalls: (account, sinceMs) => calls.of(account, sinceMs),
     async seed(account, scopes, openIds) {
       queue.nudge();
       // One turn of the loop and the only writer: all three are of one instant.
@@ -142,8 +136,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
       await walSync.sync();
     },
     prune: (beforeMs) => housekeeper.prune(ledgerKeyAt(beforeMs), clock.wallMs()),
-    trouble: queue.trouble,
-    gauges: () => ({ ...queue.gauges(), walBytes }),
+    trouble: () => queue.trouble(),
+    gauges: () => ({ ...queue.gauges(), walBytes: walSync.pendingBytes }),
     async shutdown() {
       clearInterval(heartbeat);
       await queue.drain();

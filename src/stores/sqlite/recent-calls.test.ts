@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { RecentCall } from '../../metering/counters.ts';
-import { createRecentCalls } from './recent-calls.ts';
+import { RecentCalls } from './ledger-queue.ts';
 
 const keptMs = 65_000;
 
@@ -15,7 +15,7 @@ test('property: the calls of the last minute are those that were added, however 
   });
   fc.assert(
     fc.property(fc.array(call, { maxLength: 5_000, size: 'max' }), (all) => {
-      const calls = createRecentCalls(keptMs);
+      const calls = new RecentCalls(keptMs);
       const added: (RecentCall & { account: string })[] = [];
       let nowMs = 1_000_000;
       for (const { account, key, endpoint, laterMs } of all) {

@@ -12,8 +12,8 @@ import { culvertMigrations } from './culvert-schema.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { openDatabase } from './database.ts';
 import { openSqliteLedger } from './ledger.ts';
-import { ledgerKey } from './ledger-key.ts';
 import { ledgerMigrations } from './ledger-schema.ts';
+import { ledgerKey } from './ledger-writer.ts';
 import { migrate } from './migrations.ts';
 import { migrateDataFolder, pendingMigrations } from './schema-state.ts';
 
