@@ -2,7 +2,6 @@ import { contractEmbeddings } from '../inference/models/contract-embeddings.ts';
 import { type MediaType, modelFor } from '../inference/models/contract-media.ts';
 import type { Alias } from '../inference/models/model-table.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
-import { chats } from '../inference/providers/connection.ts';
 import type { Target } from '../inference/routing/target.ts';
 
 /** One thing that callers can ask for, and who answers. */
@@ -32,7 +31,7 @@ export function capabilitiesOf(snapshot: Snapshot): Capability[] {
 const anyKey = 'set OPENAI_API_KEY (or another provider’s)';
 
 function chatOf(snapshot: Snapshot): Capability {
-  const chatting = [...snapshot.providers.values()].filter(({ connection }) => chats(connection));
+  const chatting = [...snapshot.providers.values()].filter(({ connection }) => connection.chats);
   const real = chatting.filter((provider) => !provider.simulated).map(({ connection }) => connection);
   if (real.length > 0) {
     const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';

@@ -5,8 +5,8 @@ import { builtInEngines } from '../inference/engines/built-in-engines.ts';
 import type { SpeechEngine } from '../inference/engines/speech-engine.ts';
 import { buildSnapshot } from '../inference/models/build-snapshot.ts';
 import { createKnownModels } from '../inference/models/known-models.ts';
-import { modelType } from '../inference/providers/model-type.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { modelType } from '../inference/providers/read-model-list.ts';
 import { startMessage } from './start-table.ts';
 
 const speechEngine = (model: string): SpeechEngine => ({

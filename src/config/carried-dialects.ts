@@ -1,4 +1,4 @@
-import { carriedDialects, providerOf } from '../inference/providers/catalog.ts';
+import { carriedDialects, providerTypes } from '../inference/providers/catalog.ts';
 import type { ProviderConfig } from './schema.ts';
 
 export type DialectName = NonNullable<ProviderConfig['dialects']>[number];
@@ -9,7 +9,7 @@ export function contradiction(
   dialect: DialectName,
 ): string | null {
   const { type } = provider;
-  const carried = carriedDialects(providerOf(type)!);
+  const carried = carriedDialects(providerTypes.get(type)!);
   if (carried.length === 0) return `type ${type} holds no conversations; leave dialects out`;
   if (!carried.includes(dialect)) {
     const other = { 'openai-chat': 'openai', 'openai-responses': 'openai', 'anthropic-messages': 'anthropic' } as const;

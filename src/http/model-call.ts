@@ -1,12 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Services } from '../inference/endpoints/services.ts';
-import { readWishes } from '../inference/models/routing-wishes.ts';
+import type { RoutingWishes } from '../inference/routing/route.ts';
 import type { Endpoint, Plan } from '../inference/spine/endpoint.ts';
 import { readIdempotencyKey } from '../inference/spine/idempotency.ts';
 import type { ModelCall } from '../inference/spine/model-call.ts';
 import type { RequestBody } from '../inference/spine/request-body.ts';
 import { serve } from '../inference/spine/serve.ts';
 import { refuse } from '../inference/spine/sink.ts';
-import type { Failure } from '../kernel/failure.ts';
+import { type Failure, invalid } from '../kernel/failure.ts';
 import type { Exchange, Route } from './exchange.ts';
 import { LoggedSink, logsBodiesOf } from './log-bodies.ts';
 import { readJsonBody } from './read-body.ts';
@@ -111,4 +112,41 @@ function logged(
   const sink = new LoggedSink(delivery, { requestId, path, principal, body, write, wallMs });
   response.once('close', () => sink.left());
   return { ...call, sink };
+}
+
+const timeoutMaxMs = 24 * 3_600_000;
+/** Ours first, then those that coding assistants send anyway (clients.md, conclusion 17). */
+const sessionHeaders = [
+  'x-culvert-session',
+  'x-claude-code-session-id',
+  'session-id',
+  'x-session-affinity',
+  'x-session-id',
+] as const;
+
+/** What the caller says of routing; a Failure (400) names the header that is wrong. */
+function readWishes(headers: IncomingHttpHeaders): RoutingWishes | Failure {
+  const timeout = headers['x-culvert-timeout-ms'];
+  const timeoutMs = timeout === undefined ? null : decimal(timeout);
+  if (timeoutMs !== null && !(timeoutMs >= 1 && timeoutMs <= timeoutMaxMs)) {
+    return invalid(
+      'x-culvert-timeout-ms',
+      `x-culvert-timeout-ms must be a whole number of ms from 1 to ${timeoutMaxMs}.`,
+    );
+  }
+  const noFallback = headers['x-culvert-no-fallback'];
+  let session: string | null = null;
+  for (const name of sessionHeaders) {
+    const value = headers[name];
+    if (typeof value !== 'string' || value === '') continue;
+    session = value.slice(0, 256);
+    break;
+  }
+  const fallback = noFallback === undefined || noFallback === 'false' || noFallback === '0' ? 'allowed' : 'off';
+  return { timeoutMs, fallback, session };
+}
+
+/** NaN for what `Number` would also take for one: hexadecimal, exponents, blanks. */
+function decimal(text: string | string[]): number {
+  return typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
 }

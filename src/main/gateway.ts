@@ -9,7 +9,7 @@ import { createTranscoder } from '../inference/audio/transcode.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
 import { createLocalEngines } from '../inference/engines/local-engines.ts';
 import { createHostedFiles } from '../inference/images/hosted-files.ts';
-import { startRestLooks } from '../inference/models/rest-looks.ts';
+import { startRestLooks } from '../inference/models/health-checks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
 import { createHealth } from '../inference/routing/health.ts';

@@ -1,5 +1,5 @@
 import type { Services } from '../inference/endpoints/services.ts';
-import type { MetricLabels } from '../inference/models/metric-labels.ts';
+import type { MetricLabels } from '../inference/models/model-table.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { requestLog } from '../observe/request-line.ts';

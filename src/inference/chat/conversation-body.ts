@@ -7,9 +7,8 @@ import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
 import { fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { type FetchedMedia, type MediaUrl, mediaUrlsIn, withMediaInline } from '../neutral/media-urls.ts';
-import { applyQuirks } from '../providers/apply-quirks.ts';
-import { providerOf } from '../providers/catalog.ts';
-import { quirksIn } from '../providers/model-facts.ts';
+import { providerTypes } from '../providers/catalog.ts';
+import { applyQuirks, quirksOf } from '../providers/quirks.ts';
 import { type EncodedBody, encodeForwarded, type ForwardOrder } from '../spine/encode-forwarded.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import type { RequestBody, RequestFacts } from '../spine/request-body.ts';
@@ -103,7 +102,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     neutral.n = 1;
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
-  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
+  const quirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect);
   const dialect = upstreamDialectOf(order.dialect);
   if (dialect.mediaByUrl === 'fetch') {
     const wanted = mediaUrlsIn(neutral);

@@ -5,7 +5,6 @@ import { callerDialectOf } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { chats } from '../providers/connection.ts';
 import { noneCapable, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import { EncodedAnswer, foldWriter, streamWriter } from '../spine/answer.ts';
@@ -165,8 +164,7 @@ function chargedAlias(
 }
 
 function providerChats(snapshot: Snapshot, provider: string): boolean {
-  const connection = snapshot.providers.get(provider)?.connection;
-  return connection !== undefined && chats(connection);
+  return snapshot.providers.get(provider)?.connection.chats === true;
 }
 
 /** What routing is asked for this request; `culvert explain` asks the same. */

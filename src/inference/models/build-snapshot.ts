@@ -1,11 +1,10 @@
 import { isLoopback } from '../../config/loopback-host.ts';
 import { type Config, configSchema } from '../../config/schema.ts';
-import { createPlanBook, planAllows } from '../../metering/create-plan-book.ts';
+import { createPlanBook } from '../../metering/create-plan-book.ts';
 import type { PlanBook } from '../../metering/plan-book.ts';
 import { builtInEngines } from '../engines/built-in-engines.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';
-import { chats } from '../providers/connection.ts';
 import type { LocalServer } from '../providers/probe-local.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import { type ConfiguredProvider, connectProviders } from './connections.ts';
@@ -63,7 +62,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     unheard: known.unheard(connected),
     engines: engines?.embedding ?? builtInEngines,
     ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
-    planAllows: (plan, alias) => planAllows(plans().plan(plan), alias),
+    plans,
     nowS: Math.floor(nowMs / 1_000),
   });
   return {
@@ -128,7 +127,7 @@ function simulatedModels(
     ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
   };
   return [
-    ...([...providers.values()].some(({ connection }) => chats(connection)) ? [] : [chat]),
+    ...([...providers.values()].some(({ connection }) => connection.chats) ? [] : [chat]),
     ...(embeddingSource(parts).kind === 'none' ? [embedding] : []),
     ...mediaTypes.filter((type) => isPromised(type, config) && mediaSource(type, parts).kind === 'none').map(named),
   ];

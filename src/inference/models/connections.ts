@@ -1,6 +1,6 @@
 import { credentialsOf } from '../../config/declared.ts';
 import type { Config, ProviderConfig } from '../../config/schema.ts';
-import { providerOf } from '../providers/catalog.ts';
+import { providerTypes } from '../providers/catalog.ts';
 import { createConnection, type ProviderConnection } from '../providers/connection.ts';
 import { createRoute } from '../transport/create-route.ts';
 
@@ -26,7 +26,7 @@ export function connectProviders(
   const connected = new Map<string, ConfiguredProvider>();
   const problems: string[] = [];
   for (const [name, config] of Object.entries(providers)) {
-    const provider = providerOf(config.type);
+    const provider = providerTypes.get(config.type);
     if (provider === undefined) {
       problems.push(`providers.${name}: type ${config.type} is not part of this version`);
       continue;

@@ -1,8 +1,10 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { type Discovery, discoverModels } from '../providers/discover.ts';
 import { encodeGet } from '../providers/encode.ts';
-import type { Health } from '../routing/health.ts';
+import type { Health, RestLook } from '../routing/health.ts';
 import { getJson } from '../transport/get-json.ts';
 import type { Transport } from '../transport/upstream-call.ts';
+import type { ConfiguredProvider } from './connections.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const checkTimeoutMaxMs = 5_000;
@@ -63,4 +65,53 @@ export function createHealthChecks(parts: HealthCheckParts): HealthChecks {
     },
     stop,
   };
+}
+
+const lookEveryMs = 500;
+const lookTimeoutMs = 10_000;
+
+/**
+ * Models that rest with a credential (refused, out of quota, gone) are looked at again by a cheap call once their time
+ * has come: the provider's list of models, asked with that credential. Returns what stops it.
+ */
+export function startRestLooks(parts: HealthCheckParts & { snapshot(): Snapshot }): () => void {
+  const timer = setInterval(() => {
+    for (const look of parts.health.dueLooks(parts.clock.monotonicMs())) void lookAgain(parts, look);
+  }, lookEveryMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+async function lookAgain(
+  { clock, transport, snapshot }: Parameters<typeof startRestLooks>[0],
+  look: RestLook,
+): Promise<void> {
+  const { provider: name } =
+    snapshot()
+      .models.targets()
+      .find(({ id }) => id === look.targetId) ?? {};
+  const provider = name === undefined ? undefined : snapshot().providers.get(name);
+  const found = provider === undefined ? null : await listWith(transport, provider, look.credentialId);
+  look.ended(found === null ? 'unknown' : judged(found, look), clock.monotonicMs());
+}
+
+/** Null: this credential cannot be asked. Never rejects. */
+async function listWith(
+  transport: Transport,
+  { connection }: ConfiguredProvider,
+  credentialId: string,
+): Promise<Discovery | null> {
+  const headers = connection.credentials.get(credentialId);
+  if (headers === undefined) return null;
+  return discoverModels(connection, ({ origin }, path) =>
+    getJson(transport, { origin, path, headers: headers.get }, lookTimeoutMs),
+  );
+}
+
+/** A list says whether the credential is taken and the model is there; of quota and regions it knows nothing. */
+function judged(found: Discovery, { why, targetId }: RestLook): 'over' | 'goes on' | 'unknown' {
+  if (!found.ok) return found.reason === 'bad_credential' ? 'goes on' : 'unknown';
+  if (why === 'bad credential') return 'over';
+  if (why !== 'model unavailable') return 'unknown';
+  return found.models.some(({ id }) => targetId.endsWith(`/${id}`)) ? 'over' : 'goes on';
 }

@@ -4,19 +4,19 @@ import { aliasFor, starOf } from '../../config/alias-pattern.ts';
 import type { Config, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
+import { planAllows } from '../../metering/create-plan-book.ts';
+import type { PlanBook } from '../../metering/plan-book.ts';
 import type { EmbeddingEngine } from '../engines/embedding-engine.ts';
 import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { TranscriptionEngine } from '../engines/transcription-engine.ts';
-import { aliasTable } from '../providers/alias-table.ts';
 import type { DiscoveredModel } from '../providers/provider.ts';
 import type { HedgePolicy, RouteCandidate } from '../routing/route.ts';
 import type { Target } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 import { type EmbeddingSource, embeddingSource } from './contract-embeddings.ts';
 import { type MediaSources, mediaSources } from './contract-media.ts';
-import { createAliasMaker } from './create-alias.ts';
-import { embeddingEngineAlias, soundEngineAlias } from './engine-alias.ts';
-import { createMetricLabels, type MetricLabels } from './metric-labels.ts';
+import { aliasTable, createAliasMaker } from './create-alias.ts';
+import { embeddingEngineAlias, soundEngineAlias } from './engine-target.ts';
 import { promisedAliases, promisedSource } from './promised-aliases.ts';
 
 /** What callers name, with everything a request needs to know of it. */
@@ -84,8 +84,8 @@ export interface ModelTableParts {
   /** The same for those that speak. */
   speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
   transcriptionEngines?: ReadonlyMap<string, Pick<TranscriptionEngine, 'model'>>;
-  /** Whether the plan, as it stands now, may use this alias. */
-  planAllows(plan: string, alias: string): boolean;
+  /** The plans as they stand now. */
+  plans(): PlanBook;
   nowS: number;
 }
 
@@ -163,7 +163,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     const { allowedModels } = principal;
     return (
       (allowedModels === null || allowedModels.some((glob) => matchesGlob(glob, alias))) &&
-      parts.planAllows(principal.plan, alias)
+      planAllows(parts.plans().plan(principal.plan), alias)
     );
   }
 
@@ -217,4 +217,64 @@ function targetsBehind(aliases: Iterable<Alias>): Target[] {
 
 function modelsOf(engines: ReadonlyMap<string, { model: string }> = new Map()): string[] {
   return [...engines.values()].map(({ model }) => model);
+}
+
+/**
+ * How models and targets are called in metrics: by names that stand in the configuration, or that a provider lists where
+ * it names none. Callers name what they like below a pattern; each such name would be a series for ever.
+ */
+export interface MetricLabels {
+  /** Of the configuration. */
+  readonly patterns: readonly string[];
+  /** The alias itself; of what a pattern matched, the pattern; `other` for what this configuration does not know. */
+  modelOf(alias: string): string;
+  /** The target itself; `provider/claude-*` for what a pattern made; '' for none. */
+  targetOf(target: string | null): string;
+}
+
+/** What is in no configuration (any more). */
+const unknown = 'other';
+/** Labels of made-up names that are kept: working one out again costs a microsecond for each pattern. */
+const keptMax = 1_000;
+
+/** `aliases`: all but what patterns matched. */
+function createMetricLabels(models: Config['models'], aliases: Iterable<Alias>): MetricLabels {
+  const patterns = Object.entries(models).filter(([id]) => id.includes('*'));
+  const ofModels = new Map([['', '']]);
+  const ofTargets = new Map<string, string>();
+  for (const { id, candidates } of aliases) {
+    ofModels.set(id, id);
+    for (const { target } of candidates) ofTargets.set(target.id, target.id);
+  }
+  const madeUp = { models: new Map<string, string>(), targets: new Map<string, string>() };
+
+  function patternOf(alias: string): string {
+    return patterns.find(([pattern]) => starOf(pattern, alias) !== null)?.[0] ?? unknown;
+  }
+
+  function targetPatternOf(target: string): string {
+    const slash = target.indexOf('/');
+    const [provider, model] = [target.slice(0, slash), target.slice(slash + 1)];
+    for (const [, { targets }] of patterns)
+      for (const made of targets)
+        if (made.provider === provider && starOf(made.model, model) !== null) return `${provider}/${made.model}`;
+    return unknown;
+  }
+
+  return {
+    patterns: patterns.map(([id]) => id),
+    modelOf: (alias) => ofModels.get(alias) ?? kept(madeUp.models, alias, patternOf),
+    targetOf: (target) =>
+      target === null ? '' : (ofTargets.get(target) ?? kept(madeUp.targets, target, targetPatternOf)),
+  };
+}
+
+function kept(labels: Map<string, string>, name: string, make: (name: string) => string): string {
+  let label = labels.get(name);
+  if (label === undefined) {
+    if (labels.size >= keptMax) labels.clear();
+    label = make(name);
+    labels.set(name, label);
+  }
+  return label;
 }

@@ -10,7 +10,7 @@ import {
   mediaTypes,
   modelFor,
 } from './contract-media.ts';
-import { soundEngineAlias } from './engine-alias.ts';
+import { soundEngineAlias } from './engine-target.ts';
 import type { Alias } from './model-table.ts';
 
 export interface PromisedParts {

@@ -1,8 +1,9 @@
 import type { CapabilitiesConfig, ModelConfig, TargetConfig, TimeoutsConfig } from '../../config/schema.ts';
 import { imageModelFacts } from '../dialects/images/format.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
-import { modelFacts, quirksOf } from '../providers/model-facts.ts';
+import { modelFacts } from '../providers/model-facts.ts';
 import type { DiscoveredModel, Provider, ProviderQuirks } from '../providers/provider.ts';
+import { quirksOf } from '../providers/quirks.ts';
 import type { Capabilities, Credential, Price, Target, Timeouts } from '../routing/target.ts';
 import type { ConfiguredProvider } from './connections.ts';
 

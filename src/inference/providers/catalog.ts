@@ -62,12 +62,8 @@ export const catalog: readonly Provider[] = [
   sdServer,
 ];
 
-const byId = new Map(catalog.map((provider) => [provider.id, provider]));
-
-/** The provider of a configuration's `type:`; undefined when this build has none of that name. */
-export function providerOf(type: string): Provider | undefined {
-  return byId.get(type);
-}
+/** By a configuration's `type:`. */
+export const providerTypes: ReadonlyMap<string, Provider> = new Map(catalog.map((provider) => [provider.id, provider]));
 
 /** Providers whose key stands in the environment: what a start without a file configures. Empty values count as unset. */
 export function providersInEnvironment(env: Readonly<Record<string, string | undefined>>): Provider[] {

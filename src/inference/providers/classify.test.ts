@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { UpstreamError } from '../dialects/dialect.ts';
 import type { FaultClass } from '../neutral/outcome.ts';
-import { catalog, providerOf } from './catalog.ts';
+import { catalog, providerTypes } from './catalog.ts';
 import { classifyError } from './classify.ts';
 
 type Row = readonly [status: number, error: Partial<UpstreamError> | null, expected: FaultClass];
 
 function check(type: string, rows: readonly Row[]): void {
-  const provider = providerOf(type);
+  const provider = providerTypes.get(type);
   assert.ok(provider);
   for (const [status, error, expected] of rows) {
     const full = error === null ? null : { message: '', code: '', param: null, ...error };

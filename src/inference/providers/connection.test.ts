@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { anthropic } from './anthropic.ts';
 import { azureOpenAi } from './azure-openai.ts';
-import { catalog, providerOf, providersInEnvironment } from './catalog.ts';
+import { catalog, providersInEnvironment, providerTypes } from './catalog.ts';
 import { type ConnectionFacts, createConnection, type ProviderConnection } from './connection.ts';
 import { encodeCountTokens, encodeGet, encodeUpstream } from './encode.ts';
 import { gemini } from './gemini.ts';
@@ -274,7 +274,7 @@ test('a connection that is printed or spread does not tell its secrets', () => {
 test('the catalog: ids are unique, addresses are https unless local, keys are named as people know them', () => {
   assert.equal(new Set(catalog.map((provider) => provider.id)).size, catalog.length);
   for (const provider of catalog) {
-    assert.equal(providerOf(provider.id), provider);
+    assert.equal(providerTypes.get(provider.id), provider);
     if (provider.baseUrl === null) continue;
     const url = new URL(provider.baseUrl);
     assert.equal(url.protocol, provider.local ? 'http:' : 'https:', provider.id);
@@ -283,7 +283,7 @@ test('the catalog: ids are unique, addresses are https unless local, keys are na
     for (const field of provider.quirks.omit)
       assert.equal(field in provider.quirks.rename, false, `${provider.id} ${field}`);
   }
-  assert.equal(providerOf('no-such'), undefined);
+  assert.equal(providerTypes.get('no-such'), undefined);
   assert.deepEqual(
     providersInEnvironment({ OPENAI_API_KEY: 'x', GROQ_API_KEY: ' ', ANTHROPIC_API_KEY: 'y' }).map(
       (provider) => provider.id,

@@ -5,10 +5,14 @@ import type { ImageFacts } from '../dialects/images/format.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import type { TranscriptionFacts } from '../dialects/transcription/format.ts';
 import type { UpstreamRoute } from '../transport/upstream-call.ts';
-import { readBaseUrl } from './base-url.ts';
 import { carriedDialects } from './catalog.ts';
-import { type CredentialHeaders, joinHeaders, readOperatorHeaders, secretHeader } from './credential-headers.ts';
-import { printable } from './header-safe.ts';
+import {
+  type CredentialHeaders,
+  joinHeaders,
+  printable,
+  readOperatorHeaders,
+  secretHeader,
+} from './credential-headers.ts';
 import type { Provider } from './provider.ts';
 
 /** One configured provider, ready to be called: everything that a request can share is joined once, here. */
@@ -22,6 +26,8 @@ export interface ProviderConnection {
   route: UpstreamRoute | undefined;
   /** Path of the base URL without a trailing slash, '' when none. */
   basePath: string;
+  /** Chat requests can be sent there at all. */
+  chats: boolean;
   /** `basePath` + the chat path; null when the path depends on the model, or the service does not chat. */
   chatPath: string | null;
   /** `basePath` + the path of the Responses format; null when it is not spoken. */
@@ -68,11 +74,6 @@ export interface ConnectionFacts {
 
 export type ConnectionResult = { ok: true; connection: ProviderConnection } | { ok: false; message: string };
 
-/** Whether chat requests can be sent there at all. */
-export function chats({ provider }: ProviderConnection): boolean {
-  return provider.paths.chat !== null;
-}
-
 /** Ids are `name#0`, `name#1`… in the order of the secrets. */
 function credentialId(name: string, index: number): string {
   return `${name}#${index}`;
@@ -107,6 +108,7 @@ export function createConnection(facts: ConnectionFacts): ConnectionResult {
     origin: base.origin,
     route: facts.route,
     basePath: base.path,
+    chats: chat !== null,
     chatPath: chat === null || provider.chatPath !== undefined ? null : base.path + chat,
     responsesPath: responses && dialects.includes('openai-responses') ? base.path + responses : null,
     messagesPath: messagesAt && dialects.includes('anthropic-messages') ? base.path + messagesAt : null,
@@ -168,4 +170,44 @@ function isElsewhere({ provider, baseUrl }: Pick<ConnectionFacts, 'provider' | '
 function withHidden(parts: Omit<ProviderConnection, 'secrets'>, secrets: readonly string[]): ProviderConnection {
   const connection: ProviderConnection = { ...parts, secrets };
   return Object.defineProperty(connection, 'secrets', { enumerable: false });
+}
+
+/** Where a provider is: the operator's address, else its own. The message names the fault, never a secret. */
+function readBaseUrl(facts: {
+  name: string;
+  provider: Provider;
+  baseUrl: string | null;
+}): { ok: true; origin: string; path: string } | { ok: false; message: string } {
+  const { name, provider } = facts;
+  const text = facts.baseUrl ?? provider.baseUrl;
+  if (text === null) return { ok: false, message: `provider ${name}: type ${provider.id} needs a base_url` };
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return { ok: false, message: `provider ${name}: base_url is not a URL` };
+  }
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    return { ok: false, message: `provider ${name}: base_url must begin with https:// or http://` };
+  }
+  if (url.username !== '' || url.password !== '') {
+    return {
+      ok: false,
+      message: `provider ${name}: base_url must not carry a user or password; use api_key or headers`,
+    };
+  }
+  if (url.search !== '' || url.hash !== '') {
+    return { ok: false, message: `provider ${name}: base_url must not carry ? or #; use api_version or headers` };
+  }
+  let path = withoutEndSlash(url);
+  const suffix = provider.baseSuffixes?.find((end) => path.endsWith(end));
+  if (suffix !== undefined) path = path.slice(0, -suffix.length);
+  // `http://gpu-box:11434` is how people write a local server; the API stands under the preset's path.
+  if (path === '' && provider.local && provider.baseUrl !== null) path = withoutEndSlash(new URL(provider.baseUrl));
+  if (provider.baseEnd !== undefined && !path.endsWith(provider.baseEnd)) path += provider.baseEnd;
+  return { ok: true, origin: url.origin, path };
+}
+
+function withoutEndSlash({ pathname }: URL): string {
+  return pathname.replace(/\/+$/, '');
 }

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { aliasTable } from './alias-table.ts';
-import { providerOf } from './catalog.ts';
+import { aliasTable } from '../models/create-alias.ts';
+import { providerTypes } from './catalog.ts';
 import { createConnection, type ProviderConnection } from './connection.ts';
 import { type DiscoveryGet, discoverModels } from './discover.ts';
 import type { DiscoveredModel } from './provider.ts';
 import { listedModelsMax, readModelList } from './read-model-list.ts';
 
 function connection(type: string, name = type): ProviderConnection {
-  const provider = providerOf(type);
+  const provider = providerTypes.get(type);
   assert.ok(provider);
   const result = createConnection({
     name,

@@ -3,7 +3,7 @@ import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { UpstreamRoute } from '../transport/upstream-call.ts';
 import { anthropic } from './anthropic.ts';
 import type { ProviderConnection } from './connection.ts';
-import { printable } from './header-safe.ts';
+import { printable } from './credential-headers.ts';
 
 /** Where a request goes and with which headers: the parts of an `UpstreamRequest` that the provider decides. */
 export interface UpstreamAddress {
@@ -50,17 +50,9 @@ export function encodeUpstream(connection: ProviderConnection, call: UpstreamCal
     origin: connection.origin,
     route: connection.route,
     path: pathOf(connection, call),
-    headers: withCallerHeaders(connection, forDialect(connection, typed, dialect), call.callerHeaders, dialect),
+    headers: withCallerHeaders(connection, typed, call.callerHeaders, dialect),
   };
 }
-
-/** Services of Anthropic's type have its version among their own headers. */
-function forDialect({ provider }: ProviderConnection, headers: readonly string[], dialect: DialectId) {
-  if (dialect !== 'anthropic-messages' || provider.dialect === dialect) return headers;
-  return headers.includes('anthropic-version') ? headers : [...headers, ...messagesVersion];
-}
-
-const messagesVersion = Object.entries(anthropic.headers).flat();
 
 function withContentType(headers: readonly string[], contentType: string): readonly string[] {
   return headers.map((value, i) => (headers[i - 1] === 'content-type' && i % 2 === 1 ? contentType : value));
@@ -88,7 +80,7 @@ export function encodeCountTokens(
     origin: connection.origin,
     route: connection.route,
     path,
-    headers: withCallerHeaders(connection, forDialect(connection, credential.whole, dialect), callerHeaders, dialect),
+    headers: withCallerHeaders(connection, credential.whole, callerHeaders, dialect),
   };
 }
 
@@ -148,6 +140,8 @@ function withCallerHeaders(
   dialect: DialectId,
 ): readonly string[] {
   let joined: string[] | null = null;
+  // Services of Anthropic's type have its version among their own headers.
+  if (dialect === 'anthropic-messages' && connection.provider.dialect !== dialect) joined = versioned(base);
   for (const name of passedHeaders) {
     const value = caller[name];
     if (typeof value !== 'string' || value.length > passedValueCharsMax || !printable(value)) continue;
@@ -168,3 +162,9 @@ function withCallerHeaders(
   }
   return joined ?? base;
 }
+
+function versioned(headers: readonly string[]): string[] {
+  return headers.includes('anthropic-version') ? [...headers] : [...headers, ...messagesVersion];
+}
+
+const messagesVersion = Object.entries(anthropic.headers).flat();

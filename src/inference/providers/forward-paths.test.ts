@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { providerOf } from './catalog.ts';
+import { providerTypes } from './catalog.ts';
 import { createConnection } from './connection.ts';
 import { encodeUpstream } from './encode.ts';
 
 function connect(type: string, baseUrl: string | null) {
-  const provider = providerOf(type)!;
+  const provider = providerTypes.get(type)!;
   const made = createConnection({ name: 'p', provider, baseUrl, secrets: ['k'], headers: {}, apiVersion: null });
   assert.ok(made.ok);
   return made.connection;

@@ -1,7 +1,3 @@
-import type { DialectId } from '../dialects/dialect.ts';
-import { anthropic } from './anthropic.ts';
-import type { ProviderQuirks } from './provider.ts';
-
 /** What is publicly documented of a family of models. A null or absent fact is unknown and never filters a target. */
 export interface ModelFacts {
   /** Tokens. */
@@ -67,82 +63,7 @@ export function modelFacts(model: string): ModelFacts | null {
   return facts;
 }
 
-const openAi: readonly string[] = ['openai', 'azure-openai'];
-
-/** Models that take less than the API they stand in; every match applies. What would change the answer stays in. */
-const narrower: readonly {
-  providers: readonly string[];
-  pattern: RegExp;
-  omit?: readonly string[];
-  rename?: Readonly<Record<string, string>>;
-}[] = [
-  // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
-  { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
-  // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
-  {
-    providers: openAi,
-    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
-    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
-  },
-  // docs.x.ai, "Reasoning": adding them results in an error. `stop` too, but leaving that out would change the answer.
-  {
-    providers: ['xai'],
-    pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
-    omit: ['presence_penalty', 'frequency_penalty'],
-  },
-];
-
-const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();
-/** Patterns let callers make up models: at the bound the map begins anew. */
-const rememberedModelsMax = 1_000;
-
-/**
- * A provider's quirks for one of its models, with everything that must be left out in `omit`. The same object each
- * time, and the provider's own when the model takes all that its API does, so it may be asked for every request.
- */
-export function quirksOf(provider: { id: string; quirks: ProviderQuirks }, model: string): ProviderQuirks {
-  let byModel = quirksByModel.get(provider.quirks);
-  if (byModel === undefined) {
-    byModel = new Map();
-    quirksByModel.set(provider.quirks, byModel);
-  }
-  const known = byModel.get(model);
-  if (known !== undefined) return known;
-  if (byModel.size >= rememberedModelsMax) byModel.clear();
-  const quirks = narrowed(provider, bareName(model));
-  byModel.set(model, quirks);
-  return quirks;
-}
-
-/**
- * The same for a body of `dialect`. Quirks are told of the provider's own API: what it refuses there says nothing of
- * fields of the same name in Anthropic's Messages, which it takes whole.
- */
-export function quirksIn(
-  dialect: DialectId,
-  provider: { id: string; dialect: DialectId; quirks: ProviderQuirks },
-  model: string,
-): ProviderQuirks {
-  return dialect === 'anthropic-messages' && provider.dialect !== dialect
-    ? quirksOf(anthropic, model)
-    : quirksOf(provider, model);
-}
-
-function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
-  const { quirks } = provider;
-  const omit = new Set(quirks.omit);
-  let { rename } = quirks;
-  for (const rule of narrower) {
-    if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
-    for (const field of rule.omit ?? []) omit.add(field);
-    if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
-  }
-  if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
-  if (!quirks.seed) omit.add('seed');
-  if (omit.size === quirks.omit.length && rename === quirks.rename) return quirks;
-  return { ...quirks, omit: [...omit], rename, logprobs: quirks.logprobs && !omit.has('logprobs') };
-}
-
-function bareName(model: string): string {
+/** Without a vendor's prefix, in lower case. */
+export function bareName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1).toLowerCase();
 }

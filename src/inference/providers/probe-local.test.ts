@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, describe, test } from 'node:test';
-import { providerOf } from './catalog.ts';
+import { providerTypes } from './catalog.ts';
 import type { LocalServerType } from './local-fingerprint.ts';
 import { localFingerprints } from './local-fingerprints.ts';
 import { genuineServers, nearMisses } from './local-servers.fixture.ts';
@@ -91,7 +91,7 @@ describe('local servers are recognised by two facts', () => {
     const seen = new Set(genuineServers.map(({ type }) => type));
     for (const { type, title, use } of localFingerprints) {
       assert.ok(seen.has(type), `${type} has no example`);
-      assert.equal(use === 'provider' ? providerOf(type)?.title : title, title);
+      assert.equal(use === 'provider' ? providerTypes.get(type)?.title : title, title);
     }
   });
 

@@ -1,4 +1,4 @@
-import { providerOf } from './catalog.ts';
+import { providerTypes } from './catalog.ts';
 import type { LocalFingerprint, LocalServerType, LocalUse } from './local-fingerprint.ts';
 import { localFingerprints } from './local-fingerprints.ts';
 import { type PortOpens, type ProbeAnswer, type ProbeGet, portOpens } from './probe-get.ts';
@@ -75,6 +75,6 @@ async function probe(fingerprint: LocalFingerprint, origin: string, ask: Ask): P
   const recognised = fingerprint.recognise(answers);
   if (recognised === null) return null;
   const { list, note, use = fingerprint.use } = recognised;
-  const models = providerOf(type)?.listModels?.(list) ?? readModelList(list) ?? [];
+  const models = providerTypes.get(type)?.listModels?.(list) ?? readModelList(list) ?? [];
   return { type, title, use, url: origin + basePath, models, note };
 }

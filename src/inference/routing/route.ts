@@ -22,6 +22,15 @@ export interface RouteQuery {
   hedge: HedgePolicy;
 }
 
+/** What a caller may say of routing, in headers (design §6). */
+export interface RoutingWishes {
+  /** Overall deadline; null = the alias's own. */
+  timeoutMs: number | null;
+  fallback: 'allowed' | 'off';
+  /** By which its conversations find the same target again; null = by their beginning. */
+  session: string | null;
+}
+
 /** When a request whose target is slow is also asked elsewhere. What a silent target holds always is. */
 export interface HedgePolicy {
   /** The part of the alias's requests that may be, 0 to 1. */

@@ -8,7 +8,7 @@ import { seededRandom } from '../../kernel/random.ts';
 import type { ConversationFacts } from '../chat/conversation-body.ts';
 import { conversationTrial } from '../chat/conversation-trial.ts';
 import { openAiChat } from '../dialects/openai-chat/index.ts';
-import { providerOf } from '../providers/catalog.ts';
+import { providerTypes } from '../providers/catalog.ts';
 import { createConnection } from '../providers/connection.ts';
 import { createRoute } from '../routing/create-route.ts';
 import { createHealth } from '../routing/health.ts';
@@ -154,7 +154,7 @@ function callOf(observer: UpstreamObserver): Call {
 function connectionOf(name: string) {
   const made = createConnection({
     name,
-    provider: providerOf('openai')!,
+    provider: providerTypes.get('openai')!,
     baseUrl: `http://${name}.test/v1`,
     secrets: ['secret'],
     headers: {},

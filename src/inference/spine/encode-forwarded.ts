@@ -2,9 +2,9 @@ import type { DialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedRequest } from '../dialects/forwarded/endpoint.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { providerOf } from '../providers/catalog.ts';
-import { quirksIn } from '../providers/model-facts.ts';
+import { providerTypes } from '../providers/catalog.ts';
 import type { ProviderQuirks } from '../providers/provider.ts';
+import { quirksOf } from '../providers/quirks.ts';
 
 /** The target that a body is written for, as plain data. */
 export interface ForwardOrder {
@@ -35,7 +35,7 @@ export interface EncodedBody {
 
 /** A request in the target's own format: its own bytes, but for what the target makes necessary. */
 export function encodeForwarded(request: ForwardedRequest, order: ForwardOrder): Result<EncodedBody> {
-  const quirks = quirksIn(order.dialect, providerOf(order.provider)!, order.model);
+  const quirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect);
   if (request.stream && order.neverStreams === true) return forwardedAs('whole', request, order, quirks);
   if (!request.stream && order.wholeByStream === true) return forwardedAs('stream', request, order, quirks);
   const { bytes, losses } = request.forward({

@@ -1,8 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
-import type { RoutingWishes } from '../models/routing-wishes.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Health } from '../routing/health.ts';
-import type { HedgeReason } from '../routing/route.ts';
+import type { HedgeReason, RoutingWishes } from '../routing/route.ts';
 
 /** What is asked about a body. */
 export interface Question {

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import type { Admitted } from '../../metering/admission.ts';
-import type { RoutingWishes } from '../models/routing-wishes.ts';
+import type { RoutingWishes } from '../routing/route.ts';
 import type { Client, Delivery, Sink } from './sink.ts';
 
 /** One request that a model answers, its caller known and admitted. */

@@ -1,7 +1,6 @@
 import { openAiChatId } from '../dialects/openai-chat/wire.ts';
 import type { Alias } from '../models/model-table.ts';
-import type { RoutingWishes } from '../models/routing-wishes.ts';
-import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import type { RouteCandidate, RouteQuery, RoutingWishes } from '../routing/route.ts';
 import type { RequestFacts } from './request-body.ts';
 
 /** What routing is asked for such a request; `culvert explain` asks the same. */

@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser';
 import { specValidator } from '../../../../test/spec/validate.ts';
 import type { JsonObject } from '../../../kernel/json.ts';
 import { isContent, type NeutralEvent } from '../../neutral/event.ts';
-import { providerOf } from '../../providers/catalog.ts';
+import { providerTypes } from '../../providers/catalog.ts';
 import type { AnswerHead, DecodeOptions, SseEvent } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
@@ -33,7 +33,7 @@ const validAnswer = specValidator('openai', 'CreateChatCompletionResponse');
 
 for (const { name, stream, whole, events } of recordings()) {
   // Names begin with whose answer it was.
-  const options = { usageOf: providerOf(name.split('-')[0]!)?.usageOf };
+  const options = { usageOf: providerTypes.get(name.split('-')[0]!)?.usageOf };
   test(`recorded ${name}: reads as its events${stream === null ? '' : ', wherever the bytes are cut'}`, () => {
     if (stream === null) {
       assert.deepEqual(decodeWhole(whole!, options), events);

@@ -1,7 +1,79 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { DialectId } from '../dialects/dialect.ts';
 import { renameField } from '../dialects/rename-field.ts';
 import type { Loss } from '../neutral/loss.ts';
+import { anthropic } from './anthropic.ts';
+import { bareName } from './model-facts.ts';
 import type { ProviderQuirks } from './provider.ts';
+
+const openAi: readonly string[] = ['openai', 'azure-openai'];
+
+/** Models that take less than the API they stand in; every match applies. What would change the answer stays in. */
+const narrower: readonly {
+  providers: readonly string[];
+  pattern: RegExp;
+  omit?: readonly string[];
+  rename?: Readonly<Record<string, string>>;
+}[] = [
+  // "Unsupported parameter: 'max_tokens' … Use 'max_completion_tokens' instead": the o-series, GPT-5 and later.
+  { providers: openAi, pattern: /^(o\d|gpt-([5-9]|\d\d))/, rename: { max_tokens: 'max_completion_tokens' } },
+  // Refuse sampling at all times; GPT-5.1 and later take it when they do not reason, so they keep it.
+  {
+    providers: openAi,
+    pattern: /^(o\d|gpt-5(-mini|-nano)?(-\d{4}|$))/,
+    omit: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias'],
+  },
+  // docs.x.ai, "Reasoning": adding them results in an error. `stop` too, but leaving that out would change the answer.
+  {
+    providers: ['xai'],
+    pattern: /^grok-(4|3-mini)(?!.*non-reasoning)/,
+    omit: ['presence_penalty', 'frequency_penalty'],
+  },
+];
+
+const quirksByModel = new WeakMap<ProviderQuirks, Map<string, ProviderQuirks>>();
+/** Patterns let callers make up models: at the bound the map begins anew. */
+const rememberedModelsMax = 1_000;
+
+/**
+ * A provider's quirks for one of its models in a body of `dialect`, with everything that must be left out in `omit`. The
+ * same object each time, and the provider's own when the model takes all that its API does, so it may be asked for every
+ * request. Quirks are told of the provider's own API: what it refuses there says nothing of fields of the same name in
+ * Anthropic's Messages, which it takes whole.
+ */
+export function quirksOf(
+  provider: { id: string; dialect: DialectId; quirks: ProviderQuirks },
+  model: string,
+  dialect: DialectId = provider.dialect,
+): ProviderQuirks {
+  const of = dialect === 'anthropic-messages' && provider.dialect !== dialect ? anthropic : provider;
+  let byModel = quirksByModel.get(of.quirks);
+  if (byModel === undefined) {
+    byModel = new Map();
+    quirksByModel.set(of.quirks, byModel);
+  }
+  const known = byModel.get(model);
+  if (known !== undefined) return known;
+  if (byModel.size >= rememberedModelsMax) byModel.clear();
+  const quirks = narrowed(of, bareName(model));
+  byModel.set(model, quirks);
+  return quirks;
+}
+
+function narrowed(provider: { id: string; quirks: ProviderQuirks }, name: string): ProviderQuirks {
+  const { quirks } = provider;
+  const omit = new Set(quirks.omit);
+  let { rename } = quirks;
+  for (const rule of narrower) {
+    if (!rule.providers.includes(provider.id) || !rule.pattern.test(name)) continue;
+    for (const field of rule.omit ?? []) omit.add(field);
+    if (rule.rename !== undefined) rename = { ...rename, ...rule.rename };
+  }
+  if (!quirks.logprobs) omit.add('logprobs').add('top_logprobs');
+  if (!quirks.seed) omit.add('seed');
+  if (omit.size === quirks.omit.length && rename === quirks.rename) return quirks;
+  return { ...quirks, omit: [...omit], rename, logprobs: quirks.logprobs && !omit.has('logprobs') };
+}
 
 export interface FittedBody {
   /** The same object when nothing had to change, so that a caller may forward the raw bytes. */

@@ -3,12 +3,12 @@ import { type TestContext, test } from 'node:test';
 import { targetOf } from '../../../test/simulation/routing-samples.ts';
 import { fakeClock } from '../../kernel/clock.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
-import { providerOf } from '../providers/catalog.ts';
+import { providerTypes } from '../providers/catalog.ts';
 import { createConnection } from '../providers/connection.ts';
 import { createHealth } from '../routing/health.ts';
 import { standingOf } from '../routing/lane.ts';
 import type { UpstreamObserver, UpstreamRequest } from '../transport/upstream-call.ts';
-import { startRestLooks } from './rest-looks.ts';
+import { startRestLooks } from './health-checks.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** One target with two credentials; `list` answers the provider's list of models, null: not at all. */
@@ -19,7 +19,7 @@ function setUp(t: TestContext, list: (secret: string) => { status: number; ids: 
   const target = targetOf('up/mock/one', { model: 'mock/one', credentials: ['up#0', 'up#1'] });
   const made = createConnection({
     name: 'up',
-    provider: providerOf('openai')!,
+    provider: providerTypes.get('openai')!,
     baseUrl: 'http://up.test/v1',
     secrets: ['secret-0', 'secret-1'],
     headers: {},

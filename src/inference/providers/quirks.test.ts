@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../kernel/json.ts';
-import { applyQuirks } from './apply-quirks.ts';
 import { cohere } from './cohere.ts';
 import { deepseek } from './deepseek.ts';
 import { groq } from './groq.ts';
 import { lmstudio } from './lmstudio.ts';
 import { mistral } from './mistral.ts';
-import { modelFacts, quirksOf } from './model-facts.ts';
+import { modelFacts } from './model-facts.ts';
 import { openai } from './openai.ts';
+import { applyQuirks, quirksOf } from './quirks.ts';
 import { xai } from './xai.ts';
 
 const messages = [{ role: 'user', content: 'hi' }];
