@@ -20,13 +20,14 @@ export interface ConversationBody extends RequestBody<ConversationFacts> {
 }
 
 export type ConversationFacts = RequestFacts &
-  Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'fallbackModels' | 'conversationStart' | 'echo'> & {
-    /** Ids in it of what lives at a provider; absent: none. */
-    named?: readonly NamedObject[];
-    /** Which ids of its answer can be named later; absent: none. */
-    answerGives?: Exclude<BodyObjects['answerGives'], 'nothing'>;
+  Pick<CallerRequest, 'includeUsage' | 'n' | 'seed' | 'fallbackModels' | 'conversationStart'> & {
+    echo: CallerRequest['echo'] | undefined;
+    /** Ids in it of what lives at a provider; undefined: none. */
+    named: readonly NamedObject[] | undefined;
+    /** Which ids of its answer can be named later; undefined: none. */
+    answerGives: Exclude<BodyObjects['answerGives'], 'nothing'> | undefined;
     /** Only a target of the caller's own format can answer it. */
-    nativeOnly?: true;
+    nativeOnly: boolean;
   };
 
 /** The target, as plain data. */
@@ -76,20 +77,23 @@ function bodyOf(
 ): ConversationBody {
   return {
     facts: {
-      ...factsOf(request),
-      ...(request.echo !== undefined && { echo: request.echo }),
-      ...(named.length > 0 && { named }),
-      ...(answerGives !== 'nothing' && { answerGives }),
-      ...(request.nativeOnly !== undefined && { nativeOnly: true }),
+      model: request.model,
+      stream: request.stream,
+      includeUsage: request.includeUsage,
+      n: request.n,
+      seed: request.seed,
+      user: request.user,
+      fallbackModels: request.fallbackModels,
+      conversationStart: request.conversationStart,
+      needs: request.needs,
+      echo: request.echo,
+      named: named.length > 0 ? named : undefined,
+      answerGives: answerGives === 'nothing' ? undefined : answerGives,
+      nativeOnly: request.nativeOnly !== undefined,
     },
     encode: (order) => (order.dialect === dialectId ? encodeForwarded(request, order) : converted(request, order)),
     release() {},
   };
-}
-
-function factsOf(request: CallerRequest): ConversationFacts {
-  const { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs } = request;
-  return { model, stream, includeUsage, n, seed, user, fallbackModels, conversationStart, needs };
 }
 
 function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBody | MediaWanted> {

@@ -5,7 +5,7 @@ import type { ConfiguredProvider } from '../models/connections.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
 import { dialectFor } from '../routing/capability.ts';
 import type { Target } from '../routing/target.ts';
-import { type Answer, StreamedAnswer, WholeAnswer } from '../spine/answer.ts';
+import { type Answer, EncodedAnswer, StreamedAnswer, WholeAnswer, type WrittenFor } from '../spine/answer.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { Attempt } from '../spine/attempt.ts';
 import type { EncodedBody } from '../spine/encode-forwarded.ts';
@@ -34,21 +34,23 @@ export interface PreparedConversation extends EncodedBody {
 }
 
 /**
- * One attempt at a conversation, which yields to `sinkOf` of what takes its answer. Synchronous when its body is, so
- * that the common case costs no turn of the loop.
+ * One attempt at a conversation, whose events are written as `writtenFor` says; null: the job's sink takes them as they
+ * are. Synchronous when its body is, so that the common case costs no turn of the loop.
  */
 export function conversationTrial<C extends Chunk>(
   parts: AttemptParts,
   job: Job<C>,
   conversation: Conversation,
   answer: Answer<C>,
-  sinkOf: (taker: AttemptSink) => AttemptSink,
+  writtenFor: WrittenFor | null,
 ): Attempt | Failure | Promise<Attempt | Failure> {
   const { attempt } = answer;
   const made = (prepared: PreparedConversation | Failure) => {
     if ('kind' in prepared) return prepared;
     const { facts } = conversation.body;
-    const taker = facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared);
+    const taker = (
+      facts.stream ? new StreamedAnswer(answer, prepared) : new WholeAnswer(answer, prepared)
+    ) as AttemptSink;
     const body: PreparedBody = {
       bytes: prepared.bytes,
       streamed: prepared.streamed,
@@ -59,7 +61,7 @@ export function conversationTrial<C extends Chunk>(
         return readerFor(facts, prepared, contentType, { onGiven, usageOf });
       },
     };
-    return new Attempt(parts, job, attempt, body, sinkOf(taker as AttemptSink));
+    return new Attempt(parts, job, attempt, body, writtenFor === null ? taker : new EncodedAnswer(taker, writtenFor));
   };
   const prepared = prepareFor(attempt.target, conversation);
   return prepared instanceof Promise ? prepared.then(made) : made(prepared);

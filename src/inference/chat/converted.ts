@@ -53,7 +53,7 @@ export class ConvertedAnswer implements AnswerReader {
   }
 
   get malformedLines(): number {
-    return this.#source.malformedLines();
+    return this.#source.decoder?.malformedLines() ?? 0;
   }
 
   get outputTokensSeen(): number {
@@ -129,34 +129,29 @@ function contentLength(event: NeutralEvent): number {
 export interface EventSource {
   push(chunk: Buffer): readonly NeutralEvent[];
   finish(): readonly NeutralEvent[];
-  /** Skipped as unreadable. */
-  malformedLines(): number;
+  /** Of a stream; it knows what was skipped as unreadable. */
+  readonly decoder?: StreamDecoder;
 }
 
 export class StreamedSource implements EventSource {
   readonly #reader: SseReader;
-  readonly #decoder: StreamDecoder;
+  readonly decoder: StreamDecoder;
 
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
     this.#reader = createSseReader({ eventBytesMax: eventBytesMaxOf(dialect) });
-    this.#decoder = dialect.decodeStream(options);
-  }
-
-  malformedLines(): number {
-    return this.#decoder.malformedLines();
+    this.decoder = dialect.decodeStream(options);
   }
 
   push(chunk: Buffer): readonly NeutralEvent[] {
     const read = this.#reader.push(chunk);
     // The common case, one event a chunk, passes the decoder's own list on.
-    const events =
-      read.length === 1 ? this.#decoder.step(read[0]!) : read.flatMap((event) => this.#decoder.step(event));
+    const events = read.length === 1 ? this.decoder.step(read[0]!) : read.flatMap((event) => this.decoder.step(event));
     if (!this.#reader.tooLarge) return events;
     return [...events, { type: 'failed', fault: tooLargeEvent() }];
   }
 
   finish(): readonly NeutralEvent[] {
-    return [...this.#reader.end().flatMap((event) => this.#decoder.step(event)), ...this.#decoder.finish()];
+    return [...this.#reader.end().flatMap((event) => this.decoder.step(event)), ...this.decoder.finish()];
   }
 }
 
@@ -168,10 +163,6 @@ export class WholeSource implements EventSource {
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
     this.#dialect = dialect;
     this.#options = options;
-  }
-
-  malformedLines(): number {
-    return 0;
   }
 
   push(chunk: Buffer): readonly NeutralEvent[] {

@@ -7,7 +7,6 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneUsable } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
-import { EncodedAnswer, foldWriter, streamWriter } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -116,9 +115,8 @@ function trialsOf(
       return media;
     },
   };
-  const writer = () => (stream ? streamWriter(dialect.encodeStream(head)) : foldWriter(dialect.fold(head)));
-  const trial: Trials['trial'] = (answer) =>
-    conversationTrial(services, job, conversation, answer, (taker) => new EncodedAnswer(taker, writer));
+  const writtenFor = { dialect, head, stream };
+  const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
 }
@@ -130,7 +128,7 @@ export function candidatesOf(
   fallbackModels: readonly string[],
   principal: Principal,
 ): readonly RouteCandidate[] | Failure {
-  const own = alias.candidates.filter(({ target }) => providerChats(snapshot, target.provider));
+  const own = alias.candidates.filter((candidate) => itChats(snapshot, candidate));
   if (alias.candidates.length === 0) return noneUsable(alias.id);
   if (own.length === 0) {
     return invalid('model', `The model '${alias.id}' does not chat (it is of type ${alias.type}).`);
@@ -143,8 +141,7 @@ export function candidatesOf(
     const further = snapshot.models.resolve(model, principal);
     if ('kind' in further) return further;
     rank++;
-    for (const { target } of further.candidates)
-      if (providerChats(snapshot, target.provider)) candidates.push({ target, rank });
+    for (const { target } of further.candidates) if (itChats(snapshot, { target })) candidates.push({ target, rank });
   }
   return candidates;
 }
@@ -163,8 +160,8 @@ function chargedAlias(
   return chargedAs([alias, ...further], plans().plan(principal.plan));
 }
 
-function providerChats(snapshot: Snapshot, provider: string): boolean {
-  return snapshot.providers.get(provider)?.connection.chats === true;
+function itChats({ providers }: Snapshot, { target }: Pick<RouteCandidate, 'target'>): boolean {
+  return providers.get(target.provider)?.connection.chats === true;
 }
 
 /** What routing is asked for this request; `culvert explain` asks the same. */

@@ -48,7 +48,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
   await Promise.all(
     children.map((child, index) => {
       const asked = { ...conversation, child: { seed: seed === null ? null : seed + index } };
-      return runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, (taker) => taker));
+      return runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, null));
     }),
   );
   joinProgress(

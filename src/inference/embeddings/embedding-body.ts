@@ -49,10 +49,6 @@ const readers = { embeddings: readEmbeddingRequest, 'gemini-embeddings': readGem
 
 export type EmbeddingBodyKind = keyof typeof readers;
 
-export function isEmbedding(kind: string): kind is EmbeddingBodyKind {
-  return Object.hasOwn(readers, kind);
-}
-
 /** Parses and checks; the failure is a 400 in every case. */
 export function readEmbeddings(raw: Buffer, kind: EmbeddingBodyKind): Result<EmbeddingBody> {
   const parsed = parseBody(raw);

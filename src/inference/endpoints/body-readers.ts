@@ -2,13 +2,7 @@ import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import { type ConversationBody, readConversation } from '../chat/conversation-body.ts';
 import type { DialectId, Result } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
-import { forwardedEndpoints } from '../dialects/forwarded/index.ts';
-import {
-  type EmbeddingBody,
-  type EmbeddingBodyKind,
-  isEmbedding,
-  readEmbeddings,
-} from '../embeddings/embedding-body.ts';
+import { type EmbeddingBody, type EmbeddingBodyKind, readEmbeddings } from '../embeddings/embedding-body.ts';
 import { type ForwardedBody, readForwarded } from '../forwarded/forwarded-body.ts';
 import { type ImageBody, readImages } from '../images/image-body.ts';
 import { readSpeech, type SpeechBody } from '../speech/speech-body.ts';
@@ -22,17 +16,21 @@ export type Bodies = Record<DialectId, ConversationBody> &
 export type BodyKind = keyof Bodies;
 export type AnyBody = Bodies[BodyKind];
 
+/** Those that are no conversations. */
+const readers: Record<Exclude<BodyKind, DialectId>, (raw: Buffer) => Result<AnyBody>> = {
+  speech: readSpeech,
+  images: readImages,
+  embeddings: (raw) => readEmbeddings(raw, 'embeddings'),
+  'gemini-embeddings': (raw) => readEmbeddings(raw, 'gemini-embeddings'),
+  completions: (raw) => readForwarded(raw, 'completions'),
+  moderations: (raw) => readForwarded(raw, 'moderations'),
+  rerank: (raw) => readForwarded(raw, 'rerank'),
+};
+
 /** Parses and checks; the failure is a 400 in every case. Synchronous: for bodies up to `offLoopBodyBytes`. */
 export function readBody<K extends BodyKind>(raw: Buffer, kind: K): Result<Bodies[K]>;
 export function readBody(raw: Buffer, kind: BodyKind): Result<AnyBody> {
-  if (kind === 'speech') return readSpeech(raw);
-  if (kind === 'images') return readImages(raw);
-  if (isEmbedding(kind)) return readEmbeddings(raw, kind);
-  return isForwarded(kind) ? readForwarded(raw, kind) : readConversation(raw, kind);
-}
-
-function isForwarded(kind: BodyKind): kind is ForwardedEndpointId {
-  return Object.hasOwn(forwardedEndpoints, kind);
+  return kind in readers ? readers[kind as keyof typeof readers](raw) : readConversation(raw, kind as DialectId);
 }
 
 /** The bodies of every family. */

@@ -1,6 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { AnswerFold, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
-import type { NeutralEvent } from '../neutral/event.ts';
+import type { AnswerFold, AnswerHead, CallerDialect, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
@@ -190,38 +189,23 @@ export class WholeAnswer<C> implements AttemptSink {
   }
 }
 
-/** How events are written for the client: as frames of a stream, or folded into a whole answer. */
-interface EventWriter {
-  add(event: NeutralEvent): string;
-  /** The whole answer once the events have ended; '' for a stream. */
-  result(): string;
-  /** Where the stream stands, for dialects whose error frame must know. */
-  mark?(): StreamMark | undefined;
-}
-
-export function streamWriter(encoder: StreamEncoder): EventWriter {
-  return { add: (event) => encoder.step(event), result: () => '', mark: () => encoder.mark?.() };
-}
-
-export function foldWriter(fold: AnswerFold): EventWriter {
-  return {
-    add(event) {
-      fold.add(event);
-      return '';
-    },
-    result: () => JSON.stringify(fold.result()),
-  };
+/** How events are written for the client: in its dialect, as frames of a stream or folded into a whole answer. */
+export interface WrittenFor {
+  dialect: Pick<CallerDialect, 'encodeStream' | 'fold'>;
+  head: AnswerHead;
+  stream: boolean;
 }
 
 /** Writes events in the client's dialect, for the sink after it; bytes go on as they are. */
 export class EncodedAnswer implements AttemptSink {
   readonly #next: AttemptSink;
-  readonly #newWriter: () => EventWriter;
-  #writer: EventWriter | null = null;
+  readonly #client: WrittenFor;
+  #encoder: StreamEncoder | null = null;
+  #fold: AnswerFold | null = null;
 
-  constructor(next: AttemptSink, newWriter: () => EventWriter) {
+  constructor(next: AttemptSink, client: WrittenFor) {
     this.#next = next;
-    this.#newWriter = newWriter;
+    this.#client = client;
   }
 
   start(source: AttemptSource): void {
@@ -234,16 +218,21 @@ export class EncodedAnswer implements AttemptSink {
 
   chunk(chunk: Chunk): Pace {
     if (typeof chunk === 'string' || Buffer.isBuffer(chunk)) return this.#next.chunk(chunk);
-    this.#writer ??= this.#newWriter();
+    const { dialect, head, stream } = this.#client;
+    if (!stream) {
+      this.#fold ??= dialect.fold(head);
+      for (const event of chunk) this.#fold.add(event);
+      return 'ready';
+    }
+    this.#encoder ??= dialect.encodeStream(head);
     let written = '';
-    for (const event of chunk) written += this.#writer.add(event);
+    for (const event of chunk) written += this.#encoder.step(event);
     return written === '' ? 'ready' : this.#next.chunk(written);
   }
 
   end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
-    if (found !== null) return this.#next.end(found, this.#writer?.mark?.() ?? mark);
-    const whole = this.#writer?.result() ?? '';
-    if (whole !== '') this.#next.chunk(whole);
+    if (found !== null) return this.#next.end(found, this.#encoder?.mark?.() ?? mark);
+    if (this.#fold !== null) this.#next.chunk(JSON.stringify(this.#fold.result()));
     return this.#next.end(null);
   }
 }

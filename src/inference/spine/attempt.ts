@@ -68,12 +68,16 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      this.#guarded(() => this.#start());
+      try {
+        this.#start();
+      } catch (error) {
+        this.#crash(error);
+      }
     });
   }
 
   stop(why: Fault): void {
-    this.#guarded(() => this.#end(why));
+    this.#end(why);
   }
 
   resume(): void {
@@ -101,7 +105,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
         idleMs: timeouts.idleMs,
         totalDeadlineMs: Math.min(nowMs + timeouts.totalMs, deadlineMs),
       },
-      (kind) => this.#guarded(() => this.#end(this.#expired(kind))),
+      (kind) => this.#end(this.#expired(kind)),
     );
     const { upload, bytes } = this.#body;
     const address = encodeUpstream(this.#provider.connection, {
@@ -137,13 +141,15 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.status = status;
     this.#responseHeaders = headers;
     if (status < 200 || status >= 300) return;
-    this.#guarded(() => {
-      const { given } = this.#job;
+    const { given } = this.#job;
+    try {
       this.#reader = this.#body.reader(
         headers.get('content-type') ?? '',
-        given === undefined ? undefined : (ids) => given(this.#attempt, ids),
+        given && ((ids) => given(this.#attempt, ids)),
       );
-    });
+    } catch (error) {
+      this.#crash(error);
+    }
   }
 
   data(chunk: Buffer): void {
@@ -158,7 +164,11 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
   ended(): void {
     if (this.#lingering !== null) clearTimeout(this.#lingering);
     if (this.#resolve === null) return;
-    this.#guarded(() => this.#finish());
+    try {
+      this.#finish();
+    } catch (error) {
+      this.#crash(error);
+    }
   }
 
   failed(error: TransportError): void {
@@ -245,15 +255,6 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     return faultInAnswer(found, this.#provider.connection);
   }
 
-  /** For what runs once an attempt; `data` has the same written out, since it runs for every chunk. */
-  #guarded(step: () => void): void {
-    try {
-      step();
-    } catch (error) {
-      this.#crash(error);
-    }
-  }
-
   /** An error of our own must end this request, not the transport or timer that called us, nor the process. */
   #crash(error: unknown): void {
     if (this.#resolve === null) return;
@@ -267,10 +268,12 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     const resolve = this.#resolve;
     if (resolve === null) return;
     this.#resolve = null;
-    this.#timers?.stop();
-    if (outcome !== null) this.#call?.abort();
     try {
-      if (outcome !== null) this.#reader?.abandon?.();
+      this.#timers?.stop();
+      if (outcome !== null) {
+        this.#call?.abort();
+        this.#reader?.abandon?.();
+      }
       resolve(this.#sink.end(outcome, outcome === null ? undefined : this.#reader?.mark));
     } catch (error) {
       this.#reject?.(error);

@@ -71,7 +71,7 @@ function setUp(names: readonly string[], encode: Encode = () => body) {
     const body = { facts, encode: () => encoded, release() {} };
     const media = () => assert.fail('media were wanted');
     const asked = { body, dialect: openAiChat.id, providers: job.providers, child: null, media };
-    return conversationTrial(parts, job, asked, answer, (taker) => taker);
+    return conversationTrial(parts, job, asked, answer, null);
   };
   const job: Job = {
     tenant: 'dev/test',
