@@ -4,8 +4,8 @@ import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import { asFailure, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import { integerIn, optional, stringOf } from '../field-rules.ts';
-import { inCamelCase } from '../gemini/camel-case.ts';
 import { pathModel } from '../gemini/path-members.ts';
+import { inCamelCase } from '../gemini/read-request.ts';
 import { dimensionsMax, inputsMax } from './read-request.ts';
 
 const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, dimensionsMax) };

@@ -5,14 +5,12 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { decodeRequest } from '../decode-request.fixture.ts';
 import type { AnswerHead } from '../dialect.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { sealSignature, unsealSignature } from './decode-messages.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
-import { encodeStream } from './encode-stream.ts';
-import { fold } from './fold.ts';
 import { gemini } from './index.ts';
 import { withoutPathMembers, withPathMembers } from './path-members.ts';
-import { sealSignature, unsealSignature } from './seal-signature.ts';
 
 const head: AnswerHead = {
   fallbackId: 'id',

@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { readInPassing } from './read-in-passing.ts';
 
 const part = fc.oneof(

@@ -1,11 +1,8 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
-import { encodeStream } from './encode-stream.ts';
-import { errorBody, errorFrame } from './error-body.ts';
-import { readError } from './errors.ts';
-import { fold } from './fold.ts';
+import { errorBody, errorFrame, readError } from './errors.ts';
 import { objectsIn } from './named-objects.ts';
 import { readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';

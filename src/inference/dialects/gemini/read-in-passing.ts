@@ -5,8 +5,8 @@ import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
+import { tellsImpossible, usageOf } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
-import { tellsImpossible, usageOf } from './usage.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const content: PassingVerdict = { content: true, fault: null, usageOnly: false };

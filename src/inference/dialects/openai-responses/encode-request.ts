@@ -5,7 +5,7 @@ import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
 import { openAiChatId } from '../openai-chat/wire.ts';
-import { encodeInput } from './encode-input.ts';
+import { encodeInput } from './encode-messages.ts';
 import { outputLogprobs } from './request-fields.ts';
 import { openAiResponsesId } from './wire.ts';
 

@@ -1,13 +1,10 @@
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
-import { decodeStream } from './decode-stream.ts';
-import { decodeWhole } from './decode-whole.ts';
+import { decodeStream, decodeWhole } from './decode-answer.ts';
+import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
-import { encodeStream } from './encode-stream.ts';
-import { errorBody, errorFrame } from './errors.ts';
-import { fold, gatherWhole } from './gather-whole.ts';
+import { errorBody, errorFrame, readError } from './errors.ts';
 import { objectsIn } from './named-objects.ts';
-import { readError } from './read-error.ts';
-import { readInPassing } from './read-in-passing.ts';
+import { gatherWhole, readInPassing } from './read-in-passing.ts';
 import { readRequest } from './read-request.ts';
 import { openAiResponsesId, responsesEventBytesMax } from './wire.ts';
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import type { NeutralPart } from '../../neutral/request.ts';
 import { decodeRequest } from '../decode-request.fixture.ts';
-import { encodeInput } from './encode-input.ts';
+import { encodeInput } from './encode-messages.ts';
 import { openAiResponses } from './index.ts';
 
 /* What items carry there and back: proofs of thoughts, ids, texts of custom tools. */

@@ -2,13 +2,12 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { Fault } from '../../neutral/outcome.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark } from '../dialect.ts';
+import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
+import { faultInWhole, neutralUsage } from './decode-answer.ts';
+import { faultInside } from './errors.ts';
 import { idsGivenBy, idsGivenWith } from './named-objects.ts';
-import { faultInWhole } from './output-reader.ts';
-import { faultInside } from './read-error.ts';
-import { neutralUsage } from './token-usage.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
@@ -158,4 +157,25 @@ function deltaLength(data: string): number {
 /** A named event of a server's own, such as a sign of life. */
 function isForeign(type: string): boolean {
   return type !== '' && type !== 'error' && !type.startsWith('response.');
+}
+
+/** The response as the last event of its stream has it. Some servers leave its items out there, which came before. */
+export function gatherWhole(): WholeGatherer {
+  const items: JsonObject[] = [];
+  let last: JsonObject | null = null;
+  return {
+    step({ event, data }) {
+      if (event.endsWith('.delta')) return;
+      const told = parsedData(data);
+      if (told === null) return;
+      if (told.type === 'response.output_item.done' && isObject(told.item)) items.push(told.item);
+      else if (told.type === 'response.completed' || told.type === 'response.incomplete') {
+        last = isObject(told.response) ? told.response : null;
+      }
+    },
+    whole() {
+      const isBare = last !== null && !(Array.isArray(last.output) && last.output.length > 0);
+      return isBare ? { ...last, output: items } : last;
+    },
+  };
 }

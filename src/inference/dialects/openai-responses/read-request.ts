@@ -2,17 +2,15 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { Loss } from '../../neutral/loss.ts';
-import type { RequestNeeds } from '../../neutral/request.ts';
+import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { cleanUser } from '../field-table.ts';
+import { cleanUser, isGiven, placeFields } from '../field-table.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
-import { callersWord } from './callers-word.ts';
-import { checkRequest } from './check-request.ts';
-import { type Decoded, toNeutral } from './decode-request.ts';
+import { decodeInput } from './decode-messages.ts';
 import { unpackThought } from './kept-thought.ts';
-import { asksLogprobs } from './request-fields.ts';
-import { type ContentPart, type InputItem, isOwnId, type ResponsesRequest } from './wire.ts';
+import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
+import { type ContentPart, type InputItem, isOwnId, openAiResponsesId, type ResponsesRequest } from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
@@ -163,10 +161,6 @@ function isReference(item: InputItem): boolean {
   return refers && !(typeof item.id === 'string' && item.id.startsWith('rs_'));
 }
 
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
 /** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
 function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   const media = { vision: false, audioIn: false, bytes: 0 };
@@ -211,4 +205,73 @@ function look(
 
 function lengthOf(value: JsonValue | undefined): number {
   return typeof value === 'string' ? value.length : 0;
+}
+
+interface Decoded {
+  request: NeutralRequest;
+  /** Where each message stands in `input`; see `DecodedInput`. */
+  origins: readonly number[];
+}
+
+/** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
+function toNeutral(body: ResponsesRequest): Decoded {
+  const { messages, origins } = decodeInput(body.instructions ?? null, body.input ?? []);
+  const request: NeutralRequest = {
+    model: body.model,
+    messages,
+    stream: body.stream === true,
+    includeUsage: true,
+  };
+  const { tools, choice, beyond } = decodeTools(body);
+  if (tools.length > 0) request.tools = tools;
+  // A choice among tools that nobody else has is none.
+  // A call that must be made, of tools that are all the provider's: whoever cannot make it has to say so.
+  if (choice !== null && (tools.length > 0 || choice.type === 'required')) request.toolChoice = choice;
+  const left = placeFields(requestFields, request, body, undefined, [...beyond, ...partsBeyond(body)], saysSomething);
+  if (left.hints !== null) request.hints = left.hints;
+  if (left.vendor !== null) request.extensions = { [openAiResponsesId]: left.vendor };
+  return { request, origins };
+}
+
+/** Codex sends an empty object with every request. */
+function saysSomething(value: JsonValue): boolean {
+  return !isObject(value) || Object.keys(value).length > 0;
+}
+
+const encryptedThoughts = 'reasoning.encrypted_content';
+
+/** Members of fields that are understood in part. */
+function partsBeyond({ text, include }: ResponsesRequest): [string, JsonValue][] {
+  const beyond: [string, JsonValue][] = [];
+  if (isGiven(text?.verbosity)) beyond.push(['text.verbosity', text.verbosity]);
+  const included = (include ?? []).filter((what) => what !== encryptedThoughts && what !== outputLogprobs);
+  if (included.length > 0) beyond.push(['include', included]);
+  return beyond;
+}
+
+/** Fields that encoders of other dialects name in OpenAI's older format, by what they are called here. */
+const words: ReadonlyMap<string, string> = new Map([
+  ['max_tokens', 'max_output_tokens'],
+  ['max_completion_tokens', 'max_output_tokens'],
+  ['response_format', 'text.format'],
+  ['response_format.json_schema.schema', 'text.format.schema'],
+  ['reasoning_effort', 'reasoning.effort'],
+  ['logprobs', 'include'],
+  ['messages', 'input'],
+  ['thinking', 'input.reasoning'],
+  ['reasoning_content', 'input.reasoning'],
+]);
+
+/** The caller's word for `field`; `origins` are those of `toNeutral`. */
+export function callersWord(field: string, origins: () => readonly number[]): string {
+  const known = words.get(field);
+  if (known !== undefined) return known;
+  const message = /^messages\[(\d+)\]/.exec(field);
+  if (message !== null) {
+    const index = origins()[Number(message[1])] ?? -1;
+    // Parts of a turn may come from several items; which one is not known, but that it begins there is.
+    return index < 0 ? 'input' : `input[${index}]`;
+  }
+  if (field.startsWith('messages.')) return `input.${field.slice('messages.'.length)}`;
+  return field.replace(/^(tools\[\d+\])\.function/, '$1');
 }

@@ -1,6 +1,7 @@
-import { isObject } from '../../../kernel/json.ts';
-import type { NeutralRequest, NeutralResponseFormat } from '../../neutral/request.ts';
-import { type Check, complain, within } from '../complaint.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
@@ -15,9 +16,9 @@ import {
   string,
   stringOf,
 } from '../field-rules.ts';
-import { cleanUser, fieldTable, isGiven } from '../field-table.ts';
-import { input } from './check-input.ts';
-import type { ResponsesRequest } from './wire.ts';
+import { checkFields, cleanUser, fieldTable, isGiven } from '../field-table.ts';
+import { input, orphanOutput } from './decode-messages.ts';
+import type { ResponsesRequest, WireTool } from './wire.ts';
 
 /** Codex and its servers bring more than chat's 128. */
 const toolsMax = 1_024;
@@ -203,3 +204,125 @@ export const requestFields = fieldTable<ResponsesRequest>({
   prompt: [anyJson, 'read'],
   models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
 });
+
+interface DecodedTools {
+  tools: NeutralTool[];
+  choice: NeutralToolChoice | null;
+  /** Tools that the provider runs itself, and forms of text that a function cannot hold to, by the name to list them. */
+  beyond: [string, JsonValue][];
+}
+
+/** One text, as the argument of a function. */
+const oneText: JsonObject = {
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+  required: ['input'],
+  additionalProperties: false,
+};
+
+export function decodeTools(body: ResponsesRequest): DecodedTools {
+  const tools: NeutralTool[] = [];
+  const beyond = new Map<string, JsonValue[]>();
+  for (const [index, tool] of (body.tools ?? []).entries()) {
+    if (tool.type === 'function') tools.push(functionTool(tool));
+    else if (tool.type === 'custom') {
+      tools.push(customTool(tool));
+      if (isGrammar(tool.format)) beyond.set(`tools[${index}].format`, [tool.format]);
+    } else {
+      const name = `tools.${tool.type}`;
+      beyond.set(name, [...(beyond.get(name) ?? []), tool]);
+    }
+  }
+  const { choice, offered } = decodeChoice(body.tool_choice, tools);
+  return { tools: offered, choice, beyond: [...beyond] };
+}
+
+function functionTool(tool: WireTool): NeutralTool {
+  const decoded: NeutralTool = { name: tool.name! };
+  if (tool.description) decoded.description = tool.description;
+  if (tool.parameters) decoded.parameters = tool.parameters;
+  if (typeof tool.strict === 'boolean') decoded.strict = tool.strict;
+  return decoded;
+}
+
+function customTool(tool: WireTool): NeutralTool {
+  const { format } = tool;
+  const described = [
+    tool.description ?? '',
+    // Who cannot hold the model to a grammar can still show it.
+    isGrammar(format) && typeof format.definition === 'string'
+      ? `The input must follow this ${typeof format.syntax === 'string' ? format.syntax : 'formal'} grammar:\n${format.definition}`
+      : '',
+  ].filter((text) => text !== '');
+  return {
+    name: tool.name!,
+    ...(described.length > 0 && { description: described.join('\n\n') }),
+    parameters: oneText,
+    custom: { ...(isObject(format) && { format }), ...(tool.description && { description: tool.description }) },
+  };
+}
+
+function isGrammar(format: JsonValue | undefined): format is JsonObject {
+  return isObject(format) && format.type === 'grammar';
+}
+
+function decodeChoice(
+  choice: ResponsesRequest['tool_choice'],
+  tools: NeutralTool[],
+): { choice: NeutralToolChoice | null; offered: NeutralTool[] } {
+  if (choice === 'none' || choice === 'auto' || choice === 'required') {
+    return { choice: { type: choice }, offered: tools };
+  }
+  if (!isObject(choice)) return { choice: null, offered: tools };
+  if (choice.type !== 'allowed_tools') return { choice: { type: 'tool', name: String(choice.name) }, offered: tools };
+  // Elsewhere there is no such list: what may not be called is not offered.
+  const names = new Set((choice.tools as JsonObject[]).map((tool) => tool.name));
+  const offered = tools.filter((tool) => names.has(tool.name));
+  return { choice: { type: choice.mode === 'required' ? 'required' : 'auto' }, offered };
+}
+
+/**
+ * Types, bounds and combinations of a Responses request, by the published description; the first fault found names
+ * its field. Null means absent, except for `model`. The value is the body itself, not a copy, so unknown fields stay.
+ */
+export function checkRequest(body: JsonObject): Result<ResponsesRequest> {
+  const complaint = check(body);
+  return complaint === null
+    ? { ok: true, value: body as ResponsesRequest }
+    : { ok: false, failure: asFailure(complaint) };
+}
+
+const neverNull: ReadonlySet<string> = new Set(['model']);
+
+function check(body: JsonObject): Complaint | null {
+  if (body.model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
+  return checkFields(requestFields, body, neverNull) ?? conversation(body) ?? choiceFitsTools(body);
+}
+
+function conversation(body: JsonObject): Complaint | null {
+  // They bring a conversation of their own.
+  if (isGiven(body.previous_response_id) || isGiven(body.conversation) || isGiven(body.prompt)) return null;
+  const given = body.input;
+  if (!isGiven(given)) return complain('input', undefined, 'a string or an array of input items');
+  if (!Array.isArray(given)) return null;
+  if (given.length === 0 && !isGiven(body.instructions)) {
+    return complain('input', given, 'a string or an array of at least one input item');
+  }
+  const orphan = orphanOutput(given);
+  if (orphan === null) return null;
+  return complain(`input[${orphan.index}].call_id`, orphan.callId, 'the call_id of a call that stands before it');
+}
+
+/** A choice that forces a tool needs that tool: an upstream's own complaint would come late and name less. */
+function choiceFitsTools(body: JsonObject): Complaint | null {
+  const choice = body.tool_choice;
+  // An earlier response may have brought the tools.
+  if (typeof body.previous_response_id === 'string' || isObject(body.prompt)) return null;
+  const offered = Array.isArray(body.tools) ? body.tools : [];
+  if (choice === 'required' && offered.length === 0) {
+    return complain('tools', undefined, "the tools that 'tool_choice' is to choose from");
+  }
+  if (!isObject(choice) || (choice.type !== 'function' && choice.type !== 'custom')) return null;
+  const fits = offered.some((one) => isObject(one) && one.type === choice.type && one.name === choice.name);
+  return fits ? null : within('tool_choice', complain('name', choice.name, "the name of one of 'tools'"));
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { lostMembers } from './decode-request.ts';
+import { lostMembers } from './request-fields.ts';
 
 test('what the neutral form has no place for is listed once, by its path', () => {
   const losses = lostMembers({

@@ -1,43 +1,70 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { AnswerHead } from '../dialect.ts';
-import { annotationOf } from './annotation.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { type KeptThought, packThought } from './kept-thought.ts';
 import {
+  annotationOf,
   type CallItem,
   customInput,
   type ItemStatus,
   type MessageItem,
   type MessagePart,
   type OutputItem,
+  type ResponseState,
+  responseIdOf,
+  responseObject,
+  saltOf,
+  stateAtEnd,
   type ThoughtItem,
   wireItem,
   wirePart,
-} from './output-items.ts';
-import { type ResponseState, responseIdOf, responseObject, saltOf, stateAtEnd } from './response-object.ts';
+} from './response-object.ts';
 import { openAiResponsesId, ownIdMark } from './wire.ts';
 
+/**
+ * Events as the full sequence of Responses: created, in_progress, for each item added, its parts and deltas, done, and
+ * last `response.completed` or `response.incomplete` with the whole output. After `failed` the caller of this writes
+ * the error frame, which `mark` lets continue the count.
+ */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  let frames = '';
+  let sequence = 0;
+  const answer = new Answer(head, (type, members) => {
+    frames += frameOf(type, sequence, members);
+    sequence += 1;
+  });
+  return {
+    step(event) {
+      answer.add(event);
+      if (frames === '') return '';
+      const told = frames;
+      frames = '';
+      return told;
+    },
+    mark: () => ({ id: answer.id, sequence }),
+  };
+}
+
+/** Events as one whole `response`: the object that a stream's last event carries. */
+export function fold(head: AnswerHead): AnswerFold {
+  const answer = new Answer(head, null);
+  return { add: (event) => answer.add(event), result: () => answer.response() };
+}
+
+/** One event of the wire; `members` as in `Tell`. */
+export function frameOf(type: string, sequence: number, members: string): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence}${members}}\n\n`;
+}
+
 /** Hears of everything that an answer becomes: `members` is JSON without its braces, with a comma before it. */
-export type Tell = (type: string, members: string) => void;
+type Tell = (type: string, members: string) => void;
 
 /**
  * An answer in the making, out of neutral events. Streams are what is told on the way, whole answers what stands at
  * the end: both come from here, so that they cannot differ. One choice: others are not asked for and not heard.
  */
-export interface Answer {
-  add(event: NeutralEvent): void;
-  readonly id: string;
-  /** The `response` object of what has been said so far, or of the end. */
-  response(): JsonObject;
-}
-
-/** `tell` null makes no frames. */
-export function createAnswer(head: AnswerHead, tell: Tell | null): Answer {
-  return new AnswerInTheMaking(head, tell);
-}
-
-class AnswerInTheMaking implements Answer {
+class Answer {
   readonly id: string;
   readonly #tell: Tell | null;
   readonly #salt: string;
@@ -57,6 +84,7 @@ class AnswerInTheMaking implements Answer {
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
 
+  /** `tell` null makes no frames. */
   constructor(head: AnswerHead, tell: Tell | null) {
     this.#head = head;
     this.#tell = tell;
@@ -114,6 +142,7 @@ class AnswerInTheMaking implements Answer {
     }
   }
 
+  /** The `response` object of what has been said so far, or of the end. */
   response(): JsonObject {
     const output = this.#items.map((item, index) => wireItem(item, this.#statuses[index]!));
     return this.#responseOf(output);

@@ -1,20 +1,96 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
-import type { AnswerHead } from '../dialect.ts';
-import { type LogprobsResult, logprobsResultOf } from './logprobs-result.ts';
-import { sealSignature } from './seal-signature.ts';
+import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { sealSignature } from './decode-messages.ts';
 import { vendor } from './wire.ts';
 
+/**
+ * Events as Google's chunks. Reasons and usage come in the last one, after `end`: without it a cut answer has no
+ * `finishReason`, and after `failed` the caller of this writes the error frame.
+ */
+export function encodeStream(head: AnswerHead): StreamEncoder {
+  let out = '';
+  const { add, identity } = createAnswerParts(head, {
+    part(choice, part) {
+      out += chunk({ candidates: [{ content: { parts: [part], role: 'model' }, index: choice }] });
+    },
+    logprobs(choice, logprobsResult) {
+      const content = { parts: [{ text: '' }], role: 'model' };
+      out += chunk({ candidates: [{ content, index: choice, logprobsResult: { ...logprobsResult } }] });
+    },
+    end(reasons, usageMetadata) {
+      const candidates = reasons.map(([index, finishReason]) => ({
+        content: { parts: [{ text: '' }], role: 'model' },
+        finishReason,
+        index,
+      }));
+      out += chunk({ candidates, usageMetadata });
+    },
+  });
+
+  function chunk(data: JsonObject): string {
+    return `data: ${JSON.stringify({ ...data, ...identity })}\r\n\r\n`;
+  }
+
+  return {
+    step(event) {
+      out = '';
+      add(event);
+      return out;
+    },
+  };
+}
+
+/** Events as one whole answer: what a client would put together from `encodeStream`'s chunks. */
+export function fold(head: AnswerHead): AnswerFold {
+  const parts = new Map<number, JsonObject[]>();
+  const logprobs = new Map<number, LogprobsResult>();
+  const answer: JsonObject = { candidates: [] };
+  const { add, identity } = createAnswerParts(head, {
+    part(choice, part) {
+      const list = parts.get(choice) ?? [];
+      parts.set(choice, list);
+      const last = list.at(-1);
+      const joins =
+        typeof part.text === 'string' &&
+        typeof last?.text === 'string' &&
+        last.thought === part.thought &&
+        last.thoughtSignature === undefined;
+      if (!joins) list.push(part);
+      else list[list.length - 1] = { ...last, ...part, text: `${last.text}${part.text}` };
+    },
+    logprobs(choice, { chosenCandidates, topCandidates }) {
+      const before = logprobs.get(choice);
+      if (before === undefined) {
+        logprobs.set(choice, { chosenCandidates: [...chosenCandidates], topCandidates: [...topCandidates] });
+        return;
+      }
+      before.chosenCandidates.push(...chosenCandidates);
+      before.topCandidates.push(...topCandidates);
+    },
+    end(reasons, usageMetadata) {
+      answer.candidates = reasons.map(([index, finishReason]) => ({
+        content: { parts: parts.get(index) ?? [{ text: '' }], role: 'model' },
+        finishReason,
+        index,
+        ...(logprobs.has(index) && { logprobsResult: { ...logprobs.get(index)! } }),
+      }));
+      answer.usageMetadata = usageMetadata;
+    },
+  });
+  return { add, result: () => ({ ...answer, ...identity }) };
+}
+
 /** What a caller of this format gets to see of the events, part by part. */
-export interface PartSink {
+interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
   /** Once: every choice's reason, in order, and the usage. */
   end(reasons: readonly (readonly [choice: number, word: string])[], usage: JsonObject): void;
 }
 
-export interface AnswerIdentity {
+interface AnswerIdentity {
   responseId: string;
   modelVersion: string;
 }
@@ -38,7 +114,7 @@ interface OpenCall {
 }
 
 /** Google gives a call whole, so its pieces wait for its end. */
-export function createAnswerParts(
+function createAnswerParts(
   head: AnswerHead,
   sink: PartSink,
 ): { add(event: NeutralEvent): void; identity: AnswerIdentity } {
@@ -149,4 +225,27 @@ function wireUsage(usage: Usage | null): JsonObject {
   if (reasoningTokens !== undefined) wire.thoughtsTokenCount = reasoningTokens;
   if (cachedInputTokens !== undefined && cachedInputTokens > 0) wire.cachedContentTokenCount = cachedInputTokens;
   return wire;
+}
+
+/** How likely each token was, as Google's clients read it. */
+interface LogprobsResult {
+  chosenCandidates: JsonObject[];
+  topCandidates: JsonObject[];
+}
+
+/** OpenAI's log probabilities, which the neutral form has; null when they hold none. */
+function logprobsResultOf(logprobs: JsonValue): LogprobsResult | null {
+  const content = isObject(logprobs) ? logprobs.content : undefined;
+  if (!Array.isArray(content) || content.length === 0) return null;
+  const tokens = content.filter(isObject);
+  return {
+    chosenCandidates: tokens.map(candidateOf),
+    topCandidates: tokens.map(({ top_logprobs: top }) => ({
+      candidates: Array.isArray(top) ? top.filter(isObject).map(candidateOf) : [],
+    })),
+  };
+}
+
+function candidateOf({ token = '', logprob = null }: JsonObject): JsonObject {
+  return { token, logProbability: logprob };
 }

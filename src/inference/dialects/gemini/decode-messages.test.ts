@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decodeContents } from './decode-contents.ts';
+import { decodeContents, sealSignature } from './decode-messages.ts';
 import { callersWord } from './read-request.ts';
-import { sealSignature } from './seal-signature.ts';
 
 test("a model's turn sent back in the pieces of its stream is one thought with its proof, one text, its calls", () => {
   const thoughtSignature = sealSignature({ vendor: 'anthropic-messages', signature: 'proof' });

@@ -1,7 +1,91 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { unsealSignature } from './seal-signature.ts';
+import { type Check, type Complaint, complain } from '../complaint.ts';
+import { arrayOf, boolean, object, oneOf, optional, required, string } from '../field-rules.ts';
 import { noSignature, stringOr, vendor } from './wire.ts';
+
+const anyLength = Number.POSITIVE_INFINITY;
+
+const blob: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'mimeType', string, 'the media type') ?? required(value, 'data', string, 'base64'))
+    : complain('', value, "an object with 'mimeType' and 'data'");
+
+const fileData: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'fileUri', string, 'where the file is') ?? optional(value, 'mimeType', string))
+    : complain('', value, "an object with 'fileUri'");
+
+const functionCall: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'name', string, 'the name of the function') ??
+      optional(value, 'args', object) ??
+      optional(value, 'id', string))
+    : complain('', value, "an object with 'name' and 'args'");
+
+const nestedPart: Check = (value) =>
+  isObject(value) ? optional(value, 'inlineData', blob) : complain('', value, "an object with 'inlineData'");
+
+const functionResponse: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'name', string, 'the name of the function') ??
+      required(value, 'response', object, 'an object') ??
+      optional(value, 'id', string) ??
+      optional(value, 'parts', arrayOf(nestedPart, 0, anyLength, 'parts')))
+    : complain('', value, "an object with 'name' and 'response'");
+
+/** A part of a kind that is not known here goes to Google as it came. */
+const part: Check = (value) =>
+  isObject(value)
+    ? (optional(value, 'text', string) ??
+      optional(value, 'thought', boolean) ??
+      optional(value, 'thoughtSignature', string) ??
+      optional(value, 'inlineData', blob) ??
+      optional(value, 'fileData', fileData) ??
+      optional(value, 'functionCall', functionCall) ??
+      optional(value, 'functionResponse', functionResponse))
+    : complain('', value, 'an object such as {"text":"…"}');
+
+const content: Check = (value) =>
+  isObject(value)
+    ? (optional(value, 'role', oneOf('user', 'model', 'function')) ??
+      required(value, 'parts', arrayOf(part, 1, anyLength, 'parts'), 'an array of at least one part'))
+    : complain('', value, "an object with 'role' and 'parts'");
+
+export const contents = arrayOf(content, 1, anyLength, 'contents');
+
+/** The system instruction. */
+export const system: Check = (value) =>
+  isObject(value)
+    ? required(value, 'parts', arrayOf(part, 0, anyLength, 'parts'), 'an array of parts')
+    : complain('', value, "an object with 'parts'");
+
+/** What is known of a part. */
+export const partMembers: ReadonlySet<string> = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+]);
+
+/** Google refuses a response that answers nothing, and no other dialect can say one. */
+export function responsesFollowCalls(contents: readonly JsonObject[]): Complaint | null {
+  const open = new Map<string, number>();
+  for (const [c, { parts }] of contents.entries()) {
+    for (const [p, { functionCall: call, functionResponse: response }] of (parts as JsonObject[]).entries()) {
+      if (isObject(call)) open.set(String(call.name), (open.get(String(call.name)) ?? 0) + 1);
+      if (!isObject(response)) continue;
+      const left = (open.get(String(response.name)) ?? 0) - 1;
+      const send = 'a response after the functionCall of that name that it answers';
+      if (left < 0) return complain(`contents[${c}].parts[${p}].functionResponse`, response, send);
+      open.set(String(response.name), left);
+    }
+  }
+  return null;
+}
 
 /** Checked contents in the neutral form. Calls without an id get one, and their responses find them by name and order. */
 export function decodeContents(contents: readonly JsonObject[]): NeutralMessage[] {
@@ -123,4 +207,33 @@ function file(data: JsonObject): NeutralPart {
       ? { kind: 'url', url: uri }
       : { kind: 'file-id', fileId: uri };
   return stringOr(data.mimeType, '').startsWith('image/') ? { type: 'image', source } : { type: 'document', source };
+}
+
+/*
+ * Google's clients send `thoughtSignature` back where they found it, and take it for base64. Another vendor's proof goes
+ * through them in its place, saying whose it is, and never reaches Google.
+ */
+const mark = 'culvert:';
+/** How sealed text begins, whatever follows: eight characters are not a whole number of base64's groups of three. */
+const markBase64 = Buffer.from(mark).toString('base64').slice(0, 10);
+
+interface Proof {
+  vendor: string;
+  signature: string;
+}
+
+export function sealSignature({ vendor, signature }: Proof): string {
+  return Buffer.from(`${mark}${vendor}:${signature}`, 'utf8').toString('base64');
+}
+
+/** Null for what this gateway did not seal, such as Google's own. */
+export function unsealSignature(text: string): Proof | null {
+  if (!text.startsWith(markBase64)) return null;
+  const match = /^culvert:([a-z-]{1,32}):(.*)$/s.exec(Buffer.from(text, 'base64').toString('utf8'));
+  return match === null ? null : { vendor: match[1]!, signature: match[2]! };
+}
+
+/** Whether a body may hold sealed signatures: cheap enough for every request. */
+export function mayHoldSealed(raw: Buffer): boolean {
+  return raw.includes(markBase64);
 }

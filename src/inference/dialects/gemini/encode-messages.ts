@@ -1,0 +1,350 @@
+import { type Failure, invalid } from '../../../kernel/failure.ts';
+import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
+import { wireName } from './function-name.ts';
+import type { ModelRules } from './model-rules.ts';
+import { type Blob, type Content, noSignature, type Part, vendor } from './wire.ts';
+
+/** What one encoding run knows and gathers on its way; the first failure found is the one told. */
+export interface Encoding {
+  readonly rules: ModelRules;
+  readonly losses: Loss[];
+  /** What `losses` holds: a body may lose something in each of its many thousand parts. */
+  readonly told: Set<string>;
+  failure: Failure | null;
+}
+
+/** The same loss of the same field is told once. */
+export function lose(encoding: Encoding, field: string, why: Loss['why']): void {
+  const told = `${why} ${field}`;
+  if (encoding.told.has(told)) return;
+  encoding.told.add(told);
+  encoding.losses.push({ field, why });
+}
+
+/** What would change the result if it were left out: another target may do it, else the caller is told the field. */
+export function refuse(encoding: Encoding, field: string, message: string): void {
+  encoding.failure ??= invalid(field, message);
+}
+
+export interface EncodedContents {
+  system: Part[];
+  contents: Content[];
+}
+
+/** Google wants the user to speak first and last; a turn that says no more. */
+const opening = '(The conversation begins with your message.)';
+const continuing = 'Continue.';
+
+/** By the id of the call; several where several calls of a turn have one id, as careless servers give. */
+type Results = Map<string, FoundResult[]>;
+
+/**
+ * Google's turns: the model's calls, then at once their results, one each and in their order; no system message but
+ * the leading ones. The caller's order is kept otherwise. Repairs, each listed as a loss: a conversation that the
+ * assistant begins or ends gets a user turn there; a call without a result gets one that says so. A result without its
+ * call is refused.
+ */
+export function encodeContents(messages: readonly NeutralMessage[], encoding: Encoding): EncodedContents {
+  const system: Part[] = [];
+  const contents: Content[] = [];
+  const first = messages.findIndex((message) => message.role !== 'system' && message.role !== 'developer');
+  const leading = first < 0 ? messages.length : first;
+  for (let i = 0; i < leading; i++) {
+    for (const part of partsOf(messages[i]!, i, encoding).parts) {
+      if (part.text !== undefined) system.push(part);
+      else lose(encoding, `messages[${i}].content`, 'unsupported');
+    }
+  }
+  let open: OpenCall[] = [];
+  for (let i = leading; i < messages.length; ) {
+    const message = messages[i]!;
+    if (message.role === 'assistant') {
+      answer(contents, open, new Map(), encoding);
+      const { parts, calls } = partsOf(message, i, encoding);
+      append(contents, 'model', parts);
+      open = calls;
+      i++;
+      continue;
+    }
+    // Results may come in several messages, or beside text in one: those that follow a call belong together.
+    const results: Results = new Map();
+    const said: Part[] = [];
+    const asked = new Map<string, number>();
+    for (const { id } of open) asked.set(id, (asked.get(id) ?? 0) + 1);
+    for (; i < messages.length && messages[i]!.role !== 'assistant'; i++) {
+      collectResults(messages[i]!, i, asked, results, encoding);
+      for (const part of partsOf(messages[i]!, i, encoding).parts) said.push(part);
+    }
+    answer(contents, open, results, encoding);
+    open = [];
+    if (said.length > 0) contents.push({ role: 'user', parts: said });
+  }
+  answer(contents, open, new Map(), encoding);
+  return repaired(system, contents, encoding);
+}
+
+function answer(contents: Content[], open: readonly OpenCall[], results: Results, encoding: Encoding): void {
+  if (open.length > 0) contents.push(...encodeResults(open, results, encoding));
+}
+
+function collectResults(
+  message: NeutralMessage,
+  index: number,
+  /** How many calls of each id wait. */
+  asked: ReadonlyMap<string, number>,
+  results: Results,
+  encoding: Encoding,
+): void {
+  for (const part of message.parts) {
+    if (part.type !== 'tool-result') continue;
+    const path = `messages[${index}]`;
+    const calls = asked.get(part.callId) ?? 0;
+    const found = results.get(part.callId);
+    if (calls === 0) {
+      refuse(encoding, `${path}.tool_call_id`, 'A result must follow the message with the call that it answers.');
+    } else if (found === undefined) results.set(part.callId, [{ result: part, path }]);
+    else if (found.length < calls) found.push({ result: part, path });
+    else refuse(encoding, `${path}.tool_call_id`, 'The call has more than one result: send one for each call.');
+  }
+}
+
+function partsOf(message: NeutralMessage, index: number, encoding: Encoding): { parts: Part[]; calls: OpenCall[] } {
+  if (message.name !== undefined) lose(encoding, `messages[${index}].name`, 'unsupported');
+  const parts: Part[] = [];
+  const calls: OpenCall[] = [];
+  let content = 0;
+  /** A proof that stood on a thought: Google gave it with the piece that followed. */
+  let proof: string | null = null;
+  for (const part of message.parts) {
+    if (part.type === 'tool-result') continue;
+    const path = pathOf(part, index, content, calls.length);
+    const encoded = encodePart(part, path, encoding);
+    if (part.type === 'tool-call') calls.push({ id: part.id, name: part.name, path });
+    else if (part.type === 'reasoning') proof = part.vendor === vendor ? (part.signature ?? proof) : proof;
+    else if (part.type !== 'redacted-reasoning') content += 1;
+    if (encoded === null) continue;
+    if (part.type === 'tool-call') sign(encoded, part, proof, calls.length, encoding);
+    else if (proof !== null) encoded.thoughtSignature = proof;
+    proof = null;
+    parts.push(encoded);
+  }
+  return { parts, calls };
+}
+
+/** Of the calls of one turn Google signs the first, and demands it back there. */
+function sign(
+  encoded: Part,
+  call: Extract<NeutralPart, { type: 'tool-call' }>,
+  proof: string | null,
+  ordinal: number,
+  encoding: Encoding,
+): void {
+  const own = call.vendor === vendor ? call.signature : undefined;
+  const signature = own || proof || (ordinal === 1 && encoding.rules.signedCalls ? noSignature : '');
+  if (signature !== '') encoded.thoughtSignature = signature;
+}
+
+/** Where the part stands in the caller's message. */
+function pathOf(part: NeutralPart, message: number, content: number, call: number): string {
+  if (part.type === 'tool-call') return `messages[${message}].tool_calls[${call}]`;
+  const beside = part.type === 'reasoning' || part.type === 'redacted-reasoning';
+  return beside ? `messages[${message}]` : `messages[${message}].content[${content}]`;
+}
+
+function append(contents: Content[], role: Content['role'], parts: Part[]): void {
+  if (parts.length === 0) return;
+  const last = contents.at(-1);
+  if (last?.role !== role) contents.push({ role, parts });
+  // Not by spreading: a hundred thousand arguments are more than the stack holds.
+  else for (const part of parts) last.parts.push(part);
+}
+
+function repaired(system: Part[], contents: Content[], encoding: Encoding): EncodedContents {
+  if (contents.length === 0) {
+    // Instructions alone are a question to OpenAI's models; Google needs someone to ask it.
+    if (system.length > 0) return { system: [], contents: [{ role: 'user', parts: system }] };
+    refuse(encoding, 'messages', 'The messages have no content: at least one needs text, a picture or a tool result.');
+    return { system, contents };
+  }
+  if (contents[0]!.role === 'model') {
+    lose(encoding, 'messages[0]', 'narrowed');
+    contents.unshift({ role: 'user', parts: [{ text: opening }] });
+  }
+  if (contents.at(-1)!.role === 'model') {
+    lose(encoding, 'messages', 'narrowed');
+    contents.push({ role: 'user', parts: [{ text: continuing }] });
+  }
+  if (encoding.rules.systemInstruction || system.length === 0) return { system, contents };
+  // It stays what it says, in the user's voice.
+  return { system: [], contents: [{ role: 'user', parts: system }, ...contents] };
+}
+
+const filesOrigin = 'https://generativelanguage.googleapis.com/v1beta/';
+
+/**
+ * The part for one piece of a message, or null when nothing of it can be sent. Results of tools are not pieces here:
+ * see encodeResults. `path` names the piece in the caller's body.
+ */
+function encodePart(part: NeutralPart, path: string, encoding: Encoding): Part | null {
+  if ('cache' in part && part.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text === '' ? null : { text: part.text };
+    case 'image':
+      if (part.detail !== undefined && part.detail !== 'auto') {
+        lose(encoding, `${path}.image_url.detail`, 'unsupported');
+      }
+      return mediaPart(part.source, path, encoding);
+    case 'audio':
+      return { inlineData: { mimeType: audioType(part.format), data: part.base64 } };
+    case 'document':
+      return mediaPart(part.source, path, encoding);
+    case 'tool-call':
+      return {
+        functionCall: {
+          ...(encoding.rules.signedCalls && part.id !== '' ? { id: part.id } : {}),
+          name: wireName(part.name),
+          args: callArguments(part.argumentsJson, path, encoding),
+        },
+      };
+    case 'vendor':
+      if (part.vendor === vendor) return part.block as Part;
+      lose(encoding, path, 'unsupported');
+      return null;
+    case 'reasoning':
+    case 'redacted-reasoning':
+      // Google does without thoughts told back; of its own the signature goes on, see partsOf.
+      if (part.vendor !== vendor) lose(encoding, `${path}.reasoning_content`, 'unsupported');
+      return null;
+    case 'tool-result':
+      return null;
+  }
+}
+
+function mediaPart(source: MediaSource, path: string, encoding: Encoding): Part | null {
+  switch (source.kind) {
+    case 'base64':
+      return { inlineData: blobOf(source) };
+    case 'url':
+      // The pipeline fetches what stands at http(s); what comes here was not to be had.
+      refuse(encoding, path, 'The provider of this model takes pictures and files inline only.');
+      return null;
+    case 'file-id':
+      if (source.fileId.startsWith(filesOrigin)) return { fileData: { fileUri: source.fileId } };
+      // Files live with the provider they were uploaded to: only Google's own names mean something to it.
+      if (/^files\/[\w-]{1,64}$/.test(source.fileId)) return { fileData: { fileUri: filesOrigin + source.fileId } };
+      refuse(encoding, path, 'A file uploaded to another provider cannot be used with this model: send its content.');
+      return null;
+  }
+}
+
+function blobOf(source: Extract<MediaSource, { kind: 'base64' }>): Blob {
+  const mimeType = source.mediaType.toLowerCase();
+  return { mimeType: mimeType === 'image/jpg' ? 'image/jpeg' : mimeType, data: source.base64 };
+}
+
+function audioType(format: string): string {
+  return format === 'mp3' ? 'audio/mp3' : `audio/${format.toLowerCase().replace(/[^a-z0-9.+-]/g, '') || 'wav'}`;
+}
+
+/**
+ * Arguments as the object that Google wants. What a model wrote is not always one: empty text is `{}`, anything else
+ * that is no JSON object goes as `{"_raw": text}`, so that the model sees what it wrote and nothing fails.
+ */
+function callArguments(argumentsJson: string, path: string, encoding: Encoding): JsonObject {
+  if (argumentsJson === '' || argumentsJson === '{}') return {};
+  try {
+    const value: unknown = JSON.parse(argumentsJson);
+    if (isObject(value)) return value;
+  } catch {
+    if (argumentsJson.trim() === '') return {};
+  }
+  lose(encoding, `${path}.function.arguments`, 'narrowed');
+  return { _raw: argumentsJson };
+}
+
+type ToolResult = Extract<NeutralPart, { type: 'tool-result' }>;
+
+interface FoundResult {
+  result: ToolResult;
+  /** Where its message stands in the caller's body. */
+  path: string;
+}
+
+/** A call that the model's last turn made and that waits for its result. */
+interface OpenCall {
+  id: string;
+  name: string;
+  /** Where it stands in the caller's body. */
+  path: string;
+}
+
+const noResult = 'The tool gave no result.';
+/** What Gemini 3 takes inside a result; anything else follows as the user's. */
+const insideResult = /^(image\/(png|jpeg|webp)|application\/pdf|text\/plain)$/;
+
+/**
+ * The turn that answers a turn's calls, one part a call in their order, as Google demands. A call without a result gets
+ * one that says so, listed as a loss of the call. Pictures that cannot stand inside follow as a turn of the user.
+ */
+function encodeResults(
+  calls: readonly OpenCall[],
+  results: ReadonlyMap<string, FoundResult[]>,
+  encoding: Encoding,
+): Content[] {
+  const beside: Part[] = [];
+  const parts = calls.map((call): Part => {
+    const found = results.get(call.id)?.shift();
+    const id = encoding.rules.signedCalls && call.id !== '' ? { id: call.id } : {};
+    const name = wireName(call.name);
+    if (found === undefined) {
+      lose(encoding, call.path, 'narrowed');
+      return { functionResponse: { ...id, name, response: { error: noResult } } };
+    }
+    const { texts, inside } = contentOf(found.result, found.path, beside, encoding);
+    if (texts === '' && inside.length === 0 && beside.length > 0) return seeNext(id, name);
+    const response = found.result.isError ? { error: texts } : { output: texts };
+    return { functionResponse: { ...id, name, response, ...(inside.length > 0 ? { parts: inside } : {}) } };
+  });
+  const turns: Content[] = [{ role: 'user', parts }];
+  if (beside.length > 0) turns.push({ role: 'user', parts: beside });
+  return turns;
+}
+
+function seeNext(id: { id?: string }, name: string): Part {
+  return { functionResponse: { ...id, name, response: { output: '[see the next message]' } } };
+}
+
+function contentOf(
+  result: ToolResult,
+  path: string,
+  beside: Part[],
+  encoding: Encoding,
+): { texts: string; inside: { inlineData: Blob }[] } {
+  if (result.cache !== undefined) lose(encoding, 'cache_control', 'unsupported');
+  const texts: string[] = [];
+  const inside: { inlineData: Blob }[] = [];
+  result.parts.forEach((part, i) => {
+    const at = `${path}.content[${i}]`;
+    const nested = nestedMedia(part, encoding);
+    if (nested !== null) {
+      inside.push({ inlineData: nested });
+      return;
+    }
+    const encoded = encodePart(part, at, encoding);
+    if (encoded === null) return;
+    if (encoded.text === undefined) beside.push(encoded);
+    else texts.push(encoded.text);
+  });
+  return { texts: texts.join('\n'), inside };
+}
+
+function nestedMedia(part: NeutralPart, encoding: Encoding): Blob | null {
+  if (!encoding.rules.mediaInResults || (part.type !== 'image' && part.type !== 'document')) return null;
+  if (part.source.kind !== 'base64') return null;
+  const blob = blobOf(part.source);
+  return insideResult.test(blob.mimeType) ? blob : null;
+}

@@ -1,0 +1,268 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Loss } from '../../neutral/loss.ts';
+import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
+import { asFailure, type Check, type Complaint, complain } from '../complaint.ts';
+import type { Result } from '../dialect.ts';
+import {
+  anyJson,
+  arrayOf,
+  boolean,
+  integerIn,
+  numberIn,
+  object,
+  oneOf,
+  optional,
+  required,
+  string,
+} from '../field-rules.ts';
+import { checkFields, fieldTable, placeFields } from '../field-table.ts';
+import {
+  contents,
+  decodeContents,
+  decodeSystem,
+  partMembers,
+  responsesFollowCalls,
+  system,
+} from './decode-messages.ts';
+import { stringOr, vendor } from './wire.ts';
+
+const anyLength = Number.POSITIVE_INFINITY;
+const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+
+const declaration: Check = (value) =>
+  isObject(value)
+    ? (required(value, 'name', string, 'the name of the function') ??
+      optional(value, 'description', string) ??
+      optional(value, 'parameters', object) ??
+      optional(value, 'parametersJsonSchema', object))
+    : complain('', value, "an object with 'name'");
+
+const tool: Check = (value) =>
+  isObject(value)
+    ? optional(value, 'functionDeclarations', arrayOf(declaration, 0, anyLength, 'declarations'))
+    : complain('', value, "an object with 'functionDeclarations'");
+
+const callingConfig: Check = (value) =>
+  isObject(value)
+    ? (optional(value, 'mode', oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED')) ??
+      optional(value, 'allowedFunctionNames', arrayOf(string, 0, anyLength, 'names')))
+    : complain('', value, 'an object such as {"mode":"AUTO"}');
+
+const toolConfig: Check = (value) =>
+  isObject(value) ? optional(value, 'functionCallingConfig', callingConfig) : complain('', value, 'an object');
+
+const thinkingConfig: Check = (value) =>
+  isObject(value)
+    ? (optional(value, 'includeThoughts', boolean) ??
+      optional(value, 'thinkingBudget', anyInteger) ??
+      optional(value, 'thinkingLevel', string))
+    : complain('', value, 'an object such as {"thinkingBudget":1024}');
+
+function putFormat(request: NeutralRequest, config: JsonObject): undefined {
+  if (config.responseMimeType !== 'application/json') return;
+  const written = isObject(config.responseSchema) ? jsonSchemaOf(config.responseSchema) : undefined;
+  const schema = isObject(config.responseJsonSchema) ? config.responseJsonSchema : written;
+  request.responseFormat =
+    schema === undefined ? { type: 'json-object' } : { type: 'json-schema', name: 'response', schema };
+}
+
+function putReasoning(request: NeutralRequest, config: JsonObject): undefined {
+  const { thinkingLevel: level, thinkingBudget: budget, includeThoughts } = config.thinkingConfig as JsonObject;
+  if (typeof level === 'string') request.reasoning = { effort: level.toLowerCase() };
+  else if (budget === 0) request.reasoning = { effort: 'none' };
+  else if (typeof budget === 'number' && budget > 0) request.reasoning = { budgetTokens: budget };
+  else if (includeThoughts === true || budget === -1) request.reasoning = { effort: 'medium' };
+}
+
+/** Members of `generationConfig`. */
+const generationFields = fieldTable<JsonObject>({
+  temperature: [numberIn(0, 2), 'temperature'],
+  topP: [numberIn(0, 1), 'topP'],
+  topK: [
+    numberIn(0, Number.MAX_SAFE_INTEGER),
+    (request, { topK }) => {
+      if ((topK as number) >= 1) request.topK = Math.round(topK as number);
+    },
+  ],
+  maxOutputTokens: [
+    integerIn(1, Number.MAX_SAFE_INTEGER),
+    (request, { maxOutputTokens }) => {
+      request.maxOutputTokens = maxOutputTokens as number;
+    },
+  ],
+  candidateCount: [integerIn(1, 8), 'n'],
+  stopSequences: [
+    arrayOf(string, 0, anyLength, 'strings'),
+    (request, { stopSequences }) => {
+      if ((stopSequences as string[]).length > 0) request.stop = stopSequences as string[];
+    },
+  ],
+  seed: [anyInteger, 'seed'],
+  presencePenalty: [numberIn(-2, 2), 'presencePenalty'],
+  frequencyPenalty: [numberIn(-2, 2), 'frequencyPenalty'],
+  responseMimeType: [string, putFormat],
+  responseSchema: [object, 'read'],
+  responseJsonSchema: [object, 'read'],
+  responseLogprobs: [
+    boolean,
+    (request, { responseLogprobs }) => {
+      if (responseLogprobs === true) request.logprobs = true;
+    },
+  ],
+  logprobs: [integerIn(0, 20), 'topLogprobs'],
+  thinkingConfig: [thinkingConfig, putReasoning],
+  // Text is what every answer is; anything else only Google gives (`readRequest`).
+  responseModalities: [anyJson, 'read'],
+});
+
+const generationConfig: Check = (value) =>
+  isObject(value) ? checkFields(generationFields, value, new Set()) : complain('', value, 'an object');
+
+/** `model` and `stream` are put in by the route, which has them from the path. */
+const requestFields = fieldTable<JsonObject>({
+  model: [string, 'read'],
+  stream: [boolean, 'read'],
+  contents: [contents, 'read'],
+  systemInstruction: [system, 'read'],
+  tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
+  toolConfig: [toolConfig, 'read'],
+  generationConfig: [generationConfig, 'read'],
+  labels: [anyJson, 'hint'],
+  cachedContent: [anyJson, 'hint'],
+  safetySettings: [anyJson, 'hint'],
+});
+
+/** Types and bounds of a request; the first fault found names its field. The value is the body itself, not a copy. */
+export function checkRequest(body: JsonObject): Result<JsonObject> {
+  const complaint = check(body);
+  return complaint === null ? { ok: true, value: body } : { ok: false, failure: asFailure(complaint) };
+}
+
+const neverNull: ReadonlySet<string> = new Set(['contents']);
+
+function check(body: JsonObject): Complaint | null {
+  if (body.contents === undefined) return complain('contents', undefined, 'an array of at least one content');
+  return checkFields(requestFields, body, neverNull) ?? responsesFollowCalls(body.contents as JsonObject[]);
+}
+
+/** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
+export function toNeutral(body: JsonObject): NeutralRequest {
+  const request: NeutralRequest = {
+    model: stringOr(body.model, ''),
+    messages: [...decodeSystem(body.systemInstruction), ...decodeContents(body.contents as JsonObject[])],
+    stream: body.stream === true,
+    includeUsage: true,
+  };
+  if (isObject(body.generationConfig)) placeFields(generationFields, request, body.generationConfig, undefined);
+  const tools = declaredTools(body.tools);
+  if (tools.length > 0) request.tools = tools;
+  const choice = toolChoice(body.toolConfig, tools);
+  if (choice !== null) request.toolChoice = choice;
+  const lost = lostMembers(body);
+  if (lost.length > 0) request.lost = lost;
+  const left = placeFields(requestFields, request, body, undefined);
+  if (left.hints !== null) request.hints = left.hints;
+  if (left.vendor !== null) request.extensions = { [vendor]: left.vendor };
+  return request;
+}
+
+function declaredTools(tools: JsonValue | undefined): NeutralTool[] {
+  if (!Array.isArray(tools)) return [];
+  return tools.flatMap((tool) => {
+    const declared = isObject(tool) ? tool.functionDeclarations : undefined;
+    return Array.isArray(declared) ? (declared as JsonObject[]).map(neutralTool) : [];
+  });
+}
+
+function neutralTool(declaration: JsonObject): NeutralTool {
+  const tool: NeutralTool = { name: stringOr(declaration.name, '') };
+  if (typeof declaration.description === 'string') tool.description = declaration.description;
+  if (isObject(declaration.parametersJsonSchema)) tool.parameters = declaration.parametersJsonSchema;
+  else if (isObject(declaration.parameters)) tool.parameters = jsonSchemaOf(declaration.parameters);
+  return tool;
+}
+
+function toolChoice(toolConfig: JsonValue | undefined, tools: readonly NeutralTool[]): NeutralToolChoice | null {
+  const config = isObject(toolConfig) ? toolConfig.functionCallingConfig : undefined;
+  if (!isObject(config) || tools.length === 0) return null;
+  if (config.mode === 'NONE') return { type: 'none' };
+  if (config.mode !== 'ANY') return null;
+  const names = Array.isArray(config.allowedFunctionNames) ? (config.allowedFunctionNames as string[]) : [];
+  return names.length === 1 ? { type: 'tool', name: names[0]! } : { type: 'required' };
+}
+
+const declarationMembers: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'parametersJsonSchema']);
+
+/** What a checked request says in places that the neutral form has none for, each once. */
+export function lostMembers(body: JsonObject): Loss[] {
+  const found = new Map<string, Loss>();
+  const lose = (field: string, why: Loss['why']) => {
+    if (!found.has(field)) found.set(field, { field, why });
+  };
+  const besides = (value: JsonValue | undefined, known: { has(name: string): boolean }, place: string) => {
+    if (!isObject(value)) return;
+    for (const name in value) if (value[name] !== null && !known.has(name)) lose(`${place}.${name}`, 'unknown');
+  };
+  besides(body.generationConfig, generationFields, 'generationConfig');
+  besides(body.toolConfig, new Set(['functionCallingConfig']), 'toolConfig');
+  const calling = isObject(body.toolConfig) ? body.toolConfig.functionCallingConfig : undefined;
+  const allowed = isObject(calling) ? calling.allowedFunctionNames : undefined;
+  // One is a tool demanded by name; of several nobody else can be told.
+  if (Array.isArray(allowed) && allowed.length > 1) {
+    lose('toolConfig.functionCallingConfig.allowedFunctionNames', 'narrowed');
+  }
+  for (const { functionDeclarations } of objectsIn(body.tools)) {
+    for (const declared of objectsIn(functionDeclarations))
+      besides(declared, declarationMembers, 'tools.functionDeclarations');
+  }
+  for (const { parts } of objectsIn(body.contents)) {
+    for (const one of objectsIn(parts)) {
+      // A part of no kind that is known is kept whole, and listed by whoever cannot send it.
+      if (Object.keys(one).some((name) => partMembers.has(name))) besides(one, partMembers, 'contents.parts');
+    }
+  }
+  return [...found.values()];
+}
+
+function objectsIn(list: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+/** Google's `Schema` (OpenAPI 3.0: types in capitals, `nullable`, lengths as strings) as JSON Schema. */
+function jsonSchemaOf(schema: JsonObject): JsonObject {
+  const kept: [string, JsonValue][] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined || key === 'nullable' || key === 'example') continue;
+    if (key === 'type' && typeof value === 'string') kept.push(['type', typeOf(value, schema.nullable)]);
+    else if (key === 'properties' && isObject(value)) kept.push([key, namedSchemas(value)]);
+    else if (key === 'items' && isObject(value)) kept.push([key, jsonSchemaOf(value)]);
+    else if (key === 'anyOf' && Array.isArray(value)) {
+      kept.push([key, value.map((one) => (isObject(one) ? jsonSchemaOf(one) : one))]);
+    } else if (lengths.has(key) && typeof value === 'string' && /^\d{1,15}$/.test(value))
+      kept.push([key, Number(value)]);
+    else if (!(key === 'format' && value === 'enum')) kept.push([key, value]);
+  }
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return Object.fromEntries(kept);
+}
+
+/** int64 travels as a string in Google's JSON. */
+const lengths: ReadonlySet<string> = new Set([
+  'minItems',
+  'maxItems',
+  'minLength',
+  'maxLength',
+  'minProperties',
+  'maxProperties',
+]);
+
+function typeOf(type: string, nullable: JsonValue | undefined): JsonValue {
+  const name = type.toLowerCase();
+  return nullable === true && name !== 'null' ? [name, 'null'] : name;
+}
+
+function namedSchemas(properties: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, isObject(one) ? jsonSchemaOf(one) : one]),
+  );
+}

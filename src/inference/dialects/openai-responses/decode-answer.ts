@@ -1,0 +1,356 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type Fault, fault } from '../../neutral/outcome.ts';
+import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
+import type { Usage } from '../../neutral/usage.ts';
+import type { SseEvent, StreamDecoder } from '../dialect.ts';
+import { parsedData } from '../event-data.ts';
+import { faultInside } from './errors.ts';
+import { openAiResponsesId } from './wire.ts';
+
+/**
+ * A Responses stream as neutral events. What is no JSON of this format is skipped and counted, never thrown: one bad
+ * line must not cost the caller the answer around it. `event:` names are not needed; a last `[DONE]` is let pass.
+ */
+export function decodeStream(): StreamDecoder {
+  return new AnswerDecoder();
+}
+
+/** A whole response as the events of its stream: told by the same decoder, so that the two cannot differ. */
+export function decodeWhole(body: JsonObject): NeutralEvent[] {
+  const wrong = faultInWhole(body);
+  if (wrong !== null) return [{ type: 'failed', fault: wrong }];
+  const events: NeutralEvent[] = [];
+  new AnswerDecoder().read({ type: 'response.completed', response: body }, events);
+  return events;
+}
+
+/** Why a whole answer is none; null for one. */
+export function faultInWhole(body: unknown): Fault | null {
+  if (!isObject(body)) return fault('malformed', 'the answer is not a JSON object');
+  if (
+    isObject(body.error) ||
+    typeof body.error === 'string' ||
+    body.status === 'failed' ||
+    body.status === 'cancelled'
+  ) {
+    return faultInside(body);
+  }
+  if (!Array.isArray(body.output)) return fault('malformed', "the answer has no 'output'");
+  return null;
+}
+
+interface Item {
+  type: string;
+  /** What of it has been given on: the rest, if it only comes with the item's end, is given then. */
+  shown: 'nothing' | 'something';
+  /** Of a thought: which of the two forms of its text came first; the other repeats it. */
+  thoughtForm: 'summary' | 'text' | null;
+  /** Of a call. */
+  call: number;
+  done: boolean;
+}
+
+/** Beyond any answer's items; what comes above it is skipped. */
+const itemsMax = 4_096;
+
+class AnswerDecoder implements StreamDecoder {
+  readonly #items = new Map<number, Item>();
+  #over = false;
+  #started = false;
+  #malformed = 0;
+  #calls = 0;
+  #lastThought = false;
+
+  step({ data }: SseEvent): NeutralEvent[] {
+    const events: NeutralEvent[] = [];
+    if (this.#over || data === '' || data === '[DONE]') return events;
+    const event = parsedData(data);
+    if (event === null || !this.read(event, events)) this.#malformed += 1;
+    return events;
+  }
+
+  finish(): NeutralEvent[] {
+    if (this.#over) return [];
+    const cut = this.#started
+      ? fault('truncated', 'the stream ended without response.completed')
+      : fault('malformed', 'the stream ended without an answer');
+    return [{ type: 'failed', fault: cut }];
+  }
+
+  malformedLines(): number {
+    return this.#malformed;
+  }
+
+  /** Appends what one event says; false when it is no object of this format. Never throws, whatever it is given. */
+  read(event: JsonObject, events: NeutralEvent[]): boolean {
+    const { type } = event;
+    if (typeof type !== 'string') {
+      // A server that breaks down may send its error bare.
+      if (isObject(event.error) || typeof event.error === 'string') this.#fail(event, events);
+      else return false;
+      return true;
+    }
+    const response = isObject(event.response) ? event.response : null;
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+      case 'response.queued':
+        this.#start(response, events);
+        return true;
+      case 'response.completed':
+      case 'response.incomplete':
+        if (response === null) return false;
+        this.#end(response, events);
+        return true;
+      case 'response.failed':
+      case 'response.cancelled':
+        this.#fail({ object: 'response', status: 'failed', ...response }, events);
+        return true;
+      case 'error':
+        this.#fail(event, events);
+        return true;
+    }
+    const index = event.output_index;
+    // Events about nothing of the output, and those that nobody knows yet, mean nothing here.
+    if (typeof index !== 'number') return true;
+    this.#start(null, events);
+    const wire = isObject(event.item) ? event.item : null;
+    if (type === 'response.output_item.added') {
+      if (wire === null) return false;
+      this.#itemAt(index, wire, events);
+    } else if (type === 'response.output_item.done') {
+      if (wire === null) return false;
+      this.#finishItem(index, wire, events);
+    } else this.#delta(type, index, event, events);
+    return true;
+  }
+
+  #start(response: JsonObject | null, events: NeutralEvent[]): void {
+    if (this.#started) return;
+    this.#started = true;
+    events.push({
+      type: 'start',
+      id: stringOr(response?.id),
+      model: stringOr(response?.model),
+      createdS: typeof response?.created_at === 'number' ? Math.floor(response.created_at) : null,
+    });
+  }
+
+  #itemAt(index: number, wire: JsonObject, events: NeutralEvent[]): Item | null {
+    const known = this.#items.get(index);
+    if (known !== undefined) return known;
+    if (this.#items.size >= itemsMax) return null;
+    const type = typeof wire.type === 'string' ? wire.type : '';
+    const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, done: false };
+    this.#items.set(index, item);
+    if (type === 'reasoning') {
+      if (this.#lastThought) events.push({ type: 'part-end', choice: 0 });
+      this.#lastThought = true;
+    } else this.#lastThought = false;
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      item.call = this.#calls;
+      this.#calls += 1;
+      const id = stringOr(wire.call_id) ?? stringOr(wire.id) ?? '';
+      const name = stringOr(wire.name) ?? '';
+      const custom = type === 'custom_tool_call';
+      events.push({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
+      if (custom) events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
+    }
+    return item;
+  }
+
+  /** Text of a call as it grows; a custom tool's is put into the string that stands for it. */
+  #argumentsDelta(item: Item, text: string, events: NeutralEvent[]): void {
+    if (text === '' || item.done) return;
+    item.shown = 'something';
+    const argumentsJson = item.type === 'custom_tool_call' ? JSON.stringify(text).slice(1, -1) : text;
+    events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
+  }
+
+  #thoughtDelta(item: Item, form: 'summary' | 'text', text: string, events: NeutralEvent[]): void {
+    item.thoughtForm ??= form;
+    if (text === '' || item.thoughtForm !== form) return;
+    item.shown = 'something';
+    events.push({ type: 'reasoning-delta', choice: 0, text });
+  }
+
+  /** What the finished item holds and the deltas did not tell. */
+  #finishItem(index: number, wire: JsonObject, events: NeutralEvent[]): void {
+    const item = this.#itemAt(index, wire, events);
+    if (item === null || item.done) return;
+    switch (item.type) {
+      case 'message':
+        if (item.shown === 'nothing') wholeMessage(wire.content, events);
+        break;
+      case 'reasoning':
+        if (item.shown === 'nothing') {
+          const summary = textsOf(wire.summary);
+          this.#thoughtDelta(item, 'summary', summary === '' ? textsOf(wire.content) : summary, events);
+        }
+        if (typeof wire.encrypted_content === 'string' && wire.encrypted_content !== '') {
+          const signature = wire.encrypted_content;
+          events.push({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
+          // The signature closed the thought.
+          this.#lastThought = false;
+        }
+        break;
+      case 'function_call':
+        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.arguments) ?? '', events);
+        break;
+      case 'custom_tool_call':
+        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.input) ?? '', events);
+        this.#closeString(item, events);
+        break;
+    }
+    item.done = true;
+  }
+
+  /** Ends the JSON that stands for a custom tool's text. */
+  #closeString(item: Item, events: NeutralEvent[]): void {
+    if (item.done || item.type !== 'custom_tool_call') return;
+    item.done = true;
+    events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
+  }
+
+  #end(response: JsonObject, events: NeutralEvent[]): void {
+    this.#start(response, events);
+    // Servers exist that tell an item only here.
+    if (Array.isArray(response.output)) {
+      response.output.forEach((wire, index) => {
+        if (isObject(wire)) this.#finishItem(index, wire, events);
+      });
+    }
+    for (const item of this.#items.values()) this.#closeString(item, events);
+    events.push({ type: 'finish', choice: 0, reason: reasonOf(response, this.#calls), stopSequence: null });
+    const usage = neutralUsage(response.usage);
+    if (usage !== null) events.push({ type: 'usage', usage });
+    events.push({ type: 'end' });
+    this.#over = true;
+  }
+
+  #fail(body: JsonObject, events: NeutralEvent[]): void {
+    this.#over = true;
+    events.push({ type: 'failed', fault: faultInside(body) });
+  }
+
+  #delta(type: string, index: number, event: JsonObject, events: NeutralEvent[]): void {
+    const kind = kindOfDelta[type];
+    if (kind === undefined) return;
+    const item = this.#items.get(index) ?? this.#itemAt(index, { type: kind }, events);
+    if (item === null || item.type !== kind) return;
+    const text = stringOr(event.delta) ?? '';
+    switch (type) {
+      case 'response.output_text.delta':
+        if (text !== '') {
+          item.shown = 'something';
+          events.push({ type: 'text-delta', choice: 0, text });
+        }
+        return logprobs(event.logprobs, events);
+      case 'response.refusal.delta':
+        if (text === '') return;
+        item.shown = 'something';
+        events.push({ type: 'refusal-delta', choice: 0, text });
+        return;
+      case 'response.content_part.added':
+        // The first part needs no boundary before it.
+        if (item.shown === 'something') events.push({ type: 'part-end', choice: 0 });
+        return;
+      case 'response.output_text.annotation.added':
+        return cite(event.annotation, events);
+      case 'response.reasoning_summary_part.added':
+        if (item.shown === 'something') this.#thoughtDelta(item, 'summary', '\n\n', events);
+        return;
+      case 'response.reasoning_summary_text.delta':
+        return this.#thoughtDelta(item, 'summary', text, events);
+      case 'response.reasoning_text.delta':
+        return this.#thoughtDelta(item, 'text', text, events);
+      default:
+        return this.#argumentsDelta(item, text, events);
+    }
+  }
+}
+
+const kindOfDelta: Readonly<Record<string, string>> = {
+  'response.output_text.delta': 'message',
+  'response.refusal.delta': 'message',
+  'response.content_part.added': 'message',
+  'response.output_text.annotation.added': 'message',
+  'response.reasoning_summary_part.added': 'reasoning',
+  'response.reasoning_summary_text.delta': 'reasoning',
+  'response.reasoning_text.delta': 'reasoning',
+  'response.function_call_arguments.delta': 'function_call',
+  'response.custom_tool_call_input.delta': 'custom_tool_call',
+};
+
+function reasonOf(response: JsonObject, calls: number): FinishReason {
+  const details = isObject(response.incomplete_details) ? response.incomplete_details.reason : null;
+  if (response.status === 'incomplete' || typeof details === 'string') {
+    return details === 'content_filter' ? 'content-filter' : 'length';
+  }
+  return calls > 0 ? 'tool-calls' : 'stop';
+}
+
+function wholeMessage(content: JsonValue | undefined, events: NeutralEvent[]): void {
+  if (!Array.isArray(content)) return;
+  let parts = 0;
+  for (const part of content) {
+    if (!isObject(part)) continue;
+    const text = part.type === 'refusal' ? part.refusal : part.text;
+    if (typeof text !== 'string' || text === '') continue;
+    if (parts > 0) events.push({ type: 'part-end', choice: 0 });
+    parts += 1;
+    events.push({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
+    for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) cite(annotation, events);
+    logprobs(part.logprobs, events);
+  }
+}
+
+function cite(annotation: JsonValue | undefined, events: NeutralEvent[]): void {
+  const citation = isObject(annotation) ? citationOf(annotation) : null;
+  if (citation !== null) events.push({ type: 'citation', choice: 0, citation });
+}
+
+function logprobs(value: JsonValue | undefined, events: NeutralEvent[]): void {
+  if (!Array.isArray(value) || value.length === 0) return;
+  events.push({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
+}
+
+function textsOf(parts: JsonValue | undefined): string {
+  if (!Array.isArray(parts)) return '';
+  return parts.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('\n\n');
+}
+
+function stringOr(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A flat annotation in chat's words, which are the neutral form's. Null for kinds that only the provider knows. */
+function citationOf(annotation: JsonObject): JsonObject | null {
+  if (annotation.type !== 'url_citation' || typeof annotation.url !== 'string') return null;
+  const { url, title, start_index, end_index } = annotation;
+  return {
+    type: 'url_citation',
+    url_citation: { url, title: title ?? '', start_index: start_index ?? 0, end_index: end_index ?? 0 },
+  };
+}
+
+const mainCounts = ['input_tokens', 'output_tokens'];
+
+/** A `usage` object in neutral terms; null when it holds no counts. */
+export function neutralUsage(value: JsonValue | undefined): Usage | null {
+  if (!isObject(value) || tellsNoCount(value, mainCounts)) return null;
+  const input = toldCount(value.input_tokens);
+  const output = toldCount(value.output_tokens);
+  if (input === null && output === null) return null;
+  const usage: Usage = { inputTokens: input ?? 0, outputTokens: output ?? 0 };
+  const inputDetails = isObject(value.input_tokens_details) ? value.input_tokens_details : {};
+  const outputDetails = isObject(value.output_tokens_details) ? value.output_tokens_details : {};
+  const cached = toldCount(inputDetails.cached_tokens);
+  if (cached !== null) usage.cachedInputTokens = Math.min(cached, usage.inputTokens);
+  const written = toldCount(inputDetails.cache_write_tokens);
+  if (written !== null && written > 0) usage.cacheWriteTokens = written;
+  const reasoning = toldCount(outputDetails.reasoning_tokens);
+  if (reasoning !== null) usage.reasoningTokens = reasoning;
+  return usage;
+}
