@@ -1,6 +1,6 @@
 import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../auth/account-store.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
-import { type Declared, declaredKeyId } from '../auth/key-directory.ts';
+import { type Declared, declaredKeyId } from '../auth/key-ring.ts';
 import type { Config } from '../config/schema.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';

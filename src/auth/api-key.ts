@@ -1,8 +1,6 @@
-import { hash } from 'node:crypto';
 import { randomBase62 } from '../kernel/ids.ts';
+import { hashKey, keyPrefix } from './key-ring.ts';
 
-/** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
-export const keyPrefix = 'sk-cv-';
 const adminKeyPrefix = 'sk-cv-admin-';
 
 const publicIdLength = 12;
@@ -33,9 +31,4 @@ export function mintSecret(id: string): MintedKey {
 /** The key of /admin/v1; it opens nothing on /v1. */
 export function mintAdminKey(): string {
   return `${adminKeyPrefix}${randomBase62(secretLength)}`;
-}
-
-/** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
-export function hashKey(secret: string): string {
-  return hash('sha256', secret, 'hex');
 }

@@ -1,6 +1,6 @@
 import { declaredAccounts } from '../config/declared.ts';
 import type { Config } from '../config/schema.ts';
-import type { Declared } from './key-directory.ts';
+import type { Declared } from './key-ring.ts';
 
 /** Accounts and keys of the configuration file, as the ring takes them. `generatedAdminKey` stands in for `admin.key`. */
 export function declaredKeys(config: Config, generatedAdminKey: string | null): Declared {

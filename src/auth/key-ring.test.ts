@@ -3,10 +3,16 @@ import { test } from 'node:test';
 import { fakeClock } from '../kernel/clock.ts';
 import { statusOf } from '../kernel/failure.ts';
 import type { KeyRow } from './account-store.ts';
-import { hashKey, mintAdminKey, mintKey } from './api-key.ts';
-import type { Declared, DeclaredKey } from './key-directory.ts';
-import type { KeyHeaders } from './key-ring.ts';
-import { createKeyRing, isFailure, type KeyRing } from './key-ring.ts';
+import { mintAdminKey, mintKey } from './api-key.ts';
+import {
+  createKeyRing,
+  type Declared,
+  type DeclaredKey,
+  hashKey,
+  isFailure,
+  type KeyHeaders,
+  type KeyRing,
+} from './key-ring.ts';
 
 const devKey = 'sk-cv-devdevdev1';
 const otherKey = 'sk-cv-other_other';

@@ -1,10 +1,19 @@
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { DeclaredAccount } from '../config/declared.ts';
+import type { KeyLimitsConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Failure } from '../kernel/failure.ts';
-import type { Stored } from './account-store.ts';
-import { hashKey, keyPrefix } from './api-key.ts';
-import { buildDirectory, type Declared, type KeyEntry } from './key-directory.ts';
+import { createNetworkSet } from '../kernel/network.ts';
+import type { KeyRow, Stored } from './account-store.ts';
 import type { Principal } from './principal.ts';
+
+/** Only values that begin so are taken for ours; clients send stray vendor keys beside them. */
+export const keyPrefix = 'sk-cv-';
+
+/** SHA-256, hex. The secrets are 256 random bits: a slow hash would only slow the hot path. */
+export function hashKey(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}
 
 /** Everybody who may enter, in memory. Synchronous: no request waits for a database here. */
 export interface KeyRing {
@@ -55,6 +64,8 @@ const elsewhere = (address: string | null): Failure => ({
 });
 const userOnAdmin: Failure = { kind: 'forbidden', message: 'This needs the admin key; an API key does not open it.' };
 
+const never = Number.POSITIVE_INFINITY;
+
 /** Knows the file's keys at once; the store's from the first `restock` on. */
 export function createKeyRing(clock: Clock, first: Declared): KeyRing {
   let declared = first;
@@ -80,22 +91,22 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
 
   /** Measured 0.7 µs with the hash; a cache of presented secrets would save 0.4 and keep secrets in memory. */
   function find(headers: KeyHeaders): KeyEntry | Failure {
-    const presented = presentedKey(headers, adminHash);
-    if (presented.kind === 'none') return missing;
-    if (presented.kind === 'two') return twoKeys;
-    if (presented.kind === 'foreign') return invalid;
-    const entry = entries.get(presented.hash);
-    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(presented.hash, 'hex'))) return invalid;
+    const secret = presentedSecret(headers, adminHash);
+    if (typeof secret !== 'string') return secret;
+    const hashed = hashKey(secret);
+    const entry = entries.get(hashed);
+    if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(hashed, 'hex'))) return invalid;
+    if (entry.untilMs === never && entry.expiresMs === never) return entry;
+    const nowMs = clock.wallMs();
     // A secret that was rotated out is as if it had never been, like a revoked one.
-    if (entry.untilMs <= clock.wallMs()) return invalid;
-    return entry;
+    if (entry.untilMs <= nowMs) return invalid;
+    return entry.expiresMs <= nowMs ? expired : entry;
   }
 
   return {
     authenticate(headers, addressOf) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
-      if (entry.expiresMs <= clock.wallMs()) return expired;
       if (entry.kind === 'admin') return adminOnV1;
       if (entry.suspended) return suspended;
       if (entry.addresses !== null) {
@@ -107,7 +118,6 @@ export function createKeyRing(clock: Clock, first: Declared): KeyRing {
     authenticateAdmin(headers) {
       const entry = find(headers);
       if (!('digest' in entry)) return entry;
-      if (entry.expiresMs <= clock.wallMs()) return expired;
       return entry.kind === 'admin' ? 'admin' : userOnAdmin;
     },
     principalOf(keyId) {
@@ -134,9 +144,6 @@ export interface KeyHeaders {
   readonly [name: string]: string | readonly string[] | undefined;
 }
 
-/** `hash` is of the one candidate found. `foreign`: values came, none of them ours. */
-type Presented = { kind: 'none' } | { kind: 'foreign' } | { kind: 'two' } | { kind: 'one'; hash: string };
-
 /** Longer values are not keys of ours; not hashing them bounds the work before authentication. */
 const keyLengthMax = 256;
 
@@ -146,39 +153,154 @@ const keyHeaders = ['x-api-key', 'api-key', 'x-goog-api-key'] as const;
 /** Stands for credentials of another scheme: never a candidate, and not nothing either. */
 const notBearer = ' ';
 
-const none: Presented = { kind: 'none' };
-const foreign: Presented = { kind: 'foreign' };
-const two: Presented = { kind: 'two' };
-
 /**
  * The candidate among `authorization: Bearer`, `x-api-key`, `api-key` and `x-goog-api-key`. A value that neither begins with `sk-cv-`
  * nor hashes to `adminHash` is not a candidate: clients send vendors' keys along. Two different candidates are no key.
  */
-function presentedKey(headers: KeyHeaders, adminHash: string | null): Presented {
+function presentedSecret(headers: KeyHeaders, adminHash: string | null): string | Failure {
   let found: string | null = null;
   let sawForeign = false;
   for (let at = 0; at <= keyHeaders.length; at += 1) {
-    const value = at === 0 ? bearer(headers.authorization) : single(headers[keyHeaders[at - 1]!]);
-    if (value === null || value === found) continue;
+    const value = at === 0 ? bearer(headers.authorization) : headers[keyHeaders[at - 1]!];
+    const text = typeof value === 'string' ? value : value?.[0];
+    if (text === undefined || text === '' || text === found) continue;
     const ours =
-      value.length <= keyLengthMax &&
-      (value.startsWith(keyPrefix) || (adminHash !== null && hashKey(value) === adminHash));
+      text.length <= keyLengthMax &&
+      (text.startsWith(keyPrefix) || (adminHash !== null && hashKey(text) === adminHash));
     if (!ours) sawForeign = true;
-    else if (found !== null) return two;
-    else found = value;
+    else if (found !== null) return twoKeys;
+    else found = text;
   }
-  if (found !== null) return { kind: 'one', hash: hashKey(found) };
-  return sawForeign ? foreign : none;
+  return found ?? (sawForeign ? invalid : missing);
 }
 
-function bearer(value: string | undefined): string | null {
-  if (value === undefined) return null;
+function bearer(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined;
   // RFC 9110 §11.1: the scheme is case-insensitive.
   const isBearer = value.length > 7 && value.charCodeAt(6) === 0x20 && value.slice(0, 6).toLowerCase() === 'bearer';
   return isBearer ? value.slice(7).trim() : notBearer;
 }
 
-function single(value: string | readonly string[] | undefined): string | null {
-  const text = typeof value === 'string' ? value : value?.[0];
-  return text === undefined || text === '' ? null : text;
+/** A key written in the configuration file. */
+export interface DeclaredKey {
+  key: string;
+  account: string;
+  name: string;
+  /** Wall-clock ms; null = never. */
+  expiresMs: number | null;
+  models: readonly string[] | null;
+  /** Addresses and networks; null = any. */
+  ips: readonly string[] | null;
+}
+
+/** What the configuration file states; it wins over what is stored under the same name. */
+export interface Declared {
+  accounts: readonly DeclaredAccount[];
+  keys: readonly DeclaredKey[];
+  /** Configured or generated; null = the admin API is closed. */
+  adminKey: string | null;
+  defaultPlan: string;
+}
+
+/** What a presented secret stands for, found by its hash. */
+interface KeyEntry {
+  /** The stored digest, for the constant-time comparison. */
+  digest: Buffer;
+  kind: 'user' | 'admin';
+  suspended: boolean;
+  /** Of the key. */
+  expiresMs: number;
+  /** Of this secret: the end of a rotation's overlap. */
+  untilMs: number;
+  /** Null: from anywhere. */
+  addresses: AddressGate | null;
+  principal: Principal;
+}
+
+/** All secrets that open anything, by their hex SHA-256. Those of revoked keys are not in it. */
+export function buildDirectory(declared: Declared, stored: Stored): Map<string, KeyEntry> {
+  const accounts = new Map<string, { plan: string; status: 'active' | 'suspended' }>();
+  for (const account of stored.accounts) accounts.set(account.id, account);
+  for (const account of declared.accounts) accounts.set(account.id, account);
+  const entries = new Map<string, KeyEntry>();
+
+  const entryOf = (kind: KeyEntry['kind'], key: Identity): Omit<KeyEntry, 'digest' | 'untilMs'> => {
+    const account = accounts.get(key.account);
+    return {
+      kind,
+      suspended: account?.status === 'suspended',
+      expiresMs: key.expiresMs ?? never,
+      addresses: key.ips === null ? null : createAddressGate(key.ips),
+      principal: {
+        keyId: key.id,
+        keyName: key.name,
+        tenant: key.tenant,
+        account: key.account,
+        plan: account?.plan ?? declared.defaultPlan,
+        allowedModels: key.models,
+        limits: key.limits,
+      },
+    };
+  };
+  const put = (hash: string, untilMs: number | null, entry: Omit<KeyEntry, 'digest' | 'untilMs'>) => {
+    entries.set(hash, { ...entry, digest: Buffer.from(hash, 'hex'), untilMs: untilMs ?? never });
+  };
+
+  for (const key of stored.keys) {
+    if (key.revokedMs !== null) continue;
+    // One principal for all secrets of a key: what is kept for a caller is kept through its rotation.
+    const entry = entryOf(key.kind, storedIdentity(key));
+    for (const secret of key.secrets) put(secret.hash, secret.untilMs, entry);
+  }
+  // After the stored ones: the file is what the operator sees, so it decides.
+  for (const key of declared.keys) put(hashKey(key.key), null, entryOf('user', declaredIdentity(key)));
+  // Last: a secret that is both must not open /v1.
+  if (declared.adminKey !== null) put(hashKey(declared.adminKey), null, entryOf('admin', adminIdentity));
+  return entries;
+}
+
+/** What a key is, wherever it was written. */
+type Identity = Pick<KeyRow, 'id' | 'account' | 'name' | 'tenant' | 'models' | 'ips' | 'expiresMs'> & {
+  limits: KeyLimitsConfig | null;
+};
+
+function storedIdentity(key: KeyRow): Identity {
+  // Checked by keyLimitsSchema before it was stored.
+  return { ...key, limits: key.limits as KeyLimitsConfig | null };
+}
+
+function declaredIdentity(key: DeclaredKey): Identity {
+  return { ...key, id: declaredKeyId(key), tenant: `${key.account}/${key.name}`, limits: null };
+}
+
+const adminIdentity: Identity = {
+  id: 'admin',
+  account: 'admin',
+  name: 'admin',
+  tenant: 'admin/admin',
+  models: [],
+  ips: null,
+  limits: null,
+  expiresMs: null,
+};
+
+/** A declared secret has no public part of its own: its identity is what the ledger names. */
+export function declaredKeyId(key: Pick<DeclaredKey, 'account' | 'name'>): string {
+  return `${keyPrefix}declared:${key.account}/${key.name}`;
+}
+
+/** Whether a key may be used from an address; unknown addresses may not. */
+interface AddressGate {
+  lets(address: string | null): boolean;
+}
+
+/** Built at the first question: most keys of a directory are not used before it is built anew. */
+function createAddressGate(networks: readonly string[]): AddressGate {
+  let set: ReturnType<typeof createNetworkSet> | null = null;
+  return {
+    lets(address) {
+      set ??= createNetworkSet(networks);
+      return set.has(address);
+    },
+  };
 }

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { memoryAccountStore } from './account-store.fixture.ts';
 import type { AccountStore, KeyRow } from './account-store.ts';
-import { hashKey } from './api-key.ts';
 import { revokeKey, rotateKey, secretsMax } from './change-key.ts';
 import { issueFirstKey, issueKey, type KeyOrder } from './issue-key.ts';
-import type { Declared } from './key-directory.ts';
+import { type Declared, hashKey } from './key-ring.ts';
 
 const hourMs = 3_600_000;
 const declared: Declared = {

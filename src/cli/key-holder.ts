@@ -1,6 +1,5 @@
-import { hashKey, keyPrefix } from '../auth/api-key.ts';
 import { declaredKeys } from '../auth/declared-keys.ts';
-import { buildDirectory } from '../auth/key-directory.ts';
+import { buildDirectory, hashKey, keyPrefix } from '../auth/key-ring.ts';
 import { type Principal, unrestricted } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
 import { CommandFailed } from './command-failed.ts';

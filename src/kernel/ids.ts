@@ -1,32 +1,26 @@
 import { randomFillSync } from 'node:crypto';
 
 // One call to the system's generator serves 256 ids: a syscall per request would show in the profile.
-const pool = Buffer.alloc(10 * 256);
+const idBytes = 10;
+const pool = Buffer.alloc(idBytes * 256);
 let poolOffset = pool.length;
 
-function takeRandom(bytes: number): number {
-  if (poolOffset + bytes > pool.length) {
+/**
+ * `req_` + UUIDv7 (RFC 9562 §5.7: 48 bits of `nowMs`, then random bits; ids sort by time): the identity of one request in
+ * ledger, routes and idempotence.
+ */
+export function newRequestId(nowMs: number): string {
+  if (poolOffset === pool.length) {
     randomFillSync(pool);
     poolOffset = 0;
   }
   const at = poolOffset;
-  poolOffset += bytes;
-  return at;
-}
-
-/** UUIDv7 (RFC 9562 §5.7): 48 bits of `nowMs`, then random bits; ids sort by time. */
-function uuidV7(nowMs: number): string {
-  const at = takeRandom(10);
+  poolOffset += idBytes;
   pool[at] = 0x70 | (pool[at]! & 0x0f);
   pool[at + 2] = 0x80 | (pool[at + 2]! & 0x3f);
-  const hex = pool.toString('hex', at, at + 10);
+  const hex = pool.toString('hex', at, poolOffset);
   const time = Math.floor(nowMs).toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
-}
-
-/** `req_` + UUIDv7: the identity of one request in ledger, routes and idempotence. */
-export function newRequestId(nowMs: number): string {
-  return `req_${uuidV7(nowMs)}`;
+  return `req_${time.slice(0, 8)}-${time.slice(8)}-${hex.slice(0, 4)}-${hex.slice(4, 8)}-${hex.slice(8)}`;
 }
 
 /** Wall-clock ms at which `newRequestId` made this id. */

@@ -9,3 +9,214 @@ export interface JsonObject {
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * What one pass over a JSON text tells without building anything: nesting, and where the top-level members stand.
+ * It does not validate: `JSON.parse` does. On text that is not JSON it ends without throwing, with some answer.
+ */
+export interface JsonScan {
+  /** Arrays and objects nest deeper than asked; nothing after that point was read. */
+  tooDeep: boolean;
+  /** Offset of the first byte after the top-level `{`; -1 when the top level is no object. */
+  afterBrace: number;
+  /** How many top-level members there are, repeated and escaped ones counted each. */
+  memberCount: number;
+  /** How many members all objects have together, however deep; repeated ones counted each. */
+  membersInAll: number;
+  /** How many top-level keys mean `model`, escaped spellings counted too. */
+  modelCount: number;
+  /** The value of the only top-level `model`, when its key is written without escapes. */
+  model: ByteRange | null;
+  /** The value of the only top-level `stream_options`, likewise. */
+  streamOptions: ByteRange | null;
+  /** A top-level key is written with escapes, or there were more keys than are kept: splice nothing. */
+  opaqueKeys: boolean;
+  /** Four offsets a member: key start and end (without quotes), value start and end. */
+  members: readonly number[];
+}
+
+interface ByteRange {
+  start: number;
+  /** Exclusive. */
+  end: number;
+}
+
+/** More top-level members than any real request has; beyond it the text is only counted, and `opaqueKeys` says so. */
+const scannedMembersMax = 128;
+
+const quote = 0x22;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const comma = 0x2c;
+const colon = 0x3a;
+
+/** Reads `body` once; `depthMax` counts the outermost object or array as 1. */
+export function scanJson(body: Buffer, depthMax: number): JsonScan {
+  const end = body.length;
+  const latin1 = body.toString('latin1');
+  const members: number[] = [];
+  let memberCount = 0;
+  let membersInAll = 0;
+  let modelCount = 0;
+  let opaqueKeys = false;
+  let afterBrace = -1;
+  let depth = 0;
+  // Of the top-level member being read; a key of -1 means none, a value of -1 that none has begun.
+  let keyStart = -1;
+  let keyEnd = -1;
+  let inValue = false;
+  let valueStart = -1;
+  let valueEnd = -1;
+  let at = 0;
+  while (at < end) {
+    const byte = body[at]!;
+    if (byte === quote) {
+      const close = closingQuote(body, latin1, at + 1);
+      if (depth === 1) {
+        if (inValue) {
+          if (valueStart < 0) valueStart = at;
+          valueEnd = close + 1;
+        } else {
+          keyStart = at + 1;
+          keyEnd = close;
+        }
+      }
+      at = close + 1;
+      continue;
+    }
+    if (byte === openBrace || byte === openBracket) {
+      if (depth === 0 && byte === openBrace && afterBrace < 0) afterBrace = at + 1;
+      if (depth === 1 && inValue && valueStart < 0) valueStart = at;
+      depth += 1;
+      if (depth > depthMax)
+        return found(body, members, true, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
+    } else if (byte === closeBrace || byte === closeBracket || (byte === comma && depth === 1)) {
+      if (depth === 1) {
+        if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
+          memberCount += 1;
+          const escaped = holdsBackslash(body, keyStart, keyEnd);
+          if (escaped || members.length >= 4 * scannedMembersMax) opaqueKeys = true;
+          else members.push(keyStart, keyEnd, valueStart, valueEnd);
+          if (escaped ? unescapedIs(body, keyStart, keyEnd, 'model') : keyIs(body, keyStart, keyEnd, 'model')) {
+            modelCount += 1;
+          }
+        }
+        keyStart = -1;
+        inValue = false;
+        valueStart = -1;
+      }
+      if (byte !== comma) {
+        if (depth > 0) depth -= 1;
+        if (depth === 1) valueEnd = at + 1;
+      }
+    } else if (byte === colon) {
+      membersInAll += 1;
+      if (depth === 1) inValue = true;
+    } else if (depth === 1 && byte > 0x20) {
+      if (inValue) {
+        if (valueStart < 0) valueStart = at;
+        valueEnd = at + 1;
+      }
+    }
+    at += 1;
+  }
+  return found(body, members, false, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
+}
+
+/** Where the value of top-level member `name` (ASCII) stands; null when it is absent or there are several. */
+export function memberValue(body: Buffer, members: readonly number[], name: string): ByteRange | null {
+  let range: ByteRange | null = null;
+  for (let i = 0; i < members.length; i += 4) {
+    if (!keyIs(body, members[i]!, members[i + 1]!, name)) continue;
+    if (range !== null) return null;
+    range = { start: members[i + 2]!, end: members[i + 3]! };
+  }
+  return range;
+}
+
+/**
+ * A top-level name that stands there twice, cut to 64 characters; null when there is none, or only an escaped spelling
+ * repeats it.
+ */
+export function repeatedName(body: Buffer, members: readonly number[]): string | null {
+  const seen = new Set<string>();
+  for (let i = 0; i < members.length; i += 4) {
+    const name = body.toString('utf8', members[i]!, members[i + 1]!);
+    if (seen.has(name)) return name.slice(0, 64);
+    seen.add(name);
+  }
+  return null;
+}
+
+function found(
+  body: Buffer,
+  members: readonly number[],
+  tooDeep: boolean,
+  afterBrace: number,
+  memberCount: number,
+  membersInAll: number,
+  modelCount: number,
+  opaqueKeys: boolean,
+): JsonScan {
+  return {
+    tooDeep,
+    afterBrace,
+    memberCount,
+    membersInAll,
+    modelCount,
+    model: modelCount === 1 ? memberValue(body, members, 'model') : null,
+    streamOptions: memberValue(body, members, 'stream_options'),
+    opaqueKeys,
+    members,
+  };
+}
+
+// Most keys end within these; beyond them the engine's own search is faster.
+const lookBytes = 16;
+
+/**
+ * Offset of the quote that ends the string whose first byte is at `from`, or the text's length when none does.
+ * `latin1` is `body` with one character a byte: searching a string costs a third of searching a Buffer.
+ */
+function closingQuote(body: Buffer, latin1: string, from: number): number {
+  const end = body.length;
+  let at = from;
+  const near = Math.min(at + lookBytes, end);
+  while (at < near) {
+    const byte = body[at]!;
+    if (byte === quote) return at;
+    at += byte === backslash ? 2 : 1;
+  }
+  for (;;) {
+    const next = latin1.indexOf('"', at);
+    if (next < 0) return end;
+    let escapes = 0;
+    while (next - 1 - escapes >= at && body[next - 1 - escapes] === backslash) escapes += 1;
+    if (escapes % 2 === 0) return next;
+    at = next + 1;
+  }
+}
+
+function holdsBackslash(body: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (body[at] === backslash) return true;
+  return false;
+}
+
+function keyIs(body: Buffer, start: number, end: number, name: string): boolean {
+  if (end - start !== name.length) return false;
+  for (let i = 0; i < name.length; i += 1) if (body[start + i] !== name.charCodeAt(i)) return false;
+  return true;
+}
+
+function unescapedIs(body: Buffer, start: number, end: number, name: string): boolean {
+  // An escape takes six bytes at most, so longer keys cannot be it.
+  if (end - start > 6 * name.length) return false;
+  try {
+    return JSON.parse(`"${body.toString('utf8', start, end)}"`) === name;
+  } catch {
+    return false;
+  }
+}

@@ -1,8 +1,8 @@
 import type { Services } from '../inference/endpoints/services.ts';
 import type { MetricLabels } from '../inference/models/model-table.ts';
 import type { Log } from '../observe/log.ts';
+import { requestLog } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import { requestLog } from '../observe/request-line.ts';
 import type { AliasWatch } from './alias-watch.ts';
 
 /** Who hears of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */

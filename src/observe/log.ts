@@ -1,5 +1,5 @@
+import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
-import { LineOutput } from './line-output.ts';
 
 export type Log = Logger;
 
@@ -33,21 +33,6 @@ export async function createLog(options: LogOptions): Promise<{ log: Log; flush(
   };
 }
 
-/** Pino's number of `info`. */
-const infoLevel = 30;
-
-/**
- * Writes lines at `info` whose fields are JSON members already, as `log.info` would: one string made in one piece,
- * where pino joins some forty that the destination must flatten.
- */
-export function lineWriter(log: Log, message: string): (members: string) => void {
-  const stream = (log as unknown as Record<symbol, { write(line: string): void }>)[pino.symbols.streamSym]!;
-  const end = `,"msg":${JSON.stringify(message)}}\n`;
-  return (members) => {
-    if (log.isLevelEnabled('info')) stream.write(`{"level":${infoLevel},"time":"${isoNow()}",${members}${end}`);
-  };
-}
-
 let second = '';
 let secondStartsMs = 0;
 
@@ -66,4 +51,137 @@ export function isoNow(): string {
     return isoNow();
   }
   return `${second}${ms < 10 ? '00' : ms < 100 ? '0' : ''}${ms}Z`;
+}
+
+/** What the log says of one finished request. */
+export interface LoggedRequest {
+  requestId: string;
+  account: string;
+  keyId: string;
+  endpoint: string;
+  alias: string;
+  /** `provider/model`, or null when none answered. */
+  target: string | null;
+  status: number;
+  /** `ok` or the failure's class. */
+  class: string;
+  stream: boolean;
+  ms: number;
+  firstTokenMs: number | null;
+  inputTokens: number;
+  outputTokens: number;
+  /** Who says so: `upstream`, `counted`, `estimated`, or `none` (then it is nothing). */
+  usageSource: string;
+  /** End-user id of the request. */
+  user: string | null;
+}
+
+/** Pino's number of `info`. */
+const infoLevel = 30;
+
+/**
+ * Writes one line at `info` a finished request, as `log.info` would. From a template, since writing an object of these
+ * fields as JSON costs 1.2 µs and this 0.15: pino joins some forty strings that the destination must flatten. Who asked
+ * for what is mostly the same as in the line before, so it is escaped once.
+ */
+export function requestLog(log: Log): (request: LoggedRequest, attempts: number) => void {
+  const stream = (log as unknown as Record<symbol, { write(line: string): void }>)[pino.symbols.streamSym]!;
+  let last: LoggedRequest | null = null;
+  let who = '';
+  return (request, attempts) => {
+    if (!log.isLevelEnabled('info')) return;
+    if (last === null || !sameWho(last, request)) {
+      last = request;
+      who = whoOf(request);
+    }
+    const { user } = request;
+    stream.write(
+      `{"level":${infoLevel},"time":"${isoNow()}","requestId":"${request.requestId}",${who},"status":${request.status},"class":"${request.class}","attempts":${attempts},"stream":${request.stream},"ms":${request.ms},"firstTokenMs":${request.firstTokenMs},"inputTokens":${request.inputTokens},"outputTokens":${request.outputTokens},"usageSource":"${request.usageSource}"${user === null ? '' : `,"user":${JSON.stringify(user)}`},"msg":"request"}\n`,
+    );
+  };
+}
+
+function sameWho(a: LoggedRequest, b: LoggedRequest): boolean {
+  return (
+    a.keyId === b.keyId &&
+    a.alias === b.alias &&
+    a.target === b.target &&
+    a.endpoint === b.endpoint &&
+    a.account === b.account
+  );
+}
+
+function whoOf({ account, keyId, endpoint, alias, target }: LoggedRequest): string {
+  return JSON.stringify({ account, keyId, endpoint, model: alias, target }).slice(1, -1);
+}
+
+interface LineOutputOptions {
+  fd: number;
+  /** Lines are gathered up to this: every write wakes a thread. */
+  batchBytes: number;
+  /** Beyond this a sink that takes nothing loses lines. */
+  waitingBytesMax: number;
+}
+
+/** A pipe whose reader is behind. */
+const behindRetryMs = 50;
+
+/**
+ * Where log lines go: gathered, written off the loop, in order, and never a reason for anything else to fail. Not
+ * pino's own destination, which measures the whole batch again for each line (3 µs a request).
+ */
+export class LineOutput {
+  readonly #options: LineOutputOptions;
+  #lines: string[] = [];
+  /** In UTF-16 units: lines are ASCII but for what users put in. */
+  #waiting = 0;
+  #state: 'idle' | 'writing' = 'idle';
+
+  constructor(options: LineOutputOptions) {
+    this.#options = options;
+  }
+
+  write(line: string): void {
+    if (this.#waiting + line.length > this.#options.waitingBytesMax) return;
+    this.#lines.push(line);
+    this.#waiting += line.length;
+    if (this.#waiting >= this.#options.batchBytes) this.flush();
+  }
+
+  /** Begins to write what waits. */
+  flush(): void {
+    if (this.#state === 'writing' || this.#lines.length === 0) return;
+    this.#state = 'writing';
+    this.#send(this.#take());
+  }
+
+  /** For the end of the process; what the sink does not take at once is lost. */
+  flushSync(): void {
+    if (this.#lines.length === 0) return;
+    try {
+      writeSync(this.#options.fd, this.#take());
+    } catch {
+      // The sink is gone, or full.
+    }
+  }
+
+  #take(): Buffer {
+    const batch = Buffer.from(this.#lines.join(''));
+    this.#lines = [];
+    this.#waiting = 0;
+    return batch;
+  }
+
+  #send(batch: Buffer): void {
+    write(this.#options.fd, batch, (error, written) => {
+      if (error?.code === 'EAGAIN') {
+        setTimeout(() => this.#send(batch), behindRetryMs).unref();
+        return;
+      }
+      // Any other error means that this batch is lost: the next one may find the sink again.
+      if (error === null && written < batch.length) return this.#send(batch.subarray(written));
+      this.#state = 'idle';
+      if (this.#waiting >= this.#options.batchBytes) this.flush();
+    });
+  }
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createMetrics, type MeasuredRequest } from './metrics.ts';
-import { seriesCellsMax } from './series.ts';
+import { createMetrics, type MeasuredRequest, seriesCellsMax } from './metrics.ts';
 
 type Labelled = MeasuredRequest & { model: string; target: string };
 

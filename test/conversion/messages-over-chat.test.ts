@@ -9,7 +9,7 @@ import type { NeutralEvent } from '../../src/inference/neutral/event.ts';
 import type { Fault } from '../../src/inference/neutral/outcome.ts';
 import { createSseReader } from '../../src/inference/transport/sse-reader.ts';
 import type { JsonObject } from '../../src/kernel/json.ts';
-import { scanJson } from '../../src/kernel/json-scan.ts';
+import { scanJson } from '../../src/kernel/json.ts';
 import { messageOfFrames } from './message-of-frames.ts';
 import { titleOf } from './must-hold.ts';
 

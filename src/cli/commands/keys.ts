@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { keyPrefix } from '../../auth/api-key.ts';
+import { keyPrefix } from '../../auth/key-ring.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';

@@ -1,6 +1,5 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { JsonObject } from '../../kernel/json.ts';
-import type { JsonScan } from '../../kernel/json-scan.ts';
+import type { JsonObject, JsonScan } from '../../kernel/json.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
 import { callerDialectOf, upstreamDialectOf } from '../dialects/dialect-table.ts';
 import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';

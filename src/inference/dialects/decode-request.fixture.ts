@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { scanJson } from '../../kernel/json-scan.ts';
+import { scanJson } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
 import type { CallerDialect, Result } from './dialect.ts';
 

@@ -1,6 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { JsonObject, JsonValue } from '../../kernel/json.ts';
-import type { JsonScan } from '../../kernel/json-scan.ts';
+import type { JsonObject, JsonScan, JsonValue } from '../../kernel/json.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../kernel/json.ts';
-import { type JsonScan, memberValue } from '../../kernel/json-scan.ts';
+import { type JsonScan, memberValue } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ForwardTarget } from './dialect.ts';
 import { renameField } from './rename-field.ts';

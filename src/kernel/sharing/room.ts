@@ -41,7 +41,7 @@ class SharedRoom implements Room {
   readonly what: string;
   readonly bounds: () => RoomBounds;
   /** Those that hold any. */
-  readonly #accounts = new Map<string, AccountBytes>();
+  readonly accounts = new Map<string, AccountBytes>();
 
   constructor(what: string, bounds: () => RoomBounds) {
     this.what = what;
@@ -49,56 +49,52 @@ class SharedRoom implements Room {
   }
 
   hold(name: string): RoomHold {
-    let account = this.#accounts.get(name);
+    let account = this.accounts.get(name);
     if (account === undefined) {
       account = { name, bytes: 0, holds: 0 };
-      this.#accounts.set(name, account);
+      this.accounts.set(name, account);
     }
     account.holds += 1;
     return new Hold(this, account);
   }
 
-  readonly bytesOf = (name: string): number => this.#accounts.get(name)?.bytes ?? 0;
-
-  left(account: AccountBytes): void {
-    account.holds -= 1;
-    if (account.holds === 0) this.#accounts.delete(account.name);
-  }
+  readonly bytesOf = (name: string): number => this.accounts.get(name)?.bytes ?? 0;
 }
 
 class Hold implements RoomHold {
-  readonly #room: SharedRoom;
-  readonly #account: AccountBytes;
-  #mine = 0;
-  #state: 'held' | 'given-back' = 'held';
+  private readonly room: SharedRoom;
+  private readonly account: AccountBytes;
+  private mine = 0;
+  private state: 'held' | 'given-back' = 'held';
 
   constructor(room: SharedRoom, account: AccountBytes) {
-    this.#room = room;
-    this.#account = account;
+    this.room = room;
+    this.account = account;
   }
 
   take(bytes: number): Failure | null {
-    const { what, bounds } = this.#room;
+    const { what, bounds } = this.room;
     const { bytesMax, accountBytesMax } = bounds();
     // Told first: the account's callers can do something about it, whoever else fills the room.
-    if (this.#account.bytes + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
-    if (this.#room.bytes + bytes > bytesMax) return full(what, bytesMax);
+    if (this.account.bytes + bytes > accountBytesMax) return shareUsed(what, accountBytesMax);
+    if (this.room.bytes + bytes > bytesMax) return full(what, bytesMax);
     this.add(bytes);
     return null;
   }
 
   add(bytes: number): void {
-    if (this.#state === 'given-back') return;
-    this.#mine += bytes;
-    this.#account.bytes += bytes;
-    this.#room.bytes += bytes;
+    if (this.state === 'given-back') return;
+    this.mine += bytes;
+    this.account.bytes += bytes;
+    this.room.bytes += bytes;
   }
 
   giveBack(): void {
-    if (this.#state === 'given-back') return;
-    this.add(-this.#mine);
-    this.#state = 'given-back';
-    this.#room.left(this.#account);
+    if (this.state === 'given-back') return;
+    this.add(-this.mine);
+    this.state = 'given-back';
+    this.account.holds -= 1;
+    if (this.account.holds === 0) this.room.accounts.delete(this.account.name);
   }
 }
 

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { FailureError, invalid } from '../../kernel/failure.ts';
-import { isObject, type JsonObject } from '../../kernel/json.ts';
-import { repeatedName, scanJson } from '../../kernel/json-scan.ts';
+import { isObject, type JsonObject, repeatedName, scanJson } from '../../kernel/json.ts';
 import { jsonDepthMax } from '../../kernel/limits.ts';
 import { loneSurrogateIn } from '../../kernel/lone-surrogate.ts';
 import { whereJsonFails } from '../../kernel/where-json-fails.ts';

@@ -1,6 +1,6 @@
 import { invalid } from '../../../kernel/failure.ts';
+import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type {

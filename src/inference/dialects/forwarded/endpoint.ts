@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../../kernel/json.ts';
-import type { JsonScan } from '../../../kernel/json-scan.ts';
+import type { JsonObject, JsonScan } from '../../../kernel/json.ts';
 import type { CallerRequest, PassingReader, Result } from '../dialect.ts';
 
 /** Endpoints that have one format, whoever serves them: bodies go on as they came, answers come back as they are. */

@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import type { JsonScan } from '../../../kernel/json-scan.ts';
 import { noNeeds } from '../../neutral/request.ts';
 import { asFailure, complain, within } from '../complaint.ts';
 import { stringOf } from '../field-rules.ts';

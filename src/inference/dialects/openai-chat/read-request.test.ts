@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { scanJson } from '../../../kernel/json-scan.ts';
+import { scanJson } from '../../../kernel/json.ts';
 import type { ForwardTarget } from '../dialect.ts';
 import { prepareForTarget, readRequest } from './read-request.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from '../../../kernel/json.ts';
-import { scanJson } from '../../../kernel/json-scan.ts';
+import { scanJson } from '../../../kernel/json.ts';
 import type { ForwardTarget } from '../dialect.ts';
 import { openAiResponses } from './index.ts';
 

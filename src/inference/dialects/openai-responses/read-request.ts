@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
+import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { JsonScan } from '../../../kernel/json-scan.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
 import { estimatedTokens } from '../../neutral/token-count.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { memberValue, scanJson } from './json-scan.ts';
+import { memberValue, scanJson } from './json.ts';
 
 const scan = (text: string, depthMax = 64) => scanJson(Buffer.from(text), depthMax);
 const slice = (text: string, range: { start: number; end: number } | null) =>
