@@ -146,10 +146,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     aliases.set(alias.id, alias);
   }
 
-  function find(model: string): Alias | null {
-    const exact = aliases.get(model);
-    if (exact !== undefined) return exact;
-    if (!hasPatterns) return null;
+  function matchedBy(model: string): Alias | null {
     const before = matched.get(model);
     if (before !== undefined) return before;
     const hit = aliasFor(parts.models, model);
@@ -180,7 +177,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   return {
     resolve(model, principal) {
-      const alias = find(model);
+      const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
       if (alias !== null && allowed(alias.id, principal)) return alias;
       const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
       if (unheardOf !== null) {

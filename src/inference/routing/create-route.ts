@@ -196,12 +196,10 @@ class LiveRoute implements Route {
   }
 
   verdicts(): readonly Verdict[] {
-    const verdicts: Verdict[] = [];
-    for (const { target, picked, unfit, blocked } of this.#choices) {
+    return this.#choices.map(({ target, picked, unfit, blocked }) => {
       const why = picked ?? unfit ?? (blocked === null ? 'not needed' : blockedWords(blocked, this.#deps.health));
-      verdicts.push({ target: target.id, verdict: why });
-    }
-    return verdicts;
+      return { target: target.id, verdict: why };
+    });
   }
 
   /** What an attempt without an answer leaves to do. */

@@ -157,7 +157,8 @@ export function createHealth(options: { clock: Clock }): Health {
       state.firstToken.observe(firstTokenMs, nowMs);
       state.usual[kind] ??= new UsualTime();
       state.usual[kind].observe(firstTokenMs, nowMs);
-      if (isOwner(state.breaker, attempt)) comesBack(state, { type: 'probe-passed' }, nowMs);
+      if (state.breaker.at !== 'closed' && isOwner(state.breaker, attempt))
+        comesBack(state, { type: 'probe-passed' }, nowMs);
     },
     ended({ state }, attempt, end, nowMs) {
       state.inFlight--;
@@ -168,7 +169,7 @@ export function createHealth(options: { clock: Clock }): Health {
       }
       const effect = effects[end.class];
       if (effect.heard) state.heardAtMs = nowMs;
-      const owns = isOwner(state.breaker, attempt);
+      const owns = state.breaker.at !== 'closed' && isOwner(state.breaker, attempt);
       if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
       else if (effect.health === 'failed') failed(state, end, owns, nowMs);
       else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
