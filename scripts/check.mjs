@@ -12,6 +12,8 @@ const bin = (name) => join(root, 'node_modules', '.bin', name);
 /** A file that names a tool it may lack (ffmpeg, espeak-ng, PostgreSQL, Chromium …) starts it: that is for `npm test`. */
 const needsTool = /missingTool\(|setup:test-tools|[a-z]Missing\b/;
 const testTimeoutMs = 60_000;
+/** Cases of each property: `npm test` looks at more, `npm run test:fuzz` at most. */
+const checkedCases = 25;
 
 /** Test files that may share a process, below the root. */
 export function quickTests() {
@@ -21,8 +23,11 @@ export function quickTests() {
     .filter((file) => !needsTool.test(readFileSync(join(root, file), 'utf8')));
 }
 
-/** Runs everything at once and prints each part when it ends. Resolves to which failed. */
-export async function check({ names }) {
+/**
+ * Runs everything at once and prints each part when it ends. Resolves to which failed. `runs`: cases of each property;
+ * absent: as many as fast-check makes.
+ */
+export async function check({ names, runs }) {
   const files = quickTests();
   const shards = Math.min(availableParallelism(), files.length);
   const tests = Array.from({ length: shards }, (_, at) => [
@@ -34,17 +39,19 @@ export async function check({ names }) {
   const parts = await Promise.all([
     part('types', bin('tsc'), ['--noEmit', '-p', '.']),
     part('lint and format', bin('biome'), ['check', '--error-on-warnings', '.']),
-    ...tests.map((args, at) => part(`unit tests ${at + 1} of ${shards}`, process.execPath, args)),
+    ...tests.map((args, at) =>
+      part(`unit tests ${at + 1} of ${shards}`, process.execPath, args, runs && { FC_RUNS: String(runs) }),
+    ),
   ]);
   return parts.filter(({ passed }) => !passed).map(({ title }) => title);
 }
 
-function part(title, command, args) {
+function part(title, command, args, environment = {}) {
   const { promise, resolve } = Promise.withResolvers();
   const run = spawn(command, args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: testEnvironment(),
+    env: testEnvironment(environment),
   });
   const said = [];
   run.stdout.on('data', (bytes) => said.push(bytes));
@@ -58,6 +65,6 @@ function part(title, command, args) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const failed = await check({ names: process.argv.includes('--names') });
+  const failed = await check({ names: process.argv.includes('--names'), runs: checkedCases });
   process.exit(failed.length === 0 ? 0 : 1);
 }

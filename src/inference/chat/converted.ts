@@ -1,20 +1,12 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/dialect.ts';
-import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import { endsOtherwise, isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import {
-  countsNoOutput,
-  emptyAnswer,
-  endsOtherwise,
-  eventBytesMaxOf,
-  parseAnswer,
-  tooLargeEvent,
-  WholeBody,
-} from '../spine/answer-reader.ts';
+import { countsNoOutput, emptyAnswer, parseAnswer, tooLargeEvent, WholeBody } from '../spine/answer-reader.ts';
 import type { OnGiven } from '../spine/pass-through.ts';
 import { createSseReader, type SseReader } from '../transport/sse-reader.ts';
 
@@ -138,7 +130,7 @@ export class StreamedSource implements EventSource {
   readonly decoder: StreamDecoder;
 
   constructor(dialect: UpstreamDialect, options: DecodeOptions | undefined) {
-    this.#reader = createSseReader({ eventBytesMax: eventBytesMaxOf(dialect) });
+    this.#reader = createSseReader(dialect);
     this.decoder = dialect.decodeStream(options);
   }
 

@@ -2,7 +2,7 @@ import type { PassingReader, UpstreamDialect, WholeGatherer } from '../dialects/
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
-import { eventBytesMaxOf, tooLargeEvent } from '../spine/answer-reader.ts';
+import { tooLargeEvent } from '../spine/answer-reader.ts';
 import { PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
 import type { Bytes } from '../spine/sink.ts';
 import { createSseSplitter } from '../transport/sse-reader.ts';
@@ -21,7 +21,7 @@ export class GatheredStream implements AnswerReader {
   constructor(dialect: UpstreamDialect, gatherer: WholeGatherer, options: PassingOptions) {
     this.#reader = dialect.readInPassing();
     this.#gatherer = gatherer;
-    this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
+    this.#splitter = createSseSplitter(dialect);
     this.#whole = new PassedWhole(dialect, options);
   }
 

@@ -71,3 +71,8 @@ export function isContent(event: NeutralEvent): boolean {
       return false;
   }
 }
+
+/** It says why it ended before it was done. */
+export function endsOtherwise(event: NeutralEvent): boolean {
+  return event.type === 'finish' && event.reason !== 'stop';
+}

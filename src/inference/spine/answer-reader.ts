@@ -1,7 +1,7 @@
-import { upstreamBodyBytesMax, upstreamEventBytesMax } from '../../kernel/limits.ts';
-import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
+import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
+import type { StreamMark } from '../dialects/dialect.ts';
 import { parsedJson } from '../dialects/event-data.ts';
-import { isContent, type NeutralEvent } from '../neutral/event.ts';
+import { endsOtherwise, isContent, type NeutralEvent } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Bytes, Chunk } from './sink.ts';
@@ -51,10 +51,6 @@ export function saysNothing(events: readonly NeutralEvent[]): boolean {
     events.at(-1)?.type === 'end' &&
     events.every((event) => !isContent(event) && event.type !== 'citation' && !endsOtherwise(event))
   );
-}
-
-export function endsOtherwise(event: NeutralEvent): boolean {
-  return event.type === 'finish' && event.reason !== 'stop';
 }
 
 /** A whole answer that somebody else reads, and may find to be none. */
@@ -136,10 +132,6 @@ export class WholeBody {
     this.#closeSmall();
     return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks, this.#bytes);
   }
-}
-
-export function eventBytesMaxOf(dialect: Pick<UpstreamDialect, 'eventBytesMax'>): number {
-  return dialect.eventBytesMax ?? upstreamEventBytesMax;
 }
 
 export function tooLargeEvent(): Fault {

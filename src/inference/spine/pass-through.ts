@@ -9,7 +9,6 @@ import {
   type AnswerReader,
   countsNoOutput,
   emptyAnswer,
-  eventBytesMaxOf,
   parseAnswer,
   saysNothing,
   tooLargeEvent,
@@ -60,7 +59,7 @@ export class PassedStream implements AnswerReader {
     this.#unsaid = dialect.decodeStream === undefined ? null : [];
     this.#inputTokensEstimate = inputTokensEstimate;
     this.#reader = dialect.readInPassing({ usageOf });
-    this.#splitter = createSseSplitter({ eventBytesMax: eventBytesMaxOf(dialect) });
+    this.#splitter = createSseSplitter(dialect);
     this.#usageChunk = usageChunk;
     this.#onGiven = onGiven;
   }

@@ -1,3 +1,4 @@
+import { upstreamEventBytesMax } from '../../kernel/limits.ts';
 /** One server-sent event. The dialects know the same shape. */
 export interface SseEvent {
   /** The `event:` field, '' when absent. */
@@ -45,16 +46,15 @@ export interface SseSplitter extends SseReader {
 
 export interface SseReaderOptions {
   /** Largest event, from its first byte to its blank line. */
-  eventBytesMax: number;
+  eventBytesMax?: number | undefined;
 }
 
-export function createSseReader(options: SseReaderOptions): SseReader {
-  return new ByteSplitter(options.eventBytesMax);
+export function createSseSplitter({ eventBytesMax = upstreamEventBytesMax }: SseReaderOptions): SseSplitter {
+  return new ByteSplitter(eventBytesMax);
 }
 
-export function createSseSplitter(options: SseReaderOptions): SseSplitter {
-  return new ByteSplitter(options.eventBytesMax);
-}
+/** The same, for those who need no offsets. */
+export const createSseReader: (options: SseReaderOptions) => SseReader = createSseSplitter;
 
 const LF = 0x0a;
 const CR = 0x0d;
