@@ -48,9 +48,8 @@ export interface PageFetcherParts {
   contact(): string | undefined;
 }
 
-/** Of all callers together, those that wait for a host's turn included; of one tenant three quarters. */
+/** Of all callers together, those that wait for a host's turn included. */
 const runningMax = 256;
-const tenantRunningMax = 192;
 
 export const pdfBytesMax = 20 * 1024 * 1024;
 
@@ -58,7 +57,6 @@ export function createPageFetcher(parts: PageFetcherParts): PageFetcher {
   const running = createTurns({
     name: 'Pages to be fetched',
     places: runningMax,
-    tenantPlaces: tenantRunningMax,
     waitingMax: 0,
     tenantWaitingMax: 0,
     refusal: () => new HostBusy(),

@@ -15,15 +15,14 @@ import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** Threads of `auto`: one core is the main thread's. */
 const autoWorkersMax = 4;
-/** Calls between their `prepare` and their end in one thread, and of one tenant; further ones get 503. */
+/** Calls between their `prepare` and their end in one thread; further ones get 503. */
 const callsMax = 1_024;
-const tenantCallsMax = 768;
 /**
  * What a thread has before it at one time: it takes one after the other, so others wait for all of it. Small ones are
  * many, so that one commit is for many of them; a large one takes a tenth of a second.
  */
-const smallAtOnce = { places: 64, tenantPlaces: 48 };
-const largeAtOnce = { places: 3, tenantPlaces: 2 };
+const smallAtOnce = 64;
+const largeAtOnce = 3;
 const largeBodyBytes = 64 * 1024;
 
 export interface VectorWorkersOptions {
@@ -81,12 +80,11 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       calls: createTurns({
         name,
         places: callsMax,
-        tenantPlaces: tenantCallsMax,
         waitingMax: 0,
         tenantWaitingMax: 0,
       }),
-      small: createTurns({ name, ...smallAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
-      large: createTurns({ name, ...largeAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
+      small: createTurns({ name, places: smallAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
+      large: createTurns({ name, places: largeAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
     };
   }
 

@@ -10,8 +10,6 @@ import type { AnyOrder, WorkerOrder } from './body-worker.ts';
 const idleMs = 60_000;
 /** Bodies in the worker at a time; at up to 32 MB each this bounds its memory. Further ones are refused. */
 const bodiesMax = 64;
-/** Of one tenant. */
-const tenantBodiesMax = 48;
 /** More than bodies times their attempts: those bound it. */
 const ordersMax = 16_384;
 
@@ -25,7 +23,6 @@ export function createBodyWorkers(): AllBodies {
   const held = createTurns({
     name: 'Large requests',
     places: bodiesMax,
-    tenantPlaces: tenantBodiesMax,
     waitingMax: 0,
     tenantWaitingMax: 0,
   });

@@ -39,8 +39,32 @@ test('S30 one tenant never holds all places, and one alone holds the only one', 
   await ask('b1');
   void ask('b2');
   await end('a1');
-  // Who holds fewest: a holds one now and b one; a was served longer ago.
-  assert.deepEqual(order, ['a1', 'a2', 'b1', 'a3']);
+  // Those who hold one leave the last to who comes.
+  assert.deepEqual(order, ['a1', 'a2', 'b1']);
+  await ask('c1');
+  await end('c1');
+  await end('b1');
+  assert.deepEqual(order, ['a1', 'a2', 'b1', 'c1', 'b2']);
+});
+
+test('S30 however many tenants hold what they can, a place is there for who comes next', async () => {
+  const { turns, order, ask, end } = world({ places: 64, waitingMax: 10_000 });
+  const tenants = [...'abcdefgh'];
+  for (const tenant of tenants) for (let nth = 0; nth < 200; nth += 1) void ask(`${tenant}${nth}`);
+  await settled();
+  assert.equal(
+    order.findLastIndex((name) => name[0] === 'a'),
+    47,
+    'alone it has three quarters',
+  );
+  // All that began when there was more for each.
+  for (let ended = 0; ended < 64; ended += 1) await end(order[ended]!);
+  for (let ended = 64; ended < 256; ended += 1) {
+    assert.ok(turns.hasPlace('next'), `${ended} have ended`);
+    const held = order.slice(ended).map((name) => name[0]);
+    for (const tenant of tenants) assert.ok(held.filter((one) => one === tenant).length >= 6, `${tenant}: ${held}`);
+    await end(order[ended]!);
+  }
 });
 
 test('S30 who comes back at once does not overtake who waits', async () => {

@@ -2,13 +2,15 @@ import { FailureError } from '../failure.ts';
 
 /** A place at something that few can have at one time; given back once, later calls do nothing. */
 export interface Turn {
+  /** Whether its tenant held no other when it was given. */
+  readonly alone: boolean;
   giveBack(): void;
 }
 
 /**
  * Bounded places for work of many tenants. A free place goes to the waiting tenant that holds the fewest, among those
- * to the one served longest ago, and within a tenant to who came first. One tenant never holds all places where there
- * is more than one, so that another finds one at once.
+ * to the one served longest ago, and within a tenant to who came first. A tenant that holds some gets no more than
+ * its share, and never the last one, so that another finds one at once.
  */
 export interface Turns {
   /**
@@ -17,7 +19,7 @@ export interface Turns {
    */
   take(tenant: string, signal: AbortSignal | null, bytes?: number): Promise<Turn>;
   /** Runs `work` with a place. Rejects as `take` and `work` do. */
-  run<T>(tenant: string, signal: AbortSignal | null, work: () => Promise<T>): Promise<T>;
+  run<T>(tenant: string, signal: AbortSignal | null, work: (turn: Turn) => Promise<T>): Promise<T>;
   /** To be called when `places` or `mayTake` say more than they did. */
   look(): void;
   /** Whether this tenant would get a place at once. */
@@ -33,15 +35,15 @@ export interface TurnsOptions {
   name: string;
   /** How many may be held at one time, as things are. */
   places: number | (() => number);
-  /** Of one tenant. Default: all places but one. */
+  /** Of one tenant, whatever others hold. Default: its share. */
   tenantPlaces?: number;
   waitingMax: number;
   /** Of one tenant. Default: half of `waitingMax`. */
   tenantWaitingMax?: number;
   /** Of all that wait; of one tenant half. What is larger waits alone. Default: without bound. */
   waitingBytesMax?: number;
-  /** What else must be so before this tenant, which holds so many, gets another place. */
-  mayTake?(tenant: string, held: number): boolean;
+  /** What else must be so before this tenant, which holds `held`, gets another place. */
+  mayTake?(tenant: string, held: number, heldByAll: number): boolean;
   /** Default: a FailureError `overloaded`. */
   refusal?(message: string): Error;
 }
@@ -63,6 +65,12 @@ interface Tenant {
 
 /** Tenants that neither hold nor wait are remembered for their `servedAt`: without it who comes back would be the first. */
 const rememberedMax = 1_000;
+
+/**
+ * Who holds some gets more only while that is less than so many times the free ones: alone three quarters of all, of n
+ * tenants that take what they can each 3 / (3n + 1), which leaves 1 / (3n + 1) to who comes next.
+ */
+const shareOfFree = 3;
 
 export function createTurns(options: TurnsOptions): Turns {
   const { name, waitingMax, waitingBytesMax = Number.POSITIVE_INFINITY, mayTake } = options;
@@ -96,8 +104,13 @@ export function createTurns(options: TurnsOptions): Turns {
   }
 
   function mayHoldMore(tenant: Tenant): boolean {
-    const most = options.tenantPlaces ?? Math.max(1, places() - 1);
-    return tenant.held < most && (mayTake?.(tenant.name, tenant.held) ?? true);
+    const fits = options.tenantPlaces === undefined ? isInShare(tenant) : tenant.held < options.tenantPlaces;
+    return fits && (mayTake?.(tenant.name, tenant.held, held) ?? true);
+  }
+
+  function isInShare(tenant: Tenant): boolean {
+    const free = places() - held;
+    return tenant.held === 0 || (free > 1 && tenant.held < shareOfFree * free);
   }
 
   function hasPlace(tenant: Tenant): boolean {
@@ -105,6 +118,7 @@ export function createTurns(options: TurnsOptions): Turns {
   }
 
   function give(tenant: Tenant): Turn {
+    const alone = tenant.held === 0;
     held += 1;
     tenant.held += 1;
     tenant.servedAt = ++given;
@@ -113,6 +127,7 @@ export function createTurns(options: TurnsOptions): Turns {
     tenants.set(tenant.name, tenant);
     let isHeld = true;
     return {
+      alone,
       giveBack() {
         if (!isHeld) return;
         isHeld = false;
@@ -197,7 +212,7 @@ export function createTurns(options: TurnsOptions): Turns {
     async run(tenant, signal, work) {
       const turn = await take(tenant, signal);
       try {
-        return await work();
+        return await work(turn);
       } finally {
         turn.giveBack();
       }

@@ -24,9 +24,8 @@ export interface ChromiumRendererParts {
   onTrouble(message: string): void;
 }
 
-/** Of one tenant; one more is for another's. */
-const tenantPagesMax = 2;
-const pagesAtOnceMax = tenantPagesMax + 1;
+/** Of one tenant two. */
+const pagesAtOnceMax = 3;
 const waitingMax = 64;
 
 /** Pages in Chromium: one browser, a fresh context for each, all traffic through the guarded proxy, in one thread. */
@@ -36,7 +35,6 @@ export function createChromiumRenderer(parts: ChromiumRendererParts): PageRender
   const turns = createTurns({
     name: 'Pages to be rendered',
     places: pagesAtOnceMax,
-    tenantPlaces: tenantPagesMax,
     waitingMax,
   });
 
