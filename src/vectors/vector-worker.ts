@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../kernel/clock.ts';
 import { type Failure, FailureError } from '../kernel/failure.ts';
-import { yieldToMainThread } from '../kernel/thread-priority.ts';
+import { yieldToMainThread } from '../kernel/priority.ts';
 import type { VectorStore } from './store.ts';
 import { type PreparedCall, prepareCall } from './wire/prepare-call.ts';
 import { type FromWorker, interrupted, type PreparedReply, type ToWorker, type WorkerData } from './worker-messages.ts';

@@ -1,6 +1,6 @@
 import type { ChildProcess, spawn as nodeSpawn } from 'node:child_process';
-import { setPriority } from 'node:os';
 import { Readable, type Writable } from 'node:stream';
+import { lowerPriority } from '../../kernel/priority.ts';
 
 /** How a process ended. */
 export interface Ending {
@@ -26,7 +26,6 @@ export interface FfmpegProcess {
 export type Spawn = typeof nodeSpawn;
 
 const complaintBytesMax = 4096;
-const niceness = 10;
 
 export function startFfmpeg(
   spawn: Spawn,
@@ -62,12 +61,7 @@ export function startFfmpeg(
     ended,
     hasEnded: () => hasEnded,
     giveWay() {
-      if (child.pid === undefined || hasEnded) return;
-      try {
-        setPriority(child.pid, niceness);
-      } catch {
-        // It is gone already, or we may not: it runs as it is.
-      }
+      if (!hasEnded) lowerPriority(child.pid);
     },
     // SIGKILL: it also ends a stopped process, and there is nothing to save.
     kill: () => child.kill('SIGKILL'),

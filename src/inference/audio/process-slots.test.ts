@@ -84,3 +84,24 @@ test('S30 one tenant is never all that is busy, so that another starts at once',
     [true, true, false, true],
   );
 });
+
+test('S30 whose processes all rest starts one at once, however many of others are busy and for how long', async () => {
+  const slots = createSlots({ runningMax: 20, tenantBusyMax: 2, waitingMax: 20 });
+  const mine = Array.from({ length: 6 }, () => asker(slots));
+  for (const asked of mine) {
+    for (let i = 0; i < 10; i += 1) await turn();
+    asked.slot!.setBusy('idle');
+  }
+  for (const asked of mine) asked.slot!.setBusy('busy');
+  const theirs = ['b', 'c', 'b', 'c'].map((tenant) => asker(slots, never, tenant));
+  for (let i = 0; i < 10; i += 1) await turn();
+  const there = () => theirs.map(({ slot }) => slot !== null);
+  assert.deepEqual(there(), [true, true, false, false]);
+  theirs[0]!.slot!.setBusy('idle');
+  for (let i = 0; i < 10; i += 1) await turn();
+  assert.deepEqual(there(), [true, true, true, false]);
+  assert.deepEqual(
+    theirs.map(({ slot }) => slot?.alone),
+    [true, true, false, undefined],
+  );
+});

@@ -3,6 +3,8 @@ import { createTurns } from '../../kernel/sharing/turns.ts';
 
 /** A place for one process. */
 export interface Slot {
+  /** Whether its tenant had no other process when it got this place. */
+  readonly alone: boolean;
   /** Whether its process has work to do now; it is taken to have some when it starts. */
   setBusy(state: 'busy' | 'idle'): void;
   giveBack(): void;
@@ -11,7 +13,8 @@ export interface Slot {
 /**
  * How many processes may run, and how many of them may be busy, when another is started: starting one holds up our own
  * loop until it gets its turn on the machine, which is soon only where the machine is not full. Who comes later waits;
- * places go round the tenants that wait, and one tenant has neither all that run nor all that are busy.
+ * places go round the tenants that wait. A tenant of whose processes none is busy does not wait for the busy ones of
+ * others, which may be so for hours.
  */
 export interface Slots {
   /** Rejects when too many wait, or with the signal's reason. */
@@ -22,7 +25,7 @@ export interface Slots {
 
 export interface SlotLimits {
   runningMax: number;
-  /** Of one tenant; of all one more. */
+  /** Of one tenant. Where more than that are busy of all, a tenant gets a place only while none of its own is. */
   tenantBusyMax: number;
   /** Of one tenant half. */
   waitingMax: number;
@@ -34,10 +37,12 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
   const idleOf = new Map<string, number>();
   const turns = createTurns({
     name: 'Sounds to be converted',
-    places: () => Math.min(runningMax, tenantBusyMax + 1 + idle),
-    tenantPlaces: Math.max(1, Math.floor((3 * runningMax) / 4)),
+    places: runningMax,
     waitingMax,
-    mayTake: (tenant, held) => held - (idleOf.get(tenant) ?? 0) < tenantBusyMax,
+    mayTake(tenant, held, heldByAll) {
+      const busy = held - (idleOf.get(tenant) ?? 0);
+      return busy === 0 || (busy < tenantBusyMax && heldByAll - idle <= tenantBusyMax);
+    },
   });
   /** One a turn of the loop: each starts a process. */
   let starting: Promise<unknown> = Promise.resolve();
@@ -63,7 +68,7 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
       };
       starting = starting.then(() => nextTurn());
       await starting;
-      return { setBusy: move, giveBack: () => move('given-back') };
+      return { alone: turn.alone, setBusy: move, giveBack: () => move('given-back') };
     },
   };
 }

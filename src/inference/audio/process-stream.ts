@@ -102,7 +102,6 @@ export function processStream(
     leased.replace();
     const { process } = leased;
     attend(process);
-    if (!isStarting) process.giveWay();
     const last = isWriting ? chunks.pop() : undefined;
     for (const chunk of chunks) process.stdin?.write(chunk);
     if (last !== undefined) give(last, process);
@@ -113,8 +112,6 @@ export function processStream(
   const started = () => {
     if (!isStarting) return;
     isStarting = false;
-    // Somebody waits for the first bytes; the rest gives way to serving.
-    leased?.process.giveWay();
     leased?.setBusy(owes() ? 'busy' : 'idle');
   };
   const whenThere = (act: (process: FfmpegProcess) => void) => {
@@ -171,6 +168,8 @@ export function processStream(
       if (outputBytes === 0) {
         proven();
         started();
+        // Somebody waited for the first bytes; the rest gives way to serving.
+        process.giveWay();
         leased.begun();
       }
       moved();

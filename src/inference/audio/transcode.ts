@@ -113,13 +113,17 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
         const slot = await slots[input].take(tenant, AbortSignal.any([unwanted, closing.signal]));
         const key = args.join(' ');
         const start = () => startFfmpeg(spawn, file, args, input === 'piped' ? 'pipe' : 'ignore');
+        const begin = (process: FfmpegProcess) => {
+          running.add(process);
+          // A tenant has one that is as urgent as serving; where the machine is full, its others take from nobody.
+          if (!slot.alone) process.giveWay();
+          return process;
+        };
         const waited = warm.take(key);
-        let process = waited ?? start();
-        running.add(process);
+        let process = begin(waited ?? start());
         const replace = () => {
           const stopped = process;
-          process = start();
-          running.add(process);
+          process = begin(start());
           stopped.kill();
           stopped.ended.then(() => running.delete(stopped));
         };

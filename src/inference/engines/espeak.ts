@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process';
-import { createTurns } from '../../kernel/sharing/turns.ts';
+import { lowerPriority } from '../../kernel/priority.ts';
+import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { findTool } from '../audio/find-tool.ts';
 import { engineCrowded, engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
-/** Processes at one time, of one tenant one less: a sentence takes one some 16 ms. */
+/** Processes at one time: a sentence takes one some 16 ms. */
 const atOnce = 5;
 /** Of one tenant half. */
 const waitingMax = 128;
@@ -29,7 +30,8 @@ export const espeakFix = 'install it (Debian, Ubuntu: apt install espeak-ng)';
 export function createEspeak(command: string, timer: EngineTimer = systemTimer): Espeak {
   const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal: engineCrowded });
   return {
-    run: (tenant, args, text, signal) => turns.run(tenant, signal, () => runOnce(command, args, text, signal, timer)),
+    run: (tenant, args, text, signal) =>
+      turns.run(tenant, signal, (turn) => runOnce(command, args, text, signal, timer, turn)),
   };
 }
 
@@ -39,10 +41,13 @@ function runOnce(
   text: string,
   signal: AbortSignal,
   timer: EngineTimer,
+  { alone }: Turn,
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const process = spawn(command, [...args, '--stdin'], { stdio: ['pipe', 'pipe', 'ignore'], env: environment() });
+    // A tenant has one that is as urgent as serving; where the machine is full, its others take from nobody.
+    if (!alone) lowerPriority(process.pid);
     const pieces: Buffer[] = [];
     let bytes = 0;
     const end = (error: unknown) => {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FailureError } from '../../kernel/failure.ts';
-import { yieldToMainThread } from '../../kernel/thread-priority.ts';
+import { yieldToMainThread } from '../../kernel/priority.ts';
 import { openSqlitePageStore } from './page-store.ts';
 import type { PageCall, PageEnd, PageFile } from './page-thread.ts';
 

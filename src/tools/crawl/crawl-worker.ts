@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { yieldToMainThread } from '../../kernel/thread-priority.ts';
+import { yieldToMainThread } from '../../kernel/priority.ts';
 import { readSitemap, type SitemapText } from './read-sitemap.ts';
 import { compilePatterns, type PatternFault, type UrlPattern } from './url-patterns.ts';
 

@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { yieldToMainThread } from '../../kernel/thread-priority.ts';
+import { yieldToMainThread } from '../../kernel/priority.ts';
 import type { ExtractOrder, ExtractReply } from './extract-order.ts';
 import { extractPage } from './extract-page.ts';
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { yieldToMainThread } from '../../kernel/thread-priority.ts';
+import { yieldToMainThread } from '../../kernel/priority.ts';
 import { type Address, createFetchGuard } from '../../net/fetch-guard.ts';
 import { createBrowserKeeper } from './keep-browser.ts';
 import type {

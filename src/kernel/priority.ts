@@ -1,0 +1,25 @@
+import { getPriority, setPriority } from 'node:os';
+
+/** More than ours. */
+const niceness = 10;
+const nicenessMax = 19;
+
+const lower = () => Math.min(nicenessMax, getPriority() + niceness);
+
+/**
+ * Called by a worker thread for itself: where cores are few, requests of the main thread come first. Of that thread
+ * alone, which only Linux knows; elsewhere nothing happens.
+ */
+export function yieldToMainThread(): void {
+  if (process.platform === 'linux') setPriority(lower());
+}
+
+/** From here on that process has the processor only when nobody else wants it. `pid` undefined: it never started. */
+export function lowerPriority(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, lower());
+  } catch {
+    // It is gone already, or we may not: it runs as it is.
+  }
+}
