@@ -4,7 +4,7 @@ import type { ConfiguredProvider } from '../models/connections.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import { encodeUpstream } from '../providers/encode.ts';
 import type { RouteAttempt } from '../routing/route.ts';
-import { type AttemptTimers, createAttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
+import { AttemptTimers, type ExpiredTimer } from '../transport/timers.ts';
 import type { TransportError, UpstreamCall, UpstreamHeaders, UpstreamObserver } from '../transport/upstream-call.ts';
 import { answeredElsewhere } from './answer.ts';
 import type { AnswerReader } from './answer-reader.ts';
@@ -98,7 +98,7 @@ export class Attempt implements Trial, UpstreamObserver, AttemptSource {
     this.#sink.start(this);
     const nowMs = this.#parts.clock.monotonicMs();
     if (deadlineMs <= nowMs) return this.#end(fault('deadline', 'the deadline passed'));
-    this.#timers = createAttemptTimers(
+    this.#timers = new AttemptTimers(
       {
         // A whole answer that is forwarded shows nothing until its end: only the total counts.
         firstTokenMs: this.#body.streamed ? timeouts.firstTokenMs : timeouts.totalMs,

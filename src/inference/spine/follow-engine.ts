@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Fault } from '../neutral/outcome.ts';
-import { type AttemptTimers, createAttemptTimers } from '../transport/timers.ts';
+import { AttemptTimers } from '../transport/timers.ts';
 import { expiredFault } from './attempt-faults.ts';
 
 /** How long an engine may take; `deadlineMs` is the request's, on the monotonic clock. */
@@ -20,7 +20,7 @@ export function engineTimers(
 ): AttemptTimers {
   const totalDeadlineMs = Math.min(clock.monotonicMs() + totalMs, deadlineMs);
   const told = { firstTokenMs, idleMs, deadlineMs, silence, status: null };
-  return createAttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) =>
+  return new AttemptTimers({ firstTokenMs, idleMs, totalDeadlineMs }, (kind) =>
     onExpire(expiredFault(kind, told, clock.monotonicMs())),
   );
 }

@@ -22,8 +22,8 @@ export interface DecompressorSink {
 export type Encoding = 'gzip' | 'deflate' | 'br' | 'zstd';
 
 /** Of a Content-Encoding header (RFC 9110 §8.4): null for none, undefined for one we cannot read. */
-export function encodingOf(header: string | undefined): Encoding | null | undefined {
-  const name = header?.trim().toLowerCase() ?? '';
+export function encodingOf(header: string): Encoding | null | undefined {
+  const name = header.trim().toLowerCase();
   if (name === '' || name === 'identity') return null;
   if (name === 'x-gzip') return 'gzip';
   return name === 'gzip' || name === 'deflate' || name === 'br' || name === 'zstd' ? name : undefined;

@@ -1,6 +1,4 @@
 import type { Dispatcher } from 'undici';
-import type { Connection } from './connection.ts';
-import type { ConnectionPool } from './connection-pool.ts';
 import {
   createDecompressor,
   type Decompressor,
@@ -8,6 +6,7 @@ import {
   type Encoding,
   encodingOf,
 } from './decompress.ts';
+import type { Connection, ConnectionPool } from './send.ts';
 import {
   bodyTimeout,
   headersTimeout,
@@ -46,9 +45,10 @@ type IncomingHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResp
 type ExchangeState = 'starting' | 'waiting' | 'sent' | 'answering' | 'done';
 
 const endless = Number.POSITIVE_INFINITY;
+const noHeaders: IncomingHeaders = {};
 
 /** One request and its answer; undici's handler and the caller's handle in one object. */
-export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, DecompressorSink {
+export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.DispatchHandler, DecompressorSink {
   /** Among those of its pool that are at work. */
   place = 0;
   private readonly host: ExchangeHost;
@@ -59,6 +59,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   private pool: ConnectionPool | null = null;
   private connection: Connection | null = null;
   private controller: Dispatcher.DispatchController | null = null;
+  private answerHeaders: IncomingHeaders = noHeaders;
   private encoding: Encoding | null = null;
   private decompressor: Decompressor | null = null;
   /** Of a body whose length was told. */
@@ -87,9 +88,9 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
   start(pool: ConnectionPool): void {
     this.pool = pool;
-    pool.begins(this);
     this.options = dispatchOptions(this.request, pool);
-    this.dispatchOn(pool.take(this.request.connectTimeoutMs));
+    this.sentAtMs = this.host.monotonicMs();
+    this.dispatchOn(pool.take(this, this.sentAtMs, this.request.connectTimeoutMs));
   }
 
   /** The transport ends before it has begun. */
@@ -132,7 +133,8 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.controller = controller;
     this.state = 'sent';
-    this.sentAtMs = this.host.monotonicMs();
+    // On one that stood, it begins a turn of the loop after it was taken.
+    if (!this.connection!.reused) this.sentAtMs = this.host.monotonicMs();
     this.sinceMs = this.sentAtMs;
     this.connection!.written();
     if (this.held) controller.pause();
@@ -151,23 +153,25 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     if (this.state === 'done' || status < 200) return;
     this.headSeen = true;
     this.moved = true;
-    const coding = joined(headers['transfer-encoding']);
+    this.answerHeaders = headers;
+    const coding = this.get('transfer-encoding');
     if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
       this.breakOff({ kind: 'protocol', message: 'the answer has a Transfer-Encoding that is not `chunked`' });
       return;
     }
-    const encoding = encodingOf(joined(headers['content-encoding']));
+    const encoded = this.get('content-encoding');
+    const encoding = encoded === undefined ? null : encodingOf(encoded);
     if (encoding === undefined) {
       this.breakOff({ kind: 'decode', message: 'the answer has a Content-Encoding that was not asked for' });
       return;
     }
     this.encoding = encoding;
-    const length = joined(headers['content-length']);
+    const length = this.get('content-length');
     if (status === 204 || status === 304) this.leftBytes = 0;
     else if (length !== undefined) this.leftBytes = Number(length);
     if (this.leftBytes === 0) this.end = 'unseen';
-    this.observer.headers(status, new ReadHeaders(headers));
-    this.takeEnd(controller);
+    this.observer.headers(status, this);
+    if (this.leftBytes === 0) this.takeEnd(controller);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -182,7 +186,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
         controller.pause();
       }
     }
-    this.takeEnd(controller);
+    if (this.leftBytes === 0) this.takeEnd(controller);
   }
 
   onResponseEnd(): void {
@@ -205,6 +209,12 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
     // A request that undici refuses is told before `send` has returned: let it return first.
     if (this.state === 'starting') queueMicrotask(() => this.breakOff(transportErrorOf(error)));
     else this.breakOff(transportErrorOf(error));
+  }
+
+  /** Of the answer. */
+  get(name: string): string | undefined {
+    const value = this.answerHeaders[name];
+    return Array.isArray(value) ? value.join(', ') : value;
   }
 
   // From the decompressor.
@@ -243,7 +253,7 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
   /** Undici takes an answer for cut whose connection is closed while it is paused behind the last byte. */
   private takeEnd(controller: Dispatcher.DispatchController): void {
-    if (this.leftBytes === 0) controller.resume();
+    controller.resume();
   }
 
   /** Later: undici's parser cannot be resumed from within what any other connection's parser tells. */
@@ -286,42 +296,23 @@ export class Exchange implements UpstreamCall, Dispatcher.DispatchHandler, Decom
 
 function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispatcher.DispatchOptions {
   const { method, body } = request;
-  const path = pool.pathStart + request.path;
-  const length = isUpload(body) ? ['content-length', String(body.bytes)] : [];
+  const isUpload = body !== null && typeof body === 'object' && 'open' in body;
   // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
-  const own = [...request.headers, 'accept-encoding', 'identity'];
+  const headers = [...request.headers, 'accept-encoding', 'identity'];
+  if (isUpload) headers.push('content-length', String(body.bytes));
+  if (pool.headers.length > 0) headers.push(...pool.headers);
   return {
-    path,
+    path: pool.pathStart + request.path,
     method,
-    headers: length.length + pool.headers.length === 0 ? own : [...own, ...length, ...pool.headers],
-    body: isUpload(body) ? reading(body) : body,
+    headers,
+    body: isUpload ? reading(body) : body,
     // Undici's own timeouts are timers of each request, and hints (1xx) begin them anew.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
 }
 
-function isUpload(body: UpstreamRequest['body']): body is UpstreamUpload {
-  return body !== null && typeof body === 'object' && 'open' in body;
-}
-
 /** A request that is sent again begins the body anew. Undici takes any iterable; its types do not say so. */
 function reading(upload: UpstreamUpload): Buffer {
   return { [Symbol.asyncIterator]: () => upload.open()[Symbol.asyncIterator]() } as unknown as Buffer;
-}
-
-class ReadHeaders implements UpstreamHeaders {
-  private readonly headers: IncomingHeaders;
-
-  constructor(headers: IncomingHeaders) {
-    this.headers = headers;
-  }
-
-  get(name: string): string | undefined {
-    return joined(this.headers[name]);
-  }
-}
-
-function joined(value: string | string[] | undefined): string | undefined {
-  return Array.isArray(value) ? value.join(', ') : value;
 }

@@ -1,7 +1,7 @@
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
+import type { buildConnector, Client, Dispatcher } from 'undici';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
-import { createConnect } from './connect.ts';
-import type { ConnectionPool } from './connection-pool.ts';
+import { type Connect, createConnect, type Opening } from './connect.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
@@ -20,7 +20,7 @@ export interface TransportOptions {
   /** Of one answer that came compressed. */
   decompressedBytesMax?: number;
   time?: Time;
-  /** Of a connection between two exchanges; default: `connection-pool`'s. */
+  /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
   restMs?: number;
 }
 
@@ -36,39 +36,26 @@ export interface TransportCounts {
 /** How exact an exchange's timeouts are: they stand behind an attempt's own. */
 const sweepIntervalMs = 1_000;
 
-type Pools = typeof import('./connection-pool.ts');
-
 /** Undici is loaded with the first request, so that no start waits for it. */
-let loaded: Pools | null = null;
-
-async function load(): Promise<Pools> {
-  loaded = await import('./connection-pool.ts');
-  return loaded;
-}
+let undici: typeof import('undici') | null = null;
 
 /** Sends requests to upstreams. Follows no redirect: 3xx is an answer like any other. */
 export function createTransport(
   options: TransportOptions = {},
 ): Transport & { readonly counts: Readonly<TransportCounts> } {
   const time = options.time ?? systemTime;
-  const { originsMax = 256 } = options;
-  const lookup = options.lookup ?? createLookup({ time });
-  const pools = new Map<string, ConnectionPool>();
+  const pools = new Pools(options, time);
+  /** Until undici is loaded. */
+  const waiting = new Set<Exchange>();
+  let state: 'open' | 'closing' = 'open';
+  let onIdle: (() => void)[] = [];
   const counts = {
     retriedOnFreshSocket: 0,
     running: 0,
     get connections() {
-      let sum = 0;
-      for (const pool of pools.values()) sum += pool.size;
-      return sum;
+      return pools.connections;
     },
   };
-  /** Until undici is loaded. */
-  const waiting = new Set<Exchange>();
-  let requests = 0;
-  let state: 'open' | 'closing' = 'open';
-  let onIdle: (() => void)[] = [];
-
   const host: ExchangeHost = {
     decompressedBytesMax: options.decompressedBytesMax ?? upstreamBodyBytesMax,
     monotonicMs: time.monotonicMs,
@@ -82,55 +69,21 @@ export function createTransport(
       onIdle = [];
     },
   };
-
-  const sweeper = setInterval(() => {
-    const nowMs = time.monotonicMs();
-    // Of a copy: what is swept may end.
-    for (const { running } of pools.values()) for (const exchange of [...running]) exchange.sweep(nowMs);
-  }, sweepIntervalMs);
+  const sweeper = setInterval(() => pools.sweep(time.monotonicMs()), sweepIntervalMs);
   sweeper.unref();
 
-  function start(exchange: Exchange, { origin, route }: UpstreamRequest, { ConnectionPool }: Pools): void {
-    if (exchange.isDone) return;
-    const place = route === undefined ? origin : `${route.id} ${origin}`;
-    let pool = pools.get(place);
-    if (pool === undefined) {
-      if (pools.size >= originsMax) closeLongestUnused();
-      const url = new URL(origin);
-      const proxy = proxyTo(url, route);
-      const ca = options.ca === undefined ? route?.ca : `${options.ca}\n${route?.ca ?? ''}`;
-      const connect = createConnect(url, { lookup, ca, cert: route?.cert, key: route?.key, proxy });
-      pool = new ConnectionPool(url, connect, { proxy, monotonicMs: time.monotonicMs, restMs: options.restMs });
-      pools.set(place, pool);
-    }
-    requests += 1;
-    pool.lastUsed = requests;
-    exchange.start(pool);
-  }
-
-  function proxyTo(origin: URL, route: UpstreamRoute | undefined): ForwardProxy | null {
-    if (route === undefined || route.proxy === 'environment') return options.proxyOf?.(origin) ?? null;
-    return route.proxy === 'off' ? null : route.proxy;
-  }
-
-  function closeLongestUnused(): void {
-    let oldest: [string, ConnectionPool] | undefined;
-    for (const entry of pools) {
-      if (entry[1].running.length === 0 && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed))
-        oldest = entry;
-    }
-    // None idle: the map outgrows its limit by the origins at work, which are as many as running requests at most.
-    if (oldest === undefined) return;
-    pools.delete(oldest[0]);
-    oldest[1].destroy();
+  async function startWhenLoaded(exchange: Exchange, request: UpstreamRequest): Promise<void> {
+    waiting.add(exchange);
+    undici ??= await import('undici');
+    waiting.delete(exchange);
+    if (!exchange.isDone) exchange.start(pools.of(request, undici.Client));
   }
 
   function destroy(): void {
     state = 'closing';
     clearInterval(sweeper);
     for (const exchange of waiting) exchange.refuse();
-    for (const pool of pools.values()) pool.destroy();
-    pools.clear();
+    pools.destroy();
   }
 
   return {
@@ -139,14 +92,8 @@ export function createTransport(
       counts.running += 1;
       if (state === 'closing') return refuse(observer, host);
       const exchange = new Exchange(host, request, observer);
-      if (loaded !== null) start(exchange, request, loaded);
-      else {
-        waiting.add(exchange);
-        load().then((pools) => {
-          waiting.delete(exchange);
-          start(exchange, request, pools);
-        });
-      }
+      if (undici !== null) exchange.start(pools.of(request, undici.Client));
+      else void startWhenLoaded(exchange, request);
       return exchange;
     },
     async close() {
@@ -170,4 +117,277 @@ function refuse(observer: UpstreamObserver, host: ExchangeHost): UpstreamCall {
     if (finish()) observer.failed({ kind: 'connect', message: 'the gateway is shutting down' });
   });
   return { abort: finish, pause() {}, resume() {} };
+}
+
+/** A pool for each origin and way to it. */
+class Pools {
+  private readonly options: TransportOptions;
+  private readonly time: Time;
+  private readonly lookup: LookupFunction;
+  private readonly originsMax: number;
+  private readonly pools = new Map<string, ConnectionPool>();
+  private requests = 0;
+
+  constructor(options: TransportOptions, time: Time) {
+    this.options = options;
+    this.time = time;
+    this.lookup = options.lookup ?? createLookup({ time });
+    this.originsMax = options.originsMax ?? 256;
+  }
+
+  of({ origin, route }: UpstreamRequest, client: typeof Client): ConnectionPool {
+    const place = route === undefined ? origin : `${route.id} ${origin}`;
+    let pool = this.pools.get(place);
+    if (pool === undefined) {
+      if (this.pools.size >= this.originsMax) this.closeLongestUnused();
+      pool = this.open(new URL(origin), route, client);
+      this.pools.set(place, pool);
+    }
+    this.requests += 1;
+    pool.lastUsed = this.requests;
+    return pool;
+  }
+
+  get connections(): number {
+    let sum = 0;
+    for (const pool of this.pools.values()) sum += pool.size;
+    return sum;
+  }
+
+  sweep(nowMs: number): void {
+    // Of a copy: what is swept may end.
+    for (const { running } of this.pools.values()) for (const exchange of [...running]) exchange.sweep(nowMs);
+  }
+
+  destroy(): void {
+    for (const pool of this.pools.values()) pool.destroy();
+    this.pools.clear();
+  }
+
+  private open(origin: URL, route: UpstreamRoute | undefined, client: typeof Client): ConnectionPool {
+    const { options, lookup } = this;
+    const way = route?.proxy ?? 'environment';
+    const proxy = way === 'environment' ? (options.proxyOf?.(origin) ?? null) : way === 'off' ? null : way;
+    const ca = options.ca === undefined ? route?.ca : `${options.ca}\n${route?.ca ?? ''}`;
+    const connect = createConnect(origin, { lookup, ca, cert: route?.cert, key: route?.key, proxy });
+    return new ConnectionPool({
+      origin,
+      proxy,
+      connect,
+      client,
+      monotonicMs: this.time.monotonicMs,
+      restMs: options.restMs ?? restAfterAnswerMs,
+    });
+  }
+
+  private closeLongestUnused(): void {
+    let oldest: [string, ConnectionPool] | undefined;
+    for (const entry of this.pools) {
+      if (entry[1].running.length === 0 && (oldest === undefined || entry[1].lastUsed < oldest[1].lastUsed))
+        oldest = entry;
+    }
+    // None idle: the map outgrows its limit by the origins at work, which are as many as running requests at most.
+    if (oldest === undefined) return;
+    this.pools.delete(oldest[0]);
+    oldest[1].destroy();
+  }
+}
+
+/** Idle sockets kept per origin; above it a socket is closed when its exchange ends. */
+const idleMax = 1_024;
+/**
+ * A connection carries nothing for so long after an answer: an upstream that answers twice does it at once, and its
+ * second answer must not be read as that of the next request, which may be another tenant's.
+ */
+export const restAfterAnswerMs = 5;
+/** No connection to an upstream that sent what nobody asked for is used twice for so long. */
+const distrustMs = 600_000;
+
+interface PoolParts {
+  origin: URL;
+  /** Where an http:// origin's requests go to a proxy. */
+  proxy: ForwardProxy | null;
+  connect: Connect;
+  client: typeof Client;
+  monotonicMs: () => number;
+  restMs: number;
+}
+
+/**
+ * The connections to one origin, as many as there are exchanges at once: how many that may be is admission's matter.
+ * Not undici's `Pool`: that one looks through all busy clients, twice a request.
+ */
+export class ConnectionPool {
+  /** When it was last asked for a connection, by the transport's count of requests. */
+  lastUsed = 0;
+  /**
+   * Exchanges at work, each at its `place`. Not a Set: each table that one leaves behind holds the requests that stood in
+   * it, which keeps all that they made from being collected young (measured: 55 µs a request).
+   */
+  readonly running: Exchange[] = [];
+  /** What the path of a request begins with: the whole origin, for a proxy that passes requests on. */
+  readonly pathStart: string;
+  /** For that proxy. */
+  readonly headers: readonly string[];
+  private readonly parts: PoolParts;
+  /** The latest released is taken first: the least likely to be closed by the peer, and the others may run dry. */
+  private readonly idle: Connection[] = [];
+  /** Since their answers, in the order of those. */
+  private readonly resting: Connection[] = [];
+  private readonly all = new Set<Connection>();
+  private distrustedUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: PoolParts) {
+    const { origin, proxy } = parts;
+    this.parts = parts;
+    const passesOn = proxy !== null && origin.protocol === 'http:';
+    this.pathStart = passesOn ? origin.origin : '';
+    const authorization = passesOn ? proxy.authorization : null;
+    this.headers = authorization === null ? [] : ['proxy-authorization', authorization];
+  }
+
+  /** Connections at work, idle or connecting. */
+  get size(): number {
+    return this.all.size;
+  }
+
+  /** For an exchange that begins now. `connectTimeoutMs` counts if a socket must be opened. */
+  take(exchange: Exchange, nowMs: number, connectTimeoutMs: number): Connection {
+    exchange.place = this.running.push(exchange) - 1;
+    const { resting, idle } = this;
+    const restedSinceMs = nowMs - this.parts.restMs;
+    while (resting.length > 0 && resting[0]!.answeredAtMs <= restedSinceMs) idle.push(resting.shift()!);
+    return idle.pop() ?? this.open(connectTimeoutMs);
+  }
+
+  open(connectTimeoutMs: number): Connection {
+    const connection = new Connection(this, this.parts, connectTimeoutMs);
+    this.all.add(connection);
+    return connection;
+  }
+
+  ends(exchange: Exchange): void {
+    const last = this.running.pop()!;
+    if (last === exchange) return;
+    this.running[exchange.place] = last;
+    last.place = exchange.place;
+  }
+
+  destroy(): void {
+    for (const connection of [...this.all]) connection.destroy();
+  }
+
+  // From its connections.
+
+  /** Its exchange is over and it may carry another. */
+  keep(connection: Connection): void {
+    const nowMs = this.parts.monotonicMs();
+    connection.answeredAtMs = nowMs;
+    const keeps = this.idle.length + this.resting.length < idleMax && nowMs >= this.distrustedUntilMs;
+    if (keeps) this.resting.push(connection);
+    else connection.destroy();
+  }
+
+  forget(connection: Connection): void {
+    this.all.delete(connection);
+    for (const list of [this.idle, this.resting]) {
+      const at = list.indexOf(connection);
+      if (at !== -1) list.splice(at, 1);
+    }
+  }
+
+  /** The peer sent what nobody asked for. */
+  distrust(): void {
+    this.distrustedUntilMs = this.parts.monotonicMs() + distrustMs;
+    for (const connection of [...this.idle, ...this.resting]) connection.destroy();
+  }
+}
+
+const keepAliveMs = 30_000;
+/** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
+const keepAliveMaxMs = 120_000;
+const keepAliveMarginMs = 1_000;
+const answerHeadBytesMax = 16 * 1024;
+/** Some proxies take leave so of a connection that was idle for too long. */
+const farewell = 'HTTP/1.1 408';
+
+/** One client of undici's: a socket at a time, which is kept alive, and an exchange at a time on it. */
+export class Connection {
+  /** An exchange has ended on its socket: the peer may be closing it just now. */
+  reused = false;
+  /** When that was, for its pool. */
+  answeredAtMs = 0;
+  private readonly pool: ConnectionPool;
+  private readonly client: Client;
+  private opening: Opening | null = null;
+  private socket: Socket | null = null;
+  private work: 'idle' | 'waiting' | 'asked' = 'waiting';
+
+  constructor(pool: ConnectionPool, { client: UndiciClient, origin, connect }: PoolParts, connectTimeoutMs: number) {
+    this.pool = pool;
+    this.client = new UndiciClient(origin, {
+      connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
+        this.reused = false;
+        this.opening = connect(connectTimeoutMs, (error, socket) => {
+          this.socket = socket;
+          if (socket === null) return connected(error!, null);
+          // Before undici's own: what comes now is no answer.
+          socket.on('readable', () => {
+            if (this.work !== 'asked') this.readUnasked(socket);
+          });
+          connected(null, socket);
+        });
+      },
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: answerHeadBytesMax,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMaxMs,
+      keepAliveTimeoutThreshold: keepAliveMarginMs,
+    });
+    this.client.on('disconnect', (_origin, _clients, error) => {
+      if (this.work === 'asked') return;
+      // A second answer in one piece with the first, which no `readable` tells.
+      if (error.message === 'bad response') pool.distrust();
+      // The request that waits in a client gets another socket from it.
+      if (this.work === 'idle') this.destroy();
+    });
+  }
+
+  /** One at a time. */
+  dispatch(options: Dispatcher.DispatchOptions, exchange: Exchange): void {
+    this.work = 'waiting';
+    this.client.dispatch(options, exchange);
+  }
+
+  /** The request of its exchange is handed to the socket now. */
+  written(): void {
+    this.work = 'asked';
+  }
+
+  /** The answer has come whole; `unseen`: it ended with its head, and a body that follows would be read as an answer. */
+  answered(end: 'seen' | 'unseen'): void {
+    this.reused = true;
+    this.work = 'idle';
+    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
+    const isSent = this.socket?.writableLength === 0;
+    if (end === 'seen' && isSent && !this.socket?.destroyed) this.pool.keep(this);
+    else this.destroy();
+  }
+
+  /** Closes the socket now, connected or connecting. Its exchange is told. */
+  destroy(): void {
+    this.pool.forget(this);
+    this.client.destroy();
+    // A client that connects forgets its socket; the kernel would go on trying for minutes.
+    this.opening?.destroy();
+    this.socket?.destroy();
+  }
+
+  private readUnasked(socket: Socket): void {
+    const bytes: Buffer | null = socket.read();
+    if (bytes === null) return;
+    if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.pool.distrust();
+    socket.destroy();
+  }
 }

@@ -86,6 +86,7 @@ class ByteSplitter implements SseSplitter {
 
   push(chunk: Buffer): readonly SplitEvent[] {
     if (this.tooLarge || chunk.length === 0) return noEvents;
+    if (this.atStart && this.pendingBytes === 0 && chunk[0] !== bom[0]) this.atStart = false;
     if (this.atStart) {
       const first = this.pendingBytes === 0 ? chunk : Buffer.concat([this.takePending(), chunk]);
       const bomBytes = leadingBomBytes(first);
@@ -153,7 +154,12 @@ class ByteSplitter implements SseSplitter {
     }
     const restBytes = base + chunk.length - blockStart;
     if (restBytes > this.eventBytesMax) return this.overflow(bytes, events);
-    this.keepRest(bytes, blockStart, restBytes);
+    // A buffer whose head was given away is never appended to: its reader may still hold it.
+    if (bytes !== this.pending || blockStart > 0) {
+      this.pending = noBytes;
+      this.pendingBytes = 0;
+      if (restBytes > 0) this.hold(bytes, blockStart, restBytes);
+    }
     this.lineStart = lineStart - blockStart;
     if (events === null) return noEvents;
     this.bytes = this.skipLf && restBytes === 0 ? withItsLf(bytes, events.at(-1)!) : bytes;
@@ -173,14 +179,16 @@ class ByteSplitter implements SseSplitter {
     return [{ event, data, start: 0, end: bytes.length }];
   }
 
+  /** Keeps what `data` and `event` say; comments and all other fields mean nothing here. */
   private readLine(bytes: Buffer, start: number, end: number): void {
-    const nameBytes = fieldNameBytes(bytes, start, end);
-    if (nameBytes === 0) return;
-    let from = start + nameBytes;
-    if (from < end) from += 1;
+    const name = bytes[start] === dataName[0] ? dataName : eventName;
+    const nameEnd = start + name.length;
+    if (nameEnd > end || (nameEnd < end && bytes[nameEnd] !== colon)) return;
+    for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return;
+    let from = nameEnd < end ? nameEnd + 1 : end;
     if (from < end && bytes[from] === space) from += 1;
     const value = from < end ? bytes.toString('utf8', from, end) : '';
-    if (nameBytes === 5) this.event = value;
+    if (name === eventName) this.event = value;
     else this.data = this.data === null ? value : `${this.data}\n${value}`;
   }
 
@@ -193,14 +201,6 @@ class ByteSplitter implements SseSplitter {
     }
     chunk.copy(this.pending, this.pendingBytes);
     this.pendingBytes = total;
-  }
-
-  /** A buffer whose head was given away is never appended to: its reader may still hold it. */
-  private keepRest(bytes: Buffer, start: number, restBytes: number): void {
-    if (bytes === this.pending && start === 0) return;
-    this.pending = noBytes;
-    this.pendingBytes = 0;
-    if (restBytes > 0) this.hold(bytes, start, restBytes);
   }
 
   private hold(bytes: Buffer, start: number, length = bytes.length): void {
@@ -243,15 +243,6 @@ function withItsLf(bytes: Buffer, last: SplitEvent): Buffer {
 
 const dataName = [0x64, 0x61, 0x74, 0x61];
 const eventName = [0x65, 0x76, 0x65, 0x6e, 0x74];
-
-/** 4 for `data`, 5 for `event`, 0 for a comment or any other field. */
-function fieldNameBytes(bytes: Buffer, start: number, end: number): number {
-  const name = bytes[start] === 0x64 ? dataName : eventName;
-  const nameEnd = start + name.length;
-  if (nameEnd > end || (nameEnd < end && bytes[nameEnd] !== colon)) return 0;
-  for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return 0;
-  return name.length;
-}
 
 /** How many of the bytes of a BOM `bytes` begins with. */
 function leadingBomBytes(bytes: Buffer): number {

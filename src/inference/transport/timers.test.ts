@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fakeTime } from './fake-time.ts';
-import { createAttemptTimers, type ExpiredTimer } from './timers.ts';
+import { AttemptTimers, type ExpiredTimer } from './timers.ts';
 
 function start(limits: { firstTokenMs?: number; idleMs?: number; totalMs?: number } = {}) {
   const time = fakeTime();
   const startMs = time.monotonicMs();
   const expired: [ExpiredTimer, number][] = [];
-  const timers = createAttemptTimers(
+  const timers = new AttemptTimers(
     {
       firstTokenMs: limits.firstTokenMs ?? 30_000,
       idleMs: limits.idleMs ?? 20_000,
@@ -114,7 +114,7 @@ test('10,000 chunks set a handful of alarms', () => {
     },
   };
   const limits = { firstTokenMs: 30_000, idleMs: 30_000, totalDeadlineMs: time.monotonicMs() + 600_000 };
-  const timers = createAttemptTimers(limits, () => assert.fail('nothing is late'), counted);
+  const timers = new AttemptTimers(limits, () => assert.fail('nothing is late'), counted);
   for (let i = 0; i < 10_000; i++) {
     time.advance(10);
     timers.content();

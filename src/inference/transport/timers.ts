@@ -24,38 +24,18 @@ export interface AttemptLimits {
   totalDeadlineMs: number;
 }
 
-/** The clocks of one attempt. Fed by content, not by bytes or comments. */
-export interface AttemptTimers {
-  /** Content has arrived. Cheap: may be called for every chunk. */
-  content(): void;
-  /** A slow reader holds us back: `first-token` and `idle` stand still until `resume`, `total` runs on. */
-  pause(): void;
-  resume(): void;
-  /** Nothing fires any more. Idempotent. */
-  stop(): void;
-}
-
 /** Node's timers overflow above this and fire at once. */
 const alarmMaxMs = 2 ** 31 - 1;
 
-/** `onExpire` is called at most once, and the timers are stopped by then. */
-export function createAttemptTimers(
-  limits: AttemptLimits,
-  onExpire: (timer: ExpiredTimer) => void,
-  time: Time = systemTime,
-): AttemptTimers {
-  return new OneAlarm(limits, onExpire, time);
-}
-
 /**
- * One alarm serves all three: content only notes the time, and an alarm that goes off too early is set again for what
- * is left. A stream of 10,000 chunks thus costs 10,000 assignments and a handful of timers.
+ * The clocks of one attempt. Fed by content, not by bytes or comments. One alarm serves all three: content only notes the
+ * time, and an alarm that goes off too early is set again for what is left. A stream of 10,000 chunks thus costs 10,000
+ * assignments and a handful of timers.
  */
-class OneAlarm implements AttemptTimers {
+export class AttemptTimers {
   private readonly limits: AttemptLimits;
   private readonly onExpire: (timer: ExpiredTimer) => void;
   private readonly time: Time;
-  private readonly wake = (): void => this.check();
   private alarm: unknown;
   private state: 'running' | 'paused' | 'stopped' = 'running';
   private waitsFor: 'first-token' | 'idle' = 'first-token';
@@ -63,7 +43,8 @@ class OneAlarm implements AttemptTimers {
   private sinceMs: number;
   private pausedAtMs = 0;
 
-  constructor(limits: AttemptLimits, onExpire: (timer: ExpiredTimer) => void, time: Time) {
+  /** `onExpire` is called at most once, and the timers are stopped by then. */
+  constructor(limits: AttemptLimits, onExpire: (timer: ExpiredTimer) => void, time: Time = systemTime) {
     this.limits = limits;
     this.onExpire = onExpire;
     this.time = time;
@@ -71,6 +52,7 @@ class OneAlarm implements AttemptTimers {
     this.set(this.sinceMs);
   }
 
+  /** Content has arrived. Cheap: may be called for every chunk. */
   content(): void {
     if (this.state === 'stopped') return;
     const nowMs = this.time.monotonicMs();
@@ -83,6 +65,7 @@ class OneAlarm implements AttemptTimers {
     if (this.limits.idleMs < this.limits.firstTokenMs) this.reset();
   }
 
+  /** A slow reader holds us back: `first-token` and `idle` stand still until `resume`, `total` runs on. */
   pause(): void {
     if (this.state !== 'running') return;
     this.state = 'paused';
@@ -97,6 +80,7 @@ class OneAlarm implements AttemptTimers {
     this.reset();
   }
 
+  /** Nothing fires any more. Idempotent. */
   stop(): void {
     if (this.state === 'stopped') return;
     this.state = 'stopped';
@@ -125,7 +109,7 @@ class OneAlarm implements AttemptTimers {
     const nextMs = this.state === 'paused' ? total : Math.min(total, this.waitEndsMs());
     // Timers count whole ms and may go off a fraction early: up, and never 0, or `check` would spin.
     const waitMs = Math.max(1, Math.ceil(nextMs - nowMs));
-    this.alarm = this.time.after(Math.min(waitMs, alarmMaxMs), this.wake);
+    this.alarm = this.time.after(Math.min(waitMs, alarmMaxMs), () => this.check());
   }
 
   private expire(timer: ExpiredTimer): void {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { restAfterAnswerMs } from './connection-pool.ts';
 import { fakeTime } from './fake-time.ts';
 import { listen, onRequest, send, testTransport, textOf } from './loopback.ts';
+import { restAfterAnswerMs } from './send.ts';
 
 /** Each ms of these upstreams and of a connection's rest is so many here: a timer of this process may be late. */
 const slower = 20;
