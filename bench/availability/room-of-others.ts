@@ -1,10 +1,10 @@
 import { chatOnce } from '../../test/faults/gateway-process.ts';
-import { openLoop } from '../../test/faults/many-calls.ts';
 import { longestBesideBursts } from '../../test/faults/pipelined-burst.ts';
 import { stallBody } from '../../test/faults/stalled-body.ts';
 import { residentMb } from '../gateway/processes.ts';
 import { judged, type Row, told } from '../rows.ts';
 import { percentile } from '../vectors/percentile.ts';
+import { startOpenLoop } from './chat-thread.ts';
 import { ask, besideKey, type Ground } from './ground.ts';
 import { answeredRow } from './scenario.ts';
 
@@ -20,22 +20,22 @@ const otherWaitMs = 100;
 export async function stalled(ground: Ground): Promise<Row[]> {
   const gateway = await ground.start(ground.chatOver('ok'));
   const chats = (count: number) =>
-    openLoop(
+    startOpenLoop(
       { url: gateway.url, model: 'chat', keys: [besideKey], form: 'whole', count, patienceMs: 60_000 },
       perSecond,
     );
   const pid = gateway.process.pid!;
-  const alone = (await chats(400)).slice(100);
+  const alone = (await (await chats(400)).seen).slice(100);
   const beforeMb = residentMb(pid);
   let peakMb = 0;
   const watch = setInterval(() => {
     peakMb = Math.max(peakMb, residentMb(pid) - beforeMb);
   }, 20);
-  const beside = chats(500);
+  const beside = await chats(500);
   const bytes = Buffer.alloc(31 * mb, ' ');
   const order = { declaredBytes: 32 * mb, bytes };
   const bodies = await Promise.all(Array.from({ length: stalledBodies }, () => stallBody(ground, gateway, order)));
-  const seen = await beside;
+  const seen = await beside.seen;
   clearInterval(watch);
   const refused = bodies.filter(({ received }) => received().startsWith('HTTP/1.1 503')).length;
   return [

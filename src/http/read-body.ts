@@ -1,6 +1,8 @@
 import type { Failure } from '../kernel/failure.ts';
 import type { RoomHold } from '../kernel/sharing/room.ts';
+import { createTurns } from '../kernel/sharing/turns.ts';
 import { BodyPace } from './body-pace.ts';
+import { type BodyParts, bodyParts, free } from './body-parts.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Where a body goes that lives longer than its request's handler, or in other memory. */
@@ -40,17 +42,17 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
   }
   if (request.headers.expect !== undefined) response.writeContinue();
   const held = place?.held ?? exchange.held;
-  const memory = place?.memory ?? ownMemory;
+  const tenant = exchange.principal?.account ?? '';
 
   return new Promise((resolve) => {
-    let parts: Parts | null =
-      declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(declaredBytes, memory) : inChunks();
+    let parts: BodyParts | null = bodyParts(declaredBytes, place?.memory);
     let receivedBytes = 0;
     let turnBytes = 0;
     let state: 'reading' | 'dropping' | 'done' = 'reading';
     const settle = (result: Buffer | Failure | null) => {
       if (state === 'reading') resolve(result);
       else if (state === 'dropping') request.socket.off('close', left);
+      if (!Buffer.isBuffer(result)) parts?.giveBack();
       state = 'done';
       parts = null;
       pace.end();
@@ -60,6 +62,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       resolve(noRoom);
       state = 'dropping';
       exchange.dropsBody = true;
+      parts?.giveBack();
       parts = null;
       // Once its answer is out, Node tells the request no more of its connection.
       request.socket.once('close', left);
@@ -68,27 +71,31 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       if (state === 'dropping') request.destroy();
       else settle(failure);
     });
-    const nextTurn = () => {
+    const nextTurn = async () => {
+      const place = await reading.take(tenant, null);
+      // After the sockets have been looked at.
+      setImmediate(place.giveBack);
       turnBytes = 0;
       if (state !== 'done') request.resume();
     };
     request.on('data', (chunk: Buffer) => {
       // The memory may be another's by now.
       if (state === 'done') return;
-      receivedBytes += chunk.length;
-      pace.came(chunk.length);
+      // The chunk is empty once it is free.
+      const bytes = chunk.length;
+      receivedBytes += bytes;
+      pace.came(bytes);
       if (receivedBytes > limitBytes) {
         request.pause();
         if (state === 'dropping') request.destroy();
         settle({ kind: 'body-too-large', limitBytes });
         return;
       }
-      if (parts !== null) {
-        const noRoom = held === null ? null : held.take(chunk.length);
-        if (noRoom === null) parts.add(chunk);
-        else drop(noRoom);
-      }
-      turnBytes += chunk.length;
+      const noRoom = parts === null || held === null ? null : held.take(bytes);
+      if (noRoom !== null) drop(noRoom);
+      if (parts === null) free(chunk);
+      else parts.add(chunk);
+      turnBytes += bytes;
       if (turnBytes < turnBytesMax) return;
       request.pause();
       setImmediate(nextTurn);
@@ -99,63 +106,13 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
   });
 }
 
-/** From here on a body is put together as it comes: all at once its copy would hold up the loop for milliseconds. */
-const inPlaceBytes = 1024 * 1024;
-/** Memory for a declared length is taken when this part of it has come: who only declares one has none. */
-const partBeforeMemory = 1 / 8;
-/** Of one body in a turn of the loop: Node would read 2 MB of it before it looks at anybody else. */
+/** Of one body at a time: Node would read 2 MB of it before it looks at anybody else. */
 const turnBytesMax = 128 * 1024;
-
-const ownMemory = (bytes: number): Buffer => Buffer.allocUnsafeSlow(bytes);
-
-interface Parts {
-  add(chunk: Buffer): void;
-  whole(): Buffer;
-}
-
-function inChunks(): Parts {
-  const chunks: Buffer[] = [];
-  return {
-    add: (chunk) => void chunks.push(chunk),
-    whole: () => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)),
-  };
-}
-
-/** Chunks are given back as they are copied: left to V8, they make it collect the whole heap in the middle of the body. */
-function inPlace(declaredBytes: number, memory: BodyPlace['memory']): Parts {
-  const bytesBefore = Math.max(inPlaceBytes, declaredBytes * partBeforeMemory);
-  let waiting: Buffer[] = [];
-  let body: Buffer | null = null;
-  let at = 0;
-
-  function place(chunk: Buffer, into: Buffer): void {
-    at += chunk.copy(into, at);
-    const { buffer } = chunk;
-    if (buffer.byteLength === chunk.byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
-  }
-
-  function begin(): Buffer {
-    const into = memory(declaredBytes);
-    at = 0;
-    for (const chunk of waiting) place(chunk, into);
-    waiting = [];
-    return into;
-  }
-
-  return {
-    add(chunk) {
-      if (body !== null) return place(chunk, body);
-      waiting.push(chunk);
-      at += chunk.length;
-      if (at >= bytesBefore) body = begin();
-    },
-    whole() {
-      body ??= begin();
-      // Node ends a request before its declared length only where the caller has gone.
-      return at === body.length ? body : body.subarray(0, at);
-    },
-  };
-}
+/**
+ * Those that go on in one turn of the loop, which is the process's: 40 bodies side by side would make each turn forty times
+ * as long, and a chat needs several.
+ */
+const reading = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {
   if (encoding === undefined || encoding === 'identity') return null;
