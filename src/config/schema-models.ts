@@ -47,7 +47,9 @@ const targetObjectSchema = z.strictObject({
   priority: z.int().min(1).max(100).default(1).describe('1 is tried first; higher ones only when all below failed.'),
   weight: z.number().min(0.001).max(1_000).default(1).describe('Share of requests among targets of one priority.'),
   price: priceSchema.optional(),
-  context_window: positiveInt().optional().describe('Tokens it can read; longer requests avoid it.'),
+  context_window: positiveInt()
+    .optional()
+    .describe('Tokens it can read; longer requests avoid it where another is larger.'),
   max_output_tokens: positiveInt().optional().describe('Tokens it can write; a higher max_tokens is lowered to it.'),
   capabilities: capabilitiesSchema.optional(),
   body: z

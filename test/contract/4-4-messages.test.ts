@@ -212,10 +212,10 @@ test('§6 too long: "prompt is too long: N tokens > M maximum", whoever says it'
   const there = await bodyOf(await post(hello));
   assert.equal(there.error.message, 'prompt is too long: 130001 tokens > 128000 maximum');
   upstream.clear();
-  const long = [{ role: 'user', content: 'word '.repeat(4_000) }];
-  const here = await post({ ...hello, model: 'small', messages: long });
-  assert.equal(here.status, 400);
-  assert.match((await bodyOf(here)).error.message, words);
+  upstream.script('/v1/messages', ['status=400;message=prompt is too long: 210000 tokens > 200000 maximum']);
+  const own = await post({ ...hello, model: 'claude' });
+  assert.equal(own.status, 400);
+  assert.match((await bodyOf(own)).error.message, words);
 });
 
 test('§6 a stream: named events, an estimate at its start, usage at its end, the cost in its head', async () => {

@@ -16,8 +16,8 @@ const geminiVoices: VoiceFacts = {
 
 /**
  * https://ai.google.dev/api. Model and streaming stand in the path. The converter decides what can be said; the quirks
- * only tell routing what a target of this provider can do: several candidates and log probabilities are refused by
- * most models.
+ * only tell routing what a target of this provider can do: several candidates are refused by most models. Log
+ * probabilities are the models' to refuse to callers of Google's own format; the converter refuses them to others.
  */
 export const gemini: Provider = {
   id: 'gemini',
@@ -31,7 +31,7 @@ export const gemini: Provider = {
   local: false,
   paths: { chat: '/models', models: '/models?pageSize=1000' },
   headers: {},
-  quirks: { ...openAiQuirks, nativeN: false, logprobs: false },
+  quirks: { ...openAiQuirks, nativeN: false },
   // Its own errors are the dialect's.
   errors: [],
   chatPath: (model, { answer }) =>

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { plainNeeds, targetOf } from '../../../test/simulation/routing-samples.ts';
 import type { RequestNeeds } from '../neutral/request.ts';
-import { tierOf, unmetNeed } from './capability.ts';
+import { tierOf, unmetNeed, unmetSize } from './capability.ts';
 import type { Capabilities } from './target.ts';
 
 const needing = (needs: Partial<RequestNeeds>): RequestNeeds => ({ ...plainNeeds, ...needs });
@@ -33,14 +33,14 @@ test('JSON schema, n and reasoning effort do not keep a target out where convers
   assert.equal(unmetNeed(targetOf('a/m', { cannot: ['reasoning'] }), needing({ reasoning: true })), null);
 });
 
-test('input that is surely longer than the context keeps a target out; an unknown context never does', () => {
+test('input that is surely longer than the context keeps a target away; an unknown context never does', () => {
   const needs = needing({ inputTokensEstimate: 10_001 });
   assert.equal(
-    unmetNeed(targetOf('a/m', { contextWindow: 8_000 }), needs),
+    unmetSize(targetOf('a/m', { contextWindow: 8_000 }), needs),
     'about 10001 input tokens (its context holds 8000)',
   );
-  assert.equal(unmetNeed(targetOf('a/m', { contextWindow: 9_000 }), needs), null, 'the estimate may be that far off');
-  assert.equal(unmetNeed(targetOf('a/m', { contextWindow: null }), needs), null);
+  assert.equal(unmetSize(targetOf('a/m', { contextWindow: 9_000 }), needs), null, 'the estimate may be that far off');
+  assert.equal(unmetSize(targetOf('a/m', { contextWindow: null }), needs), null);
 });
 
 test('a target with room goes before one that may be too small, whatever their priorities', () => {

@@ -13,7 +13,7 @@ export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, calle
   return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
 }
 
-/** A size estimate (bytes / 4) may be this far off: only what is surely too long is filtered. */
+/** A size estimate (bytes / 4) may be this far off: only what is surely too long is kept away. */
 const contextSurelyFull = 1.25;
 /** Above this part of the context window, input and output together may not fit: roomier targets go first. */
 const contextTight = 0.9;
@@ -23,7 +23,8 @@ const outputReserveMax = 4_096;
 /**
  * What the request needs and the target cannot do, as words for people; null when it is capable. Not filtered,
  * because conversion has an answer: `n` (asked several times), reasoning effort (dropped and listed), too many
- * output tokens (clamped), and JSON schema where a forced tool call can stand in.
+ * output tokens (clamped), and JSON schema where a forced tool call can stand in. How long the input is, is estimated:
+ * see `unmetSize`.
  */
 export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   const can = target.capabilities;
@@ -35,7 +36,15 @@ export function unmetNeed(target: Target, needs: RequestNeeds): string | null {
   if (needs.embedding !== undefined) return unmetEmbedding(target, needs.embedding);
   if (needs.image !== undefined) return unmetImage(target.image, needs.image);
   if (needs.transcription !== undefined) return unmetTranscription(target.transcription, needs.transcription);
-  const window = target.contextWindow;
+  return null;
+}
+
+/**
+ * That the target's context is surely too small, as words for people; else null. An estimate keeps a request from targets
+ * that may be too small for it as long as there is a larger one; it never refuses alone.
+ */
+export function unmetSize({ contextWindow: window }: Target, needs: RequestNeeds): string | null {
+  if (needs.embedding !== undefined || needs.image !== undefined || needs.transcription !== undefined) return null;
   if (window !== null && needs.inputTokensEstimate > window * contextSurelyFull) {
     return `about ${needs.inputTokensEstimate} input tokens (its context holds ${window})`;
   }

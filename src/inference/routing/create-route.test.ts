@@ -137,6 +137,19 @@ test('no capable target: the reason names what none can do', () => {
   assert.deepEqual(of.verdicts(), [{ target: 'a/m', verdict: 'not capable: vision' }]);
 });
 
+test('an estimated size sends a request to a larger context, and refuses none where there is no larger one', () => {
+  const { route, fails, next } = setUp();
+  const needs = { ...plainNeeds, inputTokensEstimate: 10_000 };
+  const small = targetOf('small/m', { contextWindow: 2_000 });
+  const large = targetOf('large/m', { contextWindow: 20_000, priority: 2 });
+  const both = route({ ...queryOf([small, large]), needs });
+  assert.deepEqual(ids([fails(both), fails(both)]), ['large/m', 'large/m']);
+  assert.deepEqual(ids([attemptOf(next(route({ ...queryOf([small]), needs })))]), ['small/m']);
+  const blind = targetOf('blind/m', { cannot: ['vision'], contextWindow: 20_000 });
+  const seeing = route({ ...queryOf([blind, small]), needs: { ...needs, vision: true } });
+  assert.deepEqual(ids([fails(seeing)]), ['small/m'], 'what a target cannot do is no estimate');
+});
+
 test('F10 rate-limited on one credential, the other of the same target is the next choice', () => {
   const { route, fails, next } = setUp();
   const of = route(queryOf([targetOf('a/m', { credentials: ['a#0', 'a#1'] }), targetOf('b/m', { priority: 2 })]));

@@ -1,6 +1,6 @@
 import { waitForTargetMaxMs } from '../../kernel/limits.ts';
 import type { Random } from '../../kernel/random.ts';
-import { dialectFor, tierOf, unmetNeed } from './capability.ts';
+import { dialectFor, tierOf, unmetNeed, unmetSize } from './capability.ts';
 import { effects } from './effects.ts';
 import type { Health } from './health.ts';
 import { answerKindOf, type Lane, type LaneState, standingOf } from './lane.ts';
@@ -81,13 +81,15 @@ export class Choice implements Pickable {
   /** If no lane was ready at the last survey: the one that is back first. */
   blocked: Blocked | null = null;
 
-  constructor(candidate: RouteCandidate, query: RouteQuery, health: Health) {
+  /** `sizes` says whether a context that is too small by our estimate keeps it out. */
+  constructor(candidate: RouteCandidate, query: RouteQuery, health: Health, sizes: 'judged' | 'not judged' = 'judged') {
     this.target = candidate.target;
     this.weight = candidate.target.weight;
     if (candidate.rank > 0 && query.fallback === 'off') {
       this.unfit = 'not allowed: no fallback wanted';
     } else {
-      const need = unmetNeed(candidate.target, query.needs);
+      const { target } = candidate;
+      const need = unmetNeed(target, query.needs) ?? (sizes === 'judged' ? unmetSize(target, query.needs) : null);
       if (need !== null) this.cannot(need);
     }
     this.tier = this.unfit === null ? tierOf(candidate, query.needs) : Number.POSITIVE_INFINITY;
@@ -106,6 +108,13 @@ export class Choice implements Pickable {
   get state(): LaneState {
     return this.lane!.state;
   }
+}
+
+/** The candidates as one request sees them: where an estimate would keep out the last ones, they judge it themselves. */
+export function choicesOf(query: RouteQuery, health: Health): readonly Choice[] {
+  const choices = query.targets.map((candidate) => new Choice(candidate, query, health));
+  for (const { unfit } of choices) if (unfit === null) return choices;
+  return query.targets.map((candidate) => new Choice(candidate, query, health, 'not judged'));
 }
 
 /** An attempt as its route keeps it. */
@@ -134,7 +143,7 @@ class LiveRoute implements Route {
     this.#query = query;
     this.#deps = deps;
     this.#attemptsMax = query.fallback === 'off' ? 1 : query.attemptsMax;
-    this.#choices = query.targets.map((candidate) => new Choice(candidate, query, deps.health));
+    this.#choices = choicesOf(query, deps.health);
   }
 
   next(nowMs: number): RouteStep {

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../kernel/random.ts';
-import { Choice } from './create-route.ts';
+import { type Choice, choicesOf } from './create-route.ts';
 import type { Health } from './health.ts';
 import type { RouteQuery, Verdict } from './route.ts';
 import { blockedWords, leastBad, reopenLeastBad, surveyOnce, unmetNeeds } from './survey.ts';
@@ -20,8 +20,8 @@ export interface ExplainedCandidate extends Verdict {
 
 /** Looks only: begins nothing, takes no probe, draws nothing from the budget. */
 export function explainRoute(query: RouteQuery, health: Health, nowMs: number): Explanation {
-  const choices = query.targets
-    .map((candidate) => ({ candidate, choice: new Choice(candidate, query, health) }))
+  const choices = choicesOf(query, health)
+    .map((choice, at) => ({ candidate: query.targets[at]!, choice }))
     .sort((a, b) => (a.choice.tier === b.choice.tier ? 0 : a.choice.tier - b.choice.tier));
   // Alone, each choice is examined even if a better tier is ready. Which credential is drawn does not show.
   const draw = { affinity: null, random: seededRandom(0) };
