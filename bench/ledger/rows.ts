@@ -1,5 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/settlement.ts';
+import { crashedEvent } from '../../src/metering/quota.ts';
 import { reservationRow } from '../../test/stores/rows.ts';
 
 export function reservation(): ReservationRow {

@@ -9,15 +9,9 @@ import { systemClock } from '../../src/kernel/clock.ts';
 import type { Failure } from '../../src/kernel/failure.ts';
 import { newRequestId } from '../../src/kernel/ids.ts';
 import { openStores } from '../../src/main/stores.ts';
-import type { Admission, Claim } from '../../src/metering/admission.ts';
-import { createPlanBook } from '../../src/metering/create-plan-book.ts';
-import { createLimitedAdmission } from '../../src/metering/limited-admission.ts';
-import {
-  createSettledLimits,
-  createSettlement,
-  type RequestFacts,
-  type Settlement,
-} from '../../src/metering/settlement.ts';
+import type { Admission, Claim, RequestFacts, Settlement } from '../../src/metering/admission.ts';
+import { createPlanBook } from '../../src/metering/plan-book.ts';
+import { createLimitedAdmission, createSettledLimits, createSettlement } from '../../src/metering/quota.ts';
 import { openDataFolder } from '../../src/stores/sqlite/data-folder.ts';
 import { percentile } from '../gateway/load.ts';
 import { allLimits } from '../gateway/processes.ts';

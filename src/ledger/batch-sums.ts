@@ -1,4 +1,4 @@
-import type { RefusedSource } from '../metering/charge.ts';
+import type { RefusedSource } from '../metering/admission.ts';
 import type { BucketRow } from '../metering/counters.ts';
 import type { bucketsOf } from '../metering/scope.ts';
 import { type Column, columnsOf, type FieldOf, fieldOf, type UsageEvent } from './columns.ts';

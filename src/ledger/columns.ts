@@ -1,6 +1,5 @@
-import type { Charge, MeteredUsage } from '../metering/charge.ts';
+import type { Charge, MeteredUsage, RequestFacts } from '../metering/admission.ts';
 import type { UsageAttempt, UsageRoute } from '../metering/ledger.ts';
-import type { RequestFacts } from '../metering/settlement.ts';
 
 /** What a column holds. `whole` is an integer, `real` a fraction; with `?` it may be null. */
 interface ColumnValues {

@@ -121,11 +121,11 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   opened.push(damage.stop);
   // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
   const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
-  const folderTrouble = () => (isTruthInFolder ? (folderWatch.trouble() ?? damage.trouble()) : null);
+  const folderTrouble = () => (isTruthInFolder ? (folderWatch.trouble ?? damage.trouble) : null);
   const stores: Stores = {
     ...openedStores,
     accounts: closableAccounts(openedStores.accounts, folderTrouble),
-    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble() ?? damage.trouble() }),
+    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble ?? damage.trouble }),
   };
   const { ledger } = stores;
   const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));

@@ -8,12 +8,12 @@ import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Counters } from '../metering/counters.ts';
 import type { Ledger } from '../metering/ledger.ts';
-import { createMemoryCounters } from '../metering/memory-counters.ts';
+import { MemoryCounters } from '../metering/memory-counters.ts';
 import type { NoticeStore } from '../metering/notice-store.ts';
+import { crashedEvent } from '../metering/quota.ts';
 import type { ReplyStore } from '../metering/reply-store.ts';
-import { booksWithOpen, bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
-import { crashedEvent } from '../metering/settlement.ts';
-import { createLocalOnLoss } from '../metering/state-loss.ts';
+import { bucketsOf, callMilliIn, scopesOf } from '../metering/scope.ts';
+import { booksWithOpen, createLocalOnLoss } from '../metering/state-loss.ts';
 import { createPostgresAccountStore } from '../stores/postgres/account-store.ts';
 import { readBooksId } from '../stores/postgres/books-id.ts';
 import { createPostgresCrawlPace } from '../stores/postgres/crawl-pace.ts';
@@ -104,7 +104,7 @@ async function openEmbedded({ folder, clock, onTrouble }: StoreOptions): Promise
     }),
   );
   const startMs = await namingLate(folder.ledgerDb, ledger.newestBucketMs());
-  const counters = createMemoryCounters({ clock, books: ledger, startMs });
+  const counters = new MemoryCounters({ clock, books: ledger, startMs });
   const replies = naming(folder.culvertDb, () => openSqliteReplyStore({ file: folder.culvertDb, bootId, onTrouble }));
   const notices = naming(folder.culvertDb, () => openSqliteNoticeStore(folder.culvertDb));
   let registry: SqliteVectorRegistry | null = null;
@@ -180,10 +180,10 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
     onTrouble,
   });
   /** For a part of every limit, while Redis is lost. */
-  const memory = (share: () => number) => createMemoryCounters({ clock, books: booksWithOpen(ledger), share });
+  const memory = (share: () => number) => new MemoryCounters({ clock, books: booksWithOpen(ledger), share });
   const counters =
     storage.state === 'memory'
-      ? createMemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() })
+      ? new MemoryCounters({ clock, books: ledger, startMs: await ledger.newestBucketMs() })
       : await openRedisCounters();
 
   async function openRedisCounters(): Promise<Counters> {

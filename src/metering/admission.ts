@@ -1,6 +1,8 @@
 import type { Principal } from '../auth/principal.ts';
+import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
-import type { Held, LimitState } from './counters.ts';
+import type { Held, Limit, LimitState, Spent } from './counters.ts';
+import type { UsageEvent, UsageRoute } from './ledger.ts';
 
 /**
  * The port between requests and plans. Answers without a promise where the counters do: it stands on every request's
@@ -70,3 +72,95 @@ export interface Reservation {
   /** `open` when granted; settlement alone moves it, once. */
   state: 'open' | 'settled';
 }
+
+/** How far a request came: decides what it costs. One of these, by the pipeline, at its very end. */
+export type Delivered =
+  /** The answer went out whole. */
+  | 'whole'
+  /** Content went out, then the caller left or the upstream failed. */
+  | 'part'
+  /** The caller left before any content, while or after an attempt was dispatched. The plan says what that costs. */
+  | 'abandoned'
+  /** Nothing went out because of an upstream, of us, of bad input, or the caller left before any dispatch. */
+  | 'nothing';
+
+/** Counts of one request; absent means not said. Same meaning as the neutral form's usage. */
+export interface MeteredUsage {
+  inputTokens: number;
+  outputTokens: number;
+  cachedInputTokens?: number;
+  reasoningTokens?: number;
+  characters?: number;
+  audioMs?: number;
+  images?: number;
+}
+
+/** What the caller pays in the end. */
+export interface Charge {
+  /** Milli-units kept of the reservation; the rest goes back. */
+  costMilli: number;
+  usage: MeteredUsage;
+  usageSource: UsageOrigin;
+}
+
+/** As the neutral form's UsageSource: who says how much was used. */
+export type UsageOrigin = 'upstream' | 'counted' | 'estimated' | 'abandoned' | 'none';
+
+/** Instead of it, in the record of a request that was refused before anything was held (metering/refusal). */
+export type RefusedSource = 'refused';
+
+/** Which line of `costs` a call is charged by, or the units that every one costs. */
+export type CostLine = keyof Config['costs'] | number;
+
+/** USD per million tokens, and for what is counted otherwise. */
+export interface TokenPrice {
+  input: number;
+  output: number;
+  /** Null: cached input costs what other input does. */
+  cachedInput: number | null;
+  /** Absent: nothing beside its tokens. */
+  image?: number;
+  minute?: number;
+  millionCharacters?: number;
+}
+
+/** What the pipeline knows at the end of a request, in the ledger's own words. Nothing here is checked again. */
+export interface RequestFacts {
+  clientRequestId: string | null;
+  status: number;
+  class: string;
+  stream: boolean;
+  aborted: boolean;
+  ms: number;
+  firstTokenMs: number | null;
+  target: string | null;
+  user: string | null;
+  route: UsageRoute;
+  claim: Claim;
+  delivery: Delivered;
+  /** Of what was held, as much as was really done, where not all of it was; in milli-units. */
+  doneMilli?: number;
+  price: TokenPrice | null;
+  /** Of the attempt that answered; null when neither the upstream nor we could count. */
+  usage: MeteredUsage | null;
+  usageSource: UsageOrigin;
+}
+
+/** Called once per settled reservation, before the books are closed: quota is given back here. */
+export type Settled = (reservation: Reservation, spent: Spent, claim: Claim) => void;
+
+/** Where every reservation ends. */
+export interface Settlement {
+  /**
+   * Ends a reservation: charges, gives back the rest, writes the usage event. Belongs in `finally`. Only the first
+   * call for a reservation counts; later ones return null. Never throws and never waits.
+   */
+  settle(reservation: Reservation, facts: RequestFacts): UsageEvent | null;
+}
+
+/** Told how full a caller's limits stand, one state for each limit. */
+export type ObserveLimits = (
+  claim: Pick<Claim, 'principal' | 'tier'>,
+  limits: readonly Limit[],
+  states: readonly LimitState[],
+) => void;

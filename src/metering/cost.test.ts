@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
-import { type CostLine, costMilliOf } from './charge.ts';
+import type { CostLine } from './admission.ts';
+import { costMilliOf } from './quota.ts';
 
 const standard = configSchema.parse({}).costs;
 

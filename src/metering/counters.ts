@@ -69,6 +69,8 @@ export interface Hold {
   costMilli: number;
   /** Of any measure. `calls` ones (a tier's rpm) take 1,000 milli-calls. */
   limits: readonly Limit[];
+  /** What a driver may write the answer's states into, instead of a new list: they are read at once. */
+  states?: LimitState[];
 }
 
 /** Units held for a running request. */

@@ -1,5 +1,5 @@
 import type { ReservationRow, UsageEvent } from '../ledger/columns.ts';
-import type { MeteredUsage } from './charge.ts';
+import type { MeteredUsage } from './admission.ts';
 import type { QuotaBooks } from './counters.ts';
 
 export type { BookedRequest, ReservationRow, UsageEvent } from '../ledger/columns.ts';

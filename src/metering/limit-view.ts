@@ -1,6 +1,6 @@
 import type { Counters, Limit, LimitState } from './counters.ts';
-import { limit } from './limit-set.ts';
 import type { KeyLimits, Plan } from './plan.ts';
+import { limit } from './plan-book.ts';
 import { amountOf } from './quota-message.ts';
 import { accountScope, keyScope } from './scope.ts';
 import { type WindowName, windowNames } from './window.ts';

@@ -4,11 +4,10 @@ import { configSchema } from '../config/schema.ts';
 import { fakeClock } from '../kernel/clock.ts';
 import { type Failure, FailureError, type QuotaExceeded } from '../kernel/failure.ts';
 import type { Admission, Admitted, Claim, Reservation } from './admission.ts';
-import { createPlanBook } from './create-plan-book.ts';
 import type { ReservationRow } from './ledger.ts';
-import { createLimitedAdmission } from './limited-admission.ts';
-import { createMemoryCounters } from './memory-counters.ts';
-import { createSettledLimits } from './settlement.ts';
+import { MemoryCounters } from './memory-counters.ts';
+import { createPlanBook } from './plan-book.ts';
+import { createLimitedAdmission, createSettledLimits } from './quota.ts';
 
 export const startMs = Date.parse('2026-01-02T03:00:00Z');
 /** A caller without limits of its own. */
@@ -35,7 +34,7 @@ export function metered(plan: Record<string, unknown>, more: Record<string, unkn
   const seen: string[] = [];
   let book = createPlanBook({ config: configSchema.parse({ plans: { p: plan }, ...more }), stored: [] });
   let ledgerFailure: Failure | null = null;
-  const counters = createMemoryCounters({ clock, books: { buckets: () => [], recentCalls: () => [] } });
+  const counters = new MemoryCounters({ clock, books: { buckets: () => [], recentCalls: () => [] } });
   const observe = (_: unknown, limits: readonly { id: string }[], states: readonly { used: number }[]) =>
     void seen.push(limits.map(({ id }, i) => `${id} ${states[i]?.used}`).join(', '));
   const admission: Admission = createLimitedAdmission({

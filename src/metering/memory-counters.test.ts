@@ -13,8 +13,8 @@ import {
   newRequestId,
   usedOf,
 } from '../../test/stores/counter-requests.ts';
-import { createMemoryCounters, holdsMax } from './memory-counters.ts';
-import { scopeKeptMs } from './rolling-scope.ts';
+import { scopeKeptMs } from './loaded-scopes.ts';
+import { holdsMax, MemoryCounters } from './memory-counters.ts';
 
 const unit = 1_000;
 const minuteMs = 60_000;
@@ -26,7 +26,7 @@ function start(
   const clock = steppedClock();
   const books = of.books ?? fakeBooks(of.answers ?? 'at once');
   const begin = () =>
-    createMemoryCounters({
+    new MemoryCounters({
       clock,
       books,
       ...(of.scopesMax === undefined ? {} : { scopesMax: of.scopesMax }),
@@ -102,7 +102,7 @@ test("F28 quota time goes on from the books' newest bucket, so that reading anot
   // The clock was an hour ahead when that was used, and is right again.
   const aheadMs = clock.wallMs() + hourMs;
   books.settle(newRequestId(), booked(other.account, aheadMs, { costMilli: unit, tenant: other.tenant }));
-  const counters = createMemoryCounters({ clock, books, startMs: aheadMs });
+  const counters = new MemoryCounters({ clock, books, startMs: aheadMs });
   await mustHold(counters, here, unit);
   assert.equal(await usedOf(counters, other, 'units', '5h'), unit);
   clock.advance(5 * hourMs - minuteMs);

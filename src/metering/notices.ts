@@ -1,7 +1,7 @@
 import type { Principal } from '../auth/principal.ts';
 import type { Clock } from '../kernel/clock.ts';
+import type { ObserveLimits } from './admission.ts';
 import type { Limit, LimitState } from './counters.ts';
-import type { ObserveLimits } from './limited-admission.ts';
 import { createNoticeDelivery, type Post } from './notice-delivery.ts';
 import { type Mover, thresholdNotice } from './notice-message.ts';
 import type { NoticeStore } from './notice-store.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createQuotaClock } from './rolling-scope.ts';
+import { QuotaClock } from './scope.ts';
 
 function clocks(startMs = 1_000_000) {
   const at = { wallMs: startMs, monotonicMs: 50 };
-  const quota = createQuotaClock({ wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs });
+  const quota = new QuotaClock({ wallMs: () => at.wallMs, monotonicMs: () => at.monotonicMs });
   const pass = (ms: number) => {
     at.wallMs += ms;
     at.monotonicMs += ms;

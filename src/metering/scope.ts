@@ -1,4 +1,6 @@
-import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { BucketRow, Measure, RecentCall, Scope } from './counters.ts';
+import { type Span, type SpanName, spans } from './window.ts';
 
 /** Whose counters a request moves, and what is written of it. */
 export interface Counted {
@@ -87,31 +89,296 @@ export function bucketsOf(
   return rows;
 }
 
-/** Whose account a scope belongs to: no account's id holds `#` or `/`. */
-function accountOfScope(scope: Scope): string {
-  return scope.slice(2).split(/[#/]/, 1)[0]!;
+/** What one scope has used, in every measure and span that a limit can ask for. Amounts as in counters.ts. */
+export class RollingScope {
+  readonly #calls = new RollingSum(spans.minute);
+  readonly #unitsByMinute = new RollingSum(spans['5h']);
+  readonly #unitsByHour = new RollingSum(spans.month, spans.week);
+  readonly #tokensBySecond = new RollingSum(spans.minute);
+  readonly #tokensByMinute = new RollingSum(spans['5h']);
+  readonly #tokensByHour = new RollingSum(spans.month, spans.week);
+  readonly #usdByMinute = new RollingSum(spans['5h']);
+  readonly #usdByHour = new RollingSum(spans.month, spans.week);
+  /** Requests that run now. */
+  running = 0;
+  /** Holds that are not settled: what they stand in must not be forgotten. */
+  holds = 0;
+  /** Quota time at which somebody last asked for it. */
+  lastUsedMs = 0;
+
+  addCalls(nowMs: number, callMilli: number): void {
+    this.#calls.add(nowMs, callMilli);
+  }
+
+  addUnits(nowMs: number, costMilli: number): void {
+    this.#unitsByMinute.add(nowMs, costMilli);
+    this.#unitsByHour.add(nowMs, costMilli);
+  }
+
+  /** Takes units back from the buckets of that instant, while those live. */
+  removeUnits(nowMs: number, countedMs: number, costMilli: number): void {
+    this.#unitsByMinute.remove(nowMs, countedMs, costMilli);
+    this.#unitsByHour.remove(nowMs, countedMs, costMilli);
+  }
+
+  addSpent(nowMs: number, tokens: number, usdNano: number): void {
+    if (tokens > 0) {
+      this.#tokensBySecond.add(nowMs, tokens);
+      this.#tokensByMinute.add(nowMs, tokens);
+      this.#tokensByHour.add(nowMs, tokens);
+    }
+    if (usdNano > 0) {
+      this.#usdByMinute.add(nowMs, usdNano);
+      this.#usdByHour.add(nowMs, usdNano);
+    }
+  }
+
+  /** A settled bucket of the books, in ascending order. */
+  seedBucket(nowMs: number, row: BucketRow): void {
+    const { bucket } = row;
+    if (row.grainMs === spans.month.bucketMs) {
+      this.#unitsByHour.seed(nowMs, bucket, row.units);
+      this.#tokensByHour.seed(nowMs, bucket, row.tokens);
+      this.#usdByHour.seed(nowMs, bucket, row.usdNano);
+    } else {
+      this.#unitsByMinute.seed(nowMs, bucket, row.units);
+      this.#tokensByMinute.seed(nowMs, bucket, row.tokens);
+      this.#usdByMinute.seed(nowMs, bucket, row.usdNano);
+      // The books do not know the second. The last it can have been lets nobody have more than the plan.
+      const endMs = Math.min((bucket + 1) * row.grainMs - 1, nowMs);
+      this.#tokensBySecond.seed(nowMs, Math.floor(endMs / spans.minute.bucketMs), row.tokens);
+    }
+  }
+
+  /** A call of the last minute, in ascending order. */
+  seedCalls(nowMs: number, atMs: number, callMilli: number): void {
+    this.#calls.seed(nowMs, Math.floor(Math.min(atMs, nowMs) / spans.minute.bucketMs), callMilli);
+  }
+
+  /** Where a limit of this measure and span is counted. */
+  sumOf(measure: Measure, span: SpanName): RollingSum {
+    if (measure === 'units') {
+      if (span === '5h') return this.#unitsByMinute;
+      if (span !== 'minute') return this.#unitsByHour;
+    } else if (measure === 'calls') {
+      if (span === 'minute') return this.#calls;
+    } else if (measure === 'tokens') {
+      if (span === 'minute') return this.#tokensBySecond;
+      return span === '5h' ? this.#tokensByMinute : this.#tokensByHour;
+    } else if (span !== 'minute') return span === '5h' ? this.#usdByMinute : this.#usdByHour;
+    throw new Error(`${measure} are not counted by ${span}`);
+  }
+}
+
+/** Dead places at the front of the arrays before they are closed up; with fewer it is not worth the copying. */
+const deadPlacesMin = 32;
+
+/**
+ * What was counted over one rolling span, or over two that have buckets of the same size (week and month): only
+ * buckets in which something was counted, oldest first, and a running total for each span. Amounts are whole numbers.
+ * A bucket counts until its *end* has left the span, so that no sliding window is ever above the plan. `nowMs` must never
+ * run back (QuotaClock). An addition costs O(1) amortised and never allocates but to grow.
+ */
+export class RollingSum {
+  readonly #long: Span;
+  readonly #longBuckets: number;
+  readonly #shortBuckets: number;
+  /** Bucket numbers, ascending; those before `#longFirst` are dead. */
+  readonly #buckets: number[] = [];
+  readonly #amounts: number[] = [];
+  /** First place of each span; what stands there is not zero, so that it tells when the oldest leaves. */
+  #longFirst = 0;
+  #shortFirst = 0;
+  #longTotal = 0;
+  #shortTotal = 0;
+  /** The bucket that `nowMs` was in last, and its end: until then nothing expires. */
+  #bucketNow = -1;
+  #bucketEndsMs = Number.NEGATIVE_INFINITY;
+
+  constructor(long: Span, short: Span = long) {
+    this.#long = long;
+    this.#longBuckets = long.spanMs / long.bucketMs;
+    this.#shortBuckets = short.spanMs / short.bucketMs;
+  }
+
+  /** Counts in the bucket of now; nothing when the amount is none. */
+  add(nowMs: number, amount: number): void {
+    // In these words NaN is none as well: it would stand in the totals for ever.
+    if (!(amount > 0)) return;
+    this.#expire(nowMs);
+    this.#append(this.#bucketNow, amount);
+  }
+
+  /**
+   * What an earlier run counted, in ascending order of buckets and before anything else is added. Dead ones and those
+   * of the future are ignored.
+   */
+  seed(nowMs: number, bucket: number, amount: number): void {
+    this.#expire(nowMs);
+    const age = this.#bucketNow - bucket;
+    if (amount > 0 && age >= 0 && age <= this.#longBuckets) {
+      this.#append(bucket, amount);
+      this.#skip();
+    }
+  }
+
+  /** Takes back what was counted at that instant; nothing, once its bucket is gone. */
+  remove(nowMs: number, countedMs: number, amount: number): void {
+    this.#expire(nowMs);
+    const i = this.#find(bucketAt(this.#long, countedMs));
+    if (i === -1) return;
+    const taken = Math.min(amount, this.#amounts[i]!);
+    this.#amounts[i]! -= taken;
+    this.#longTotal -= taken;
+    if (i >= this.#shortFirst) this.#shortTotal -= taken;
+    this.#dropEmptyTail();
+    this.#skip();
+  }
+
+  usedAt(nowMs: number, span: Span): number {
+    this.#expire(nowMs);
+    return span === this.#long ? this.#longTotal : this.#shortTotal;
+  }
+
+  /** When the oldest bucket that counts in this span leaves it; null when nothing counts. */
+  leavesAtMs(nowMs: number, span: Span): number | null {
+    this.#expire(nowMs);
+    const bucket = this.#buckets[span === this.#long ? this.#longFirst : this.#shortFirst];
+    return bucket === undefined ? null : bucketLeavesAtMs(span, bucket);
+  }
+
+  /** The first instant at which at least `amount` has left this span; null when it does not hold so much. */
+  freeAtMs(nowMs: number, span: Span, amount: number): number | null {
+    this.#expire(nowMs);
+    if (amount <= 0) return nowMs;
+    let left = 0;
+    for (let i = span === this.#long ? this.#longFirst : this.#shortFirst; i < this.#buckets.length; i++) {
+      left += this.#amounts[i]!;
+      if (left >= amount) return bucketLeavesAtMs(span, this.#buckets[i]!);
+    }
+    return null;
+  }
+
+  #append(bucket: number, amount: number): void {
+    const last = this.#buckets.length - 1;
+    this.#longTotal += amount;
+    if (last >= this.#longFirst && this.#buckets[last] === bucket) {
+      this.#amounts[last]! += amount;
+      if (last >= this.#shortFirst) this.#shortTotal += amount;
+    } else {
+      this.#buckets.push(bucket);
+      this.#amounts.push(amount);
+      this.#shortTotal += amount;
+    }
+  }
+
+  /** An empty last bucket would be skipped, and then counted in again behind the pointers. */
+  #dropEmptyTail(): void {
+    let end = this.#buckets.length;
+    while (end > this.#longFirst && this.#amounts[end - 1] === 0) end--;
+    this.#buckets.length = end;
+    this.#amounts.length = end;
+    this.#shortFirst = Math.min(this.#shortFirst, end);
+  }
+
+  #expire(nowMs: number): void {
+    if (nowMs < this.#bucketEndsMs) return;
+    this.#bucketNow = bucketAt(this.#long, nowMs);
+    this.#bucketEndsMs = (this.#bucketNow + 1) * this.#long.bucketMs;
+    this.#skip();
+  }
+
+  /** Moves both pointers over buckets that have left or are empty. */
+  #skip(): void {
+    const buckets = this.#buckets;
+    const amounts = this.#amounts;
+    const end = buckets.length;
+    const shortLive = this.#bucketNow - this.#shortBuckets;
+    let i = this.#shortFirst;
+    for (; i < end && (buckets[i]! < shortLive || amounts[i] === 0); i++) this.#shortTotal -= amounts[i]!;
+    this.#shortFirst = i;
+    const longLive = this.#bucketNow - this.#longBuckets;
+    i = this.#longFirst;
+    for (; i < end && (buckets[i]! < longLive || amounts[i] === 0); i++) this.#longTotal -= amounts[i]!;
+    this.#longFirst = i;
+    if (i === end || (i >= deadPlacesMin && i * 2 >= end)) this.#closeUp();
+  }
+
+  #closeUp(): void {
+    const dead = this.#longFirst;
+    if (dead === 0) return;
+    const live = this.#buckets.length - dead;
+    this.#buckets.copyWithin(0, dead);
+    this.#amounts.copyWithin(0, dead);
+    this.#buckets.length = live;
+    this.#amounts.length = live;
+    this.#shortFirst -= dead;
+    this.#longFirst = 0;
+  }
+
+  /** The live place of a bucket, or -1. */
+  #find(bucket: number): number {
+    let low = this.#longFirst;
+    let high = this.#buckets.length - 1;
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const found = this.#buckets[middle]!;
+      if (found === bucket) return middle;
+      if (found < bucket) low = middle + 1;
+      else high = middle - 1;
+    }
+    return -1;
+  }
+}
+
+/** The bucket that an instant falls in. */
+export function bucketAt(span: Span, atMs: number): number {
+  return Math.floor(atMs / span.bucketMs);
+}
+
+/** The instant at which a bucket has left the span: what was counted in it is free from then on. */
+export function bucketLeavesAtMs(span: Span, bucket: number): number {
+  return (bucket + 1) * span.bucketMs + span.spanMs;
 }
 
 /**
- * Books that count what is open as if it were settled: for counters that begin while requests of other counters run,
- * which they will not hear the end of. What those give back is not seen here.
+ * The time that quota is counted by: whole ms since the epoch that never run back, over restarts too. A clock set back
+ * gives no false 429, and one set forward frees no more than the step (faults.md F28).
  */
-export function booksWithOpen(books: Pick<QuotaBooks, 'seed' | 'recentCalls'>): BeginningBooks {
-  return {
-    async buckets(scopes) {
-      const byAccount = Map.groupBy(scopes, accountOfScope);
-      const seeds = await Promise.all([...byAccount].map(([account, own]) => books.seed(account, own, [])));
-      return seeds.flatMap(({ buckets, open }) => [
-        ...buckets,
-        ...open
-          .flatMap((row) =>
-            bucketsOf({ ...row, settledMs: row.quotaMs, inputTokens: 0, outputTokens: 0, costUsd: null }),
-          )
-          .filter(({ scope }) => scopes.includes(scope)),
-      ]);
-    },
-    recentCalls: books.recentCalls,
-  };
-}
+export class QuotaClock {
+  readonly #clock: Clock;
+  #monotonicMs: number;
+  /** Not rounded: rounding each delta would lose the fractions of a million requests. */
+  #quotaMs: number;
+  /** By how much the wall is behind. */
+  #aheadMs = 0;
 
-type BeginningBooks = Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#monotonicMs = clock.monotonicMs();
+    this.#quotaMs = clock.wallMs();
+  }
+
+  /** Whichever is later: the last answer and the time that has really passed since, or the wall clock. */
+  nowMs(): number {
+    const monotonicMs = this.#clock.monotonicMs();
+    const wallMs = this.#clock.wallMs();
+    this.#quotaMs = Math.max(this.#quotaMs + Math.max(0, monotonicMs - this.#monotonicMs), wallMs);
+    this.#monotonicMs = monotonicMs;
+    const now = Math.floor(this.#quotaMs);
+    this.#aheadMs = now - wallMs;
+    return now;
+  }
+
+  /** What the wall will show at that instant, as far as the last `nowMs` knew: for what people read. */
+  toWallMs(quotaMs: number): number {
+    return quotaMs - this.#aheadMs;
+  }
+
+  /** Never again before this: the newest bucket of an earlier run, whose wall clock may have been ahead of ours. */
+  startAt(lastMs: number): void {
+    if (lastMs <= this.nowMs()) return;
+    this.#aheadMs += lastMs - Math.floor(this.#quotaMs);
+    this.#quotaMs = lastMs;
+  }
+}

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { configSchema } from '../config/schema.ts';
-import type { Claim, Reservation } from './admission.ts';
-import type { Delivered } from './charge.ts';
-import { usdOf } from './charge.ts';
+import type { Claim, Delivered, RequestFacts, Reservation } from './admission.ts';
 import type { Spent } from './counters.ts';
 import type { UsageEvent } from './ledger.ts';
 import type { Plan } from './plan.ts';
 import { planOf } from './plan-rules.ts';
-import { createSettlement, type RequestFacts } from './settlement.ts';
+import { createSettlement, usdOf } from './quota.ts';
 
 const claim: Claim = {
   requestId: 'req_1',

@@ -1,4 +1,5 @@
-import type { Counters } from './counters.ts';
+import type { Counters, QuotaBooks, Scope } from './counters.ts';
+import { bucketsOf } from './scope.ts';
 
 /** Counters that are elsewhere, and can be lost. */
 export interface SharedCounters extends Counters {
@@ -104,5 +105,34 @@ function createLocalCounters({ shared, local, livingBoots }: LocalOnLossOptions)
       clearInterval(timer);
       await counters.close();
     },
+  };
+}
+
+/** Whose account a scope belongs to: no account's id holds `#` or `/`. */
+function accountOfScope(scope: Scope): string {
+  return scope.slice(2).split(/[#/]/, 1)[0]!;
+}
+
+/**
+ * Books that count what is open as if it were settled: for counters that begin while requests of other counters run,
+ * which they will not hear the end of. What those give back is not seen here.
+ */
+export function booksWithOpen(
+  books: Pick<QuotaBooks, 'seed' | 'recentCalls'>,
+): Pick<QuotaBooks, 'buckets' | 'recentCalls'> {
+  return {
+    async buckets(scopes) {
+      const byAccount = Map.groupBy(scopes, accountOfScope);
+      const seeds = await Promise.all([...byAccount].map(([account, own]) => books.seed(account, own, [])));
+      return seeds.flatMap(({ buckets, open }) => [
+        ...buckets,
+        ...open
+          .flatMap((row) =>
+            bucketsOf({ ...row, settledMs: row.quotaMs, inputTokens: 0, outputTokens: 0, costUsd: null }),
+          )
+          .filter(({ scope }) => scopes.includes(scope)),
+      ]);
+    },
+    recentCalls: books.recentCalls,
   };
 }

@@ -18,10 +18,10 @@ import { scrub } from '../../src/inference/providers/scrub.ts';
 import { createHealth } from '../../src/inference/routing/health.ts';
 import { createTransport } from '../../src/inference/transport/send.ts';
 import { fakeClock } from '../../src/kernel/clock.ts';
-import { createPlanBook } from '../../src/metering/create-plan-book.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
+import { createPlanBook } from '../../src/metering/plan-book.ts';
+import { crashedEvent } from '../../src/metering/quota.ts';
 import { bucketsOf } from '../../src/metering/scope.ts';
-import { crashedEvent } from '../../src/metering/settlement.ts';
 import { openSqliteAccountStore } from '../../src/stores/sqlite/account-store.ts';
 import { openSqliteLedger } from '../../src/stores/sqlite/ledger.ts';
 import { createEngineOperator } from '../../src/tools/search/engine-operator.ts';
@@ -52,7 +52,7 @@ export async function openAdmin(t: { after(fn: () => unknown): void }, config: R
     bucketsOf,
     onTrouble: () => {},
   });
-  const counters = createMemoryCounters({ clock, books: ledger });
+  const counters = new MemoryCounters({ clock, books: ledger });
   const transport = createTransport();
   const health = createHealth({ clock });
   const engineHealth = createHealth({ clock });

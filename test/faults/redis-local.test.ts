@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { Held } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { createLocalOnLoss } from '../../src/metering/state-loss.ts';
 import { redisMissing, startRedis, until } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from '../stores/counter-books.ts';
@@ -56,6 +56,6 @@ test('F42 what was admitted locally counts where Redis itself lost nothing', { s
 
 function withLocal(t: TestContext, url: string, books: FakeBooks) {
   const shared = replica(t, url, books).counters;
-  const local = (share: () => number) => createMemoryCounters({ clock: systemClock, books, share });
+  const local = (share: () => number) => new MemoryCounters({ clock: systemClock, books, share });
   return { shared, counters: createLocalOnLoss({ shared, local, livingBoots: async () => 2 }) };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Counters, Full, Held, Limit } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { spans } from '../../src/metering/window.ts';
 import { type SteppedClock, steppedClock } from '../simulation/stepped-clock.ts';
 import { booked, fakeBooks } from '../stores/counter-books.ts';
@@ -39,7 +39,7 @@ export class Beside {
   constructor(limitsOf: (who: Asker) => readonly Limit[], startMs = 1_750_000_000_123) {
     this.#limitsOf = limitsOf;
     this.clock = steppedClock(startMs);
-    this.#counters = createMemoryCounters({ clock: this.clock, books: this.#books });
+    this.#counters = new MemoryCounters({ clock: this.clock, books: this.#books });
     this.#quotaMs = this.clock.wallMs();
     this.#lastTrueMs = this.clock.monotonicMs();
   }
@@ -133,7 +133,7 @@ export class Beside {
       this.#books.settle(held.requestId, event);
     }
     this.clock.advance(downMs);
-    this.#counters = createMemoryCounters({ clock: this.clock, books: this.#books });
+    this.#counters = new MemoryCounters({ clock: this.clock, books: this.#books });
     this.#lastTrueMs = this.clock.monotonicMs();
     this.#quotaMs = this.clock.wallMs();
     const counted = this.model.events.filter(({ amount }) => amount > 0);

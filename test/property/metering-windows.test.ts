@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { Limit } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { spans, windowNames } from '../../src/metering/window.ts';
 import { steppedClock } from '../simulation/stepped-clock.ts';
 import { fakeBooks } from '../stores/counter-books.ts';
@@ -140,7 +140,7 @@ test('calls a minute: never more in any 60 s, back within 61, by the account and
   fc.assert(
     fc.property(fc.array(call, { maxLength: 120, size: 'max' }), (calls) => {
       const clock = steppedClock(1_750_000_000_500);
-      const counters = createMemoryCounters({ clock, books: fakeBooks('at once') });
+      const counters = new MemoryCounters({ clock, books: fakeBooks('at once') });
       const model = new MeteringModel();
       for (const { who, callMilli, passMs } of calls) {
         clock.advance(passMs);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { fakeClock } from '../../src/kernel/clock.ts';
 import { type Random, seededRandom } from '../../src/kernel/random.ts';
 import type { EntryAnswer, Held, Limit } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { windowNames } from '../../src/metering/window.ts';
 import { type Counted, MeteringModel } from '../property/metering-model.ts';
 import { booked, fakeBooks } from '../stores/counter-books.ts';
@@ -56,7 +56,7 @@ export function simulateMetering(seed: number): MeteringRun {
   const model = new MeteringModel();
   const askers = ['one', 'two', 'three'].map((key) => newAsker({ account: `acme-${seed}`, key, tier: 'premium' }));
   const [account] = askers[0]!.scopes as [string];
-  let counters = createMemoryCounters({ clock, books });
+  let counters = new MemoryCounters({ clock, books });
   /** Of this process: gone when it dies. */
   let agenda: { atMs: number; run: () => void }[] = [];
   let running = new Set<Running>();
@@ -185,7 +185,7 @@ export function simulateMetering(seed: number): MeteringRun {
     running = new Set();
     closing = new Set();
     clock.advance(1_000 + random.next() * 120_000);
-    counters = createMemoryCounters({ clock, books });
+    counters = new MemoryCounters({ clock, books });
   }
 
   function check(): void {
@@ -249,7 +249,7 @@ export function simulateMetering(seed: number): MeteringRun {
   assert.equal(counters.gauges().holds, 0, 'F52 no hold is left at idle');
   assert.deepEqual(books.openReservations(), [], 'F52 no reservation is left at idle');
   const before = askers.map((who) => windowLimits(who).map((limit) => readNow(who, limit)));
-  counters = createMemoryCounters({ clock, books });
+  counters = new MemoryCounters({ clock, books });
   assert.deepEqual(
     askers.map((who) => windowLimits(who).map((limit) => readNow(who, limit))),
     before,

@@ -1,6 +1,6 @@
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import { createRedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
@@ -33,7 +33,7 @@ function memory(name: string, answers: 'at once' | 'later'): CounterDriver {
     async create() {
       const clock = fakeClock();
       const books = fakeBooks(answers);
-      const counters = createMemoryCounters({ clock, books });
+      const counters = new MemoryCounters({ clock, books });
       return {
         counters,
         books,

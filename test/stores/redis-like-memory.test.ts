@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters, Held, Limit, Measure } from '../../src/metering/counters.ts';
-import { createMemoryCounters } from '../../src/metering/memory-counters.ts';
+import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import type { SpanName } from '../../src/metering/window.ts';
 import { createRedisCounters } from '../../src/stores/redis/counters.ts';
@@ -162,7 +162,7 @@ test('Redis counts as memory does, whatever is held, settled and waited for, and
       clock = fakeClock(startMs);
       const overRedis = await play(counters, who, run, (ms) => clock.advance(ms));
       const own = fakeClock(startMs);
-      const memory = createMemoryCounters({ clock: own, books: fakeBooks('at once') });
+      const memory = new MemoryCounters({ clock: own, books: fakeBooks('at once') });
       assert.deepEqual(overRedis, await play(memory, who, run, (ms) => own.advance(ms)));
       await memory.close();
     }),

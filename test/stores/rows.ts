@@ -1,6 +1,6 @@
 import { newRequestId } from '../../src/kernel/ids.ts';
 import type { ReservationRow, UsageEvent } from '../../src/metering/ledger.ts';
-import { crashedEvent } from '../../src/metering/settlement.ts';
+import { crashedEvent } from '../../src/metering/quota.ts';
 
 export function reservationRow(over: Partial<ReservationRow> = {}): ReservationRow {
   const atMs = over.atMs ?? Date.now();

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { costMilliOf } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { explainRoute } from '../routing/explain.ts';

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { newRequestId } from '../../kernel/ids.ts';
 import type { Admitted, Claim } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import { newProgress } from '../spine/job.ts';
 import type { SpineServices } from '../spine/services.ts';

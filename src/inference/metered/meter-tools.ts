@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/quota.ts';
 import { costHeaders } from '../spine/answer.ts';
 import { newProgress } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';

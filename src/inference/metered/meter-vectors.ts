@@ -1,6 +1,6 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { Claim, Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/quota.ts';
 import type { StorageBook } from '../../metering/storage-book.ts';
 import {
   type EmbeddedTexts,

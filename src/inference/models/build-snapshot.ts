@@ -1,7 +1,6 @@
 import { isLoopback } from '../../config/loopback-host.ts';
 import { type Config, configSchema } from '../../config/schema.ts';
-import { createPlanBook } from '../../metering/create-plan-book.ts';
-import type { PlanBook } from '../../metering/plan-book.ts';
+import { createPlanBook, type PlanBook } from '../../metering/plan-book.ts';
 import { builtInEngines } from '../engines/built-in-engines.ts';
 import type { Engines } from '../engines/local-engines.ts';
 import { providersInEnvironment } from '../providers/catalog.ts';

@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import type { CostLine } from '../../metering/charge.ts';
+import type { CostLine } from '../../metering/admission.ts';
 import type { Result } from '../dialects/dialect.ts';
 import type { ChargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';

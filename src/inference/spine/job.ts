@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { usdOf } from '../../metering/charge.ts';
+import { usdOf } from '../../metering/quota.ts';
 import type { StreamMark, UpstreamDialect } from '../dialects/dialect.ts';
 import type { ForwardedEndpointId } from '../dialects/forwarded/endpoint.ts';
 import type { GivenId } from '../dialects/named-objects.ts';

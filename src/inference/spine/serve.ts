@@ -1,5 +1,5 @@
 import type { Reservation } from '../../metering/admission.ts';
-import { costMilliOf } from '../../metering/charge.ts';
+import { costMilliOf } from '../../metering/quota.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { costHeaders } from './answer.ts';
 import type { Endpoint, Plan } from './endpoint.ts';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { Admission } from '../../metering/admission.ts';
+import type { Admission, Settlement } from '../../metering/admission.ts';
 import type { UsageEvent } from '../../metering/ledger.ts';
-import type { Settlement } from '../../metering/settlement.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Health } from '../routing/health.ts';
 import type { RetryBudget } from '../routing/rolling-counts.ts';

@@ -1,5 +1,4 @@
-import type { Claim, Reservation } from '../../metering/admission.ts';
-import type { Delivered } from '../../metering/charge.ts';
+import type { Claim, Delivered, Reservation } from '../../metering/admission.ts';
 import type { RouteRecord } from '../routing/route.ts';
 import type { Job, JobProgress } from './job.ts';
 import type { ModelCall } from './model-call.ts';

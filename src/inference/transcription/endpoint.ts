@@ -1,5 +1,5 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
-import { usdOf } from '../../metering/charge.ts';
+import { usdOf } from '../../metering/quota.ts';
 import type { SpooledFile } from '../../net/spool.ts';
 import { sniffAudio, sniffBytesNeeded } from '../audio/sniff.ts';
 import { needsTimes } from '../dialects/transcription/format.ts';

@@ -22,7 +22,7 @@ const watchedNames = [
 
 export interface DataFolderWatch {
   /** Why nothing may be kept now, in words without a path; null when everything is where it was. */
-  trouble(): string | null;
+  readonly trouble: string | null;
   stop(): void;
 }
 
@@ -61,6 +61,7 @@ export function watchDataFolder(options: {
     } finally {
       looking = false;
     }
+    watch.trouble = lost === null ? null : 'its data folder was removed or replaced while it runs';
     report.look();
   }
 
@@ -77,11 +78,9 @@ export function watchDataFolder(options: {
 
   const timer = setInterval(() => void look(), lookIntervalMs);
   timer.unref();
+  const watch = { trouble: null as string | null, stop: () => clearInterval(timer) };
   void look();
-  return {
-    trouble: () => (lost === null ? null : 'its data folder was removed or replaced while it runs'),
-    stop: () => clearInterval(timer),
-  };
+  return watch;
 }
 
 /** Tells one file from another of the same name; null when there is none. */

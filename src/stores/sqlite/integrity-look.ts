@@ -10,7 +10,7 @@ const fileBytesMax = 2 * 1024 ** 3;
 
 export interface IntegrityLook {
   /** Why the books cannot be trusted, in words without a path; null while nothing of it is known. */
-  trouble(): string | null;
+  readonly trouble: string | null;
   stop(): Promise<void>;
 }
 
@@ -21,7 +21,6 @@ export interface IntegrityLook {
 export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(message: string): void }): IntegrityLook {
   const thread = createWorkThread(new URL('./integrity-worker.ts', import.meta.url), 'thread of database checks');
   let stopped = false;
-  let trouble: string | null = null;
 
   async function look(): Promise<void> {
     for (const file of databasesIn(folder)) {
@@ -35,7 +34,7 @@ export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(messa
 
   function report({ file, what }: Damage): void {
     const books = file === folder.culvertDb || file === folder.ledgerDb;
-    if (books) trouble = 'its books are damaged on the disk';
+    if (books) running.trouble = 'its books are damaged on the disk';
     const meanwhile = books ? 'Requests are refused' : 'What cannot be read of it is refused';
     tell(
       `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: culvert restore FILE --yes`,
@@ -48,12 +47,13 @@ export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(messa
     if (!stopped) tell(`the databases could not be checked: ${String(error)}`);
   };
 
-  return {
-    trouble: () => trouble,
+  const running = {
+    trouble: null as string | null,
     async stop() {
       stopped = true;
       clearTimeout(timer);
       await thread.close();
     },
   };
+  return running;
 }

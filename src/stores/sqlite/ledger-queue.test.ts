@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
-import { crashedEvent } from '../../metering/settlement.ts';
+import { crashedEvent } from '../../metering/quota.ts';
 import { closeRetryMs, openTimeoutMs } from '../ledger-waits.ts';
 import { LedgerQueue, RecentCalls } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';

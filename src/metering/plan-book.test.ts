@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Principal } from '../auth/principal.ts';
 import { type Config, configSchema } from '../config/schema.ts';
 import type { Limit } from './counters.ts';
-import { createPlanBook, planAllows } from './create-plan-book.ts';
+import { createPlanBook, planAllows } from './plan-book.ts';
 
 const configOf = (text: Record<string, unknown>): Config => configSchema.parse(text);
 const bookOf = (text: Record<string, unknown>) => createPlanBook({ config: configOf(text), stored: [] });

@@ -1,0 +1,141 @@
+import type { BucketRow, QuotaBooks, RecentCall, Scope } from './counters.ts';
+import { callMilliIn, type QuotaClock, RollingScope } from './scope.ts';
+import { spans } from './window.ts';
+
+/** Whose use is known at one time; an idle one is read again from the books when it comes back. */
+export const loadedScopesMax = 50_000;
+/**
+ * A scope is kept so long after its last use. Closes reach the books up to 30 s late, and a call counts for 61 s: what
+ * is read again after this is all of it.
+ */
+export const scopeKeptMs = 120_000;
+/** How many are looked at to find room for one. */
+const roomTries = 1_000;
+
+/** Nobody could be found to make room for. */
+export class ScopesFull extends Error {}
+
+interface LoadedScopesOptions {
+  clock: QuotaClock;
+  books: Pick<QuotaBooks, 'buckets' | 'recentCalls'>;
+  /** Seeds are divided by this, rounded up (`on_state_loss: local`). */
+  share: () => number;
+  scopesMax: number;
+}
+
+/** What the scopes in use have used: read from the books at the first request, then counted here. */
+export class LoadedScopes {
+  /** How many have been forgotten so far: whoever keeps what `get` gave looks whether it still counts. */
+  forgotten = 0;
+  readonly #options: LoadedScopesOptions;
+  /** Oldest first; one that was found in use while room was sought stands at the end again. */
+  readonly #loaded = new Map<Scope, RollingScope>();
+  readonly #loading = new Map<Scope, Promise<void>>();
+
+  constructor(options: LoadedScopesOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: not loaded. */
+  get(name: Scope): RollingScope | undefined {
+    return this.#loaded.get(name);
+  }
+
+  size(): number {
+    return this.#loaded.size;
+  }
+
+  /**
+   * Loads those of one account that are not there; undefined when that is done, else a promise of it. Throws or
+   * rejects when the books cannot be read, and with ScopesFull.
+   */
+  load(account: string, scopes: readonly Scope[]): Promise<void> | undefined {
+    const nowMs = this.#options.clock.nowMs();
+    const missing: Scope[] = [];
+    const waits = new Set<Promise<void>>();
+    for (const name of new Set(scopes)) {
+      const scope = this.#loaded.get(name);
+      const wait = this.#loading.get(name);
+      // Kept while the others of this request are read.
+      if (scope !== undefined) scope.lastUsedMs = nowMs;
+      else if (wait !== undefined) waits.add(wait);
+      else missing.push(name);
+    }
+    if (missing.length > 0) {
+      const wait = this.#read(account, missing);
+      if (wait !== undefined) {
+        const shared = wait.finally(() => {
+          for (const name of missing) this.#loading.delete(name);
+        });
+        for (const name of missing) this.#loading.set(name, shared);
+        waits.add(shared);
+      }
+    }
+    return waits.size === 0 ? undefined : Promise.all(waits).then(() => undefined);
+  }
+
+  #read(account: string, scopes: readonly Scope[]): Promise<void> | undefined {
+    const { clock, books } = this.#options;
+    const { minute } = spans;
+    const sinceMs = clock.toWallMs(clock.nowMs()) - minute.spanMs - minute.bucketMs;
+    const rows = books.buckets(scopes);
+    if (rows instanceof Promise) {
+      // Within `then`, so that what is thrown here is no rejection that nobody waits for.
+      const calls = Promise.resolve().then(() => books.recentCalls(account, sinceMs));
+      return Promise.all([rows, calls]).then(([rowsRead, callsRead]) =>
+        this.#keep(scopes, rowsRead, callsRead, account),
+      );
+    }
+    const calls = books.recentCalls(account, sinceMs);
+    if (calls instanceof Promise) return calls.then((callsRead) => this.#keep(scopes, rows, callsRead, account));
+    this.#keep(scopes, rows, calls, account);
+    return undefined;
+  }
+
+  #keep(scopes: readonly Scope[], rows: readonly BucketRow[], calls: readonly RecentCall[], account: string): void {
+    const { clock, share } = this.#options;
+    for (const row of rows) clock.startAt(row.bucket * row.grainMs);
+    const nowMs = clock.nowMs();
+    // Calls are dated by the wall.
+    const aheadMs = nowMs - clock.toWallMs(nowMs);
+    const parts = Math.max(1, share());
+    const ofShare = (amount: number) => Math.ceil(amount / parts);
+    const sortedRows = [...rows].sort((a, b) => a.bucket - b.bucket);
+    const sortedCalls = [...calls].sort((a, b) => a.atMs - b.atMs);
+    for (const name of scopes) {
+      this.#makeRoom(nowMs);
+      const scope = new RollingScope();
+      scope.lastUsedMs = nowMs;
+      for (const row of sortedRows) {
+        if (row.scope !== name) continue;
+        const { units, tokens, usdNano } = row;
+        scope.seedBucket(nowMs, {
+          ...row,
+          units: ofShare(units),
+          tokens: ofShare(tokens),
+          usdNano: ofShare(usdNano),
+        });
+      }
+      for (const call of sortedCalls) {
+        const milli = callMilliIn(name, account, call);
+        if (milli > 0) scope.seedCalls(nowMs, call.atMs + aheadMs, ofShare(milli));
+      }
+      this.#loaded.set(name, scope);
+    }
+  }
+
+  #makeRoom(nowMs: number): void {
+    const { scopesMax } = this.#options;
+    const loaded = this.#loaded;
+    let tries = roomTries;
+    for (const [name, scope] of loaded) {
+      if (loaded.size < scopesMax) return;
+      if (tries-- === 0) break;
+      loaded.delete(name);
+      const idle = scope.holds === 0 && scope.running === 0 && nowMs - scope.lastUsedMs >= scopeKeptMs;
+      if (idle) this.forgotten++;
+      else loaded.set(name, scope);
+    }
+    if (loaded.size >= scopesMax) throw new ScopesFull('every scope is in use');
+  }
+}
