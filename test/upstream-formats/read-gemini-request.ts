@@ -46,7 +46,7 @@ export const readGeminiRequest: ReadPrompt = (body, pathModel) => {
     stop: stringsOf(config.stopSequences),
     maxTokens: typeof config.maxOutputTokens === 'number' ? config.maxOutputTokens : null,
     reasoning: thinking.includeThoughts === true || isReasoningModel(model) ? 'shown' : 'none',
-    topLogprobs: null,
+    topLogprobs: config.responseLogprobs === true ? (typeof config.logprobs === 'number' ? config.logprobs : 0) : null,
     ...mediaWishOf(config, lastUserText),
   };
   return prompt;

@@ -1,11 +1,13 @@
-import type { JsonObject } from '../../src/kernel/json.ts';
+import { isObject, type JsonObject } from '../../src/kernel/json.ts';
 import type { Answer, Choice } from '../../src/simulator/compose-answer.ts';
 import type { FaultSpec } from '../../src/simulator/fault-spec.ts';
 import type { ModelForm } from '../../src/simulator/list-models.ts';
+import { logprobsOf } from '../../src/simulator/logprobs.ts';
 import { beforeDelta, reasoningParts, reasoningPauseMs, textParts } from '../../src/simulator/pace.ts';
 import type { Prompt } from '../../src/simulator/prompt.ts';
 import type { ErrorWords, Speech } from '../../src/simulator/speech.ts';
 import type { Step } from '../../src/simulator/steps.ts';
+import { tokensOf } from '../../src/simulator/tokens.ts';
 import { mediaParts, wholeMediaParts } from './gemini-media.ts';
 import { readGeminiRequest, signsCalls } from './read-gemini-request.ts';
 
@@ -39,7 +41,10 @@ export const geminiSpeech: Speech = {
   models: geminiModels,
   whole: (answer, prompt, spec) =>
     JSON.stringify(
-      chunkOf(answer, wholeMediaParts(prompt, spec) ?? wholeParts(answer), finishOf(answer, spec), 'told'),
+      withLogprobs(
+        chunkOf(answer, wholeMediaParts(prompt, spec) ?? wholeParts(answer), finishOf(answer, spec), 'told'),
+        prompt,
+      ),
     ),
   frames: geminiFrames,
   counted: (inputTokens) => `{"totalTokens":${inputTokens}}`,
@@ -65,7 +70,7 @@ function* geminiFrames(answer: Answer, prompt: Prompt, spec: FaultSpec): Generat
   const pauseMs = reasoningPauseMs(spec, thoughts.length);
   for (const [at, part] of deltas.entries()) {
     yield* beforeDelta(spec, at);
-    yield frame(chunkOf(answer, [part], null, 'untold'));
+    yield frame(withLogprobs(chunkOf(answer, [part], null, 'untold'), prompt));
     if (pauseMs !== null && at < thoughts.length) yield pauseMs;
     if (at === 0) {
       for (let broken = 0; broken < (spec.malformed ?? 0); broken += 1) yield 'data: {"candidates":[{"con\r\n\r\n';
@@ -102,6 +107,20 @@ function chunkOf(answer: Answer, parts: JsonObject[], finish: string | null, usa
   const chunk: JsonObject = { candidates: [candidate] };
   if (usage === 'told') chunk.usageMetadata = usageOf(answer);
   return { ...chunk, modelVersion: answer.model, responseId: `sim${answer.serial}` };
+}
+
+/** Of the words that a chunk shows, where they were asked for. */
+function withLogprobs(chunk: JsonObject, { topLogprobs }: Prompt): JsonObject {
+  const [candidate] = chunk.candidates as (JsonObject & { content: { parts: JsonObject[] } })[];
+  const text = candidate!.content.parts.map((part) => (part.thought === true ? '' : String(part.text ?? ''))).join('');
+  if (topLogprobs === null || text === '') return chunk;
+  const chosen = (logprobsOf(tokensOf(text), topLogprobs).content as JsonObject[]).filter(isObject);
+  const inItsWords = ({ token, logprob }: JsonObject): JsonObject => ({ token: token!, logProbability: logprob! });
+  const logprobsResult = {
+    chosenCandidates: chosen.map(inItsWords),
+    topCandidates: chosen.map((one) => ({ candidates: (one.top_logprobs as JsonObject[]).map(inItsWords) })),
+  };
+  return { ...chunk, candidates: [{ ...candidate, logprobsResult }] };
 }
 
 // Thoughts are counted apart from the candidate's tokens here, inside completion_tokens in chat completions.

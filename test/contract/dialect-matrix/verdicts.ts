@@ -85,7 +85,8 @@ const exceptions: readonly Exception[] = [
   ['end-user', 'any', 'gemini', lost('user', 'the provider has no place for it; the ledger has it')],
 
   ['logprobs', 'any', messages, incapable('logprobs')],
-  ['logprobs', 'any', 'gemini', incapable('logprobs')],
+  ['logprobs', 'gemini', 'gemini', { kind: 'yes' }],
+  ['logprobs', 'any', 'gemini', refused('The provider of this model gives no log probabilities.')],
   ['seed', 'gemini', messages, lost('generationConfig.seed', 'not sent')],
   ['seed', 'gemini', responses, lost('generationConfig.seed', 'not sent')],
   ['seed', chat, messages, lost('seed', 'not sent')],
