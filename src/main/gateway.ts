@@ -30,7 +30,6 @@ import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
 import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
 import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
-import { createAliasWatch } from './alias-watch.ts';
 import { openCallers } from './callers.ts';
 import { closableAccounts } from './closed-books.ts';
 import { pruneByTime } from './prune-by-time.ts';
@@ -39,8 +38,7 @@ import { openServices } from './services.ts';
 import { keepSnapshot } from './snapshot.ts';
 import { openStorage } from './storage.ts';
 import { openStores, StartRefused, type Stores } from './stores.ts';
-import { tellFinished } from './tell-finished.ts';
-import { tellRefused } from './tell-refused.ts';
+import { createAliasWatch, tellFinished, tellRefused } from './tell.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -214,7 +212,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     secret,
     resolve: addressesOf,
     folderTrouble,
-    finished: tellFinished(log, metrics, () => snapshot().models.labels, aliases),
+    finished: tellFinished(log, metrics, snapshot, aliases),
     onTrouble,
     opened: (close) => void opened.push(close),
   }).catch(orGiveUp);

@@ -1,9 +1,77 @@
+import type { Services } from '../inference/endpoints/services.ts';
 import type { ModelTable } from '../inference/models/model-table.ts';
+import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Health } from '../inference/routing/health.ts';
 import type { Target } from '../inference/routing/target.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { UsageEvent } from '../metering/ledger.ts';
-import type { Log } from '../observe/log.ts';
+import type { Refusal } from '../metering/refusal.ts';
+import type { Refusals } from '../metering/refusals.ts';
+import { type Log, requestLog } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+
+/** Who hears of every request that has ended: metrics, a line in the log, and the operator of refused credentials. */
+export function tellFinished(
+  log: Log,
+  metrics: Pick<Metrics, 'finished'>,
+  snapshot: () => Pick<Snapshot, 'models'>,
+  aliases: Pick<AliasWatch, 'ended'>,
+): Services['finished'] {
+  const logRequest = requestLog(log);
+  return (event) => {
+    const { modelOf, targetOf } = snapshot().models.labels;
+    const model = modelOf(event.alias);
+    metrics.finished(event, model, targetOf(event.target));
+    aliases.ended(model, event);
+    const attempts = event.route.attempts.length;
+    logRequest(event, attempts);
+    if (event.class === 'ok' && attempts === 1) return;
+    for (const attempt of event.route.attempts) {
+      // Failover hides it from every caller, and no retry mends it: the operator must hear of it here.
+      if (attempt.class === 'bad_credential' || attempt.class === 'quota_exhausted') {
+        const { provider, credential, status: answered } = attempt;
+        log.warn(
+          { requestId: event.requestId, provider, credential, status: answered, class: attempt.class },
+          'a credential was refused',
+        );
+      }
+    }
+  };
+}
+
+/** How long refusals without a line of their own are gathered into one. */
+const gatherMs = 1_000;
+
+/** Who hears of a refused request: metrics of each, the log and the books of some (`Refusals`). */
+export function tellRefused(
+  log: Log,
+  metrics: Pick<Metrics, 'refused'>,
+  refusals: Pick<Refusals, 'add'>,
+): (refusal: Refusal) => void {
+  /** Of those without a line: how many, by status and reason. */
+  let more: Record<string, number> | null = null;
+
+  function sayMore(): void {
+    log.info({ requests: more }, 'more requests were refused');
+    more = null;
+  }
+
+  return (refusal) => {
+    metrics.refused(refusal);
+    const { requestId, account, keyId, endpoint, model, status, reason, limit, ms, message } = refusal;
+    if (refusals.add(refusal) === 'line') {
+      const what = { status, class: reason, ...(limit !== '' && { limit }), ms, message };
+      log.info({ requestId, account, keyId, endpoint, model, ...what }, 'refused');
+      return;
+    }
+    if (more === null) {
+      more = {};
+      setTimeout(sayMore, gatherMs).unref();
+    }
+    const name = `${status} ${reason}`;
+    more[name] = (more[name] ?? 0) + 1;
+  };
+}
 
 /** Whether the models that the configuration names answer at all: one that does not is an alert. */
 export interface AliasWatch {
