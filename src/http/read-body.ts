@@ -1,8 +1,8 @@
+import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
-import type { RoomHold } from '../kernel/sharing/room.ts';
+import { bodyStallTimeoutMs } from '../kernel/limits.ts';
+import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
 import { createTurns } from '../kernel/sharing/turns.ts';
-import { BodyPace } from './body-pace.ts';
-import { type BodyParts, bodyParts, free } from './body-parts.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Where a body goes that lives longer than its request's handler, or in other memory. */
@@ -13,6 +13,17 @@ export interface BodyPlace {
   memory(bytes: number): Buffer;
 }
 
+/** Room for the bodies of all callers, as configured right now; of one account half of it. */
+export function createBodyRoom(
+  snapshot: () => { readonly config: { readonly server: Pick<Config['server'], 'body_memory' | 'body_limit'> } },
+): Room {
+  return createRoom('request bodies', () => {
+    const { body_memory, body_limit } = snapshot().config.server;
+    const bytesMax = Math.max(body_memory, 2 * body_limit);
+    return { bytesMax, accountBytesMax: bytesMax / 2 };
+  });
+}
+
 /** As `readBody`, for JSON: a Failure for another content type too (415). */
 export function readJsonBody(
   exchange: Exchange,
@@ -20,29 +31,28 @@ export function readJsonBody(
   place?: BodyPlace,
 ): Promise<Buffer | Failure | null> {
   if (exchange.givenBody !== null) return Promise.resolve(exchange.givenBody);
-  const { headers } = exchange.request;
-  const refused = wrongEncoding(headers['content-encoding']) ?? wrongMediaType(headers['content-type']);
+  const { 'content-type': type, 'content-encoding': encoding } = exchange.request.headers;
+  const isUsual = type === 'application/json' && encoding === undefined;
+  const refused = isUsual ? null : (wrongEncoding(encoding) ?? wrongMediaType(type));
   return refused === null ? readBody(exchange, limitBytes, place) : Promise.resolve(refused);
 }
 
 /**
  * The whole request body, of any content type, counted in the room for bodies as its bytes come. A Failure for a
- * compressed one (415), more than `limitBytes` (413), one that comes too slowly (408, http/body-pace) or that there is no
+ * compressed one (415), more than `limitBytes` (413), one that comes too slowly (408, `BodyPace`) or that there is no
  * room for (503: the rest is read and dropped, so that the caller gets the answer); null when the caller left while
  * sending.
  */
 export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPlace): Promise<Buffer | Failure | null> {
   const { request, response } = exchange;
-  const refused = wrongEncoding(request.headers['content-encoding']);
+  const { 'content-encoding': encoding, 'content-length': declared, expect } = request.headers;
+  const refused = encoding === undefined ? null : wrongEncoding(encoding);
   if (refused !== null) return Promise.resolve(refused);
-  const declared = request.headers['content-length'];
   const declaredBytes = declared === undefined ? null : Number(declared);
-  if (declaredBytes !== null && declaredBytes > limitBytes) {
+  if (declaredBytes !== null && declaredBytes > limitBytes)
     return Promise.resolve({ kind: 'body-too-large', limitBytes });
-  }
-  if (request.headers.expect !== undefined) response.writeContinue();
+  if (expect !== undefined) response.writeContinue();
   const held = place?.held ?? exchange.held;
-  const tenant = exchange.principal?.account ?? '';
 
   return new Promise((resolve) => {
     let parts: BodyParts | null = bodyParts(declaredBytes, place?.memory);
@@ -58,26 +68,10 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       pace.end();
     };
     const left = () => settle(null);
-    const drop = (noRoom: Failure) => {
-      resolve(noRoom);
-      state = 'dropping';
-      exchange.dropsBody = true;
-      parts?.giveBack();
-      parts = null;
-      // Once its answer is out, Node tells the request no more of its connection.
-      request.socket.once('close', left);
-    };
     const pace = new BodyPace(limitBytes, (failure) => {
       if (state === 'dropping') request.destroy();
       else settle(failure);
     });
-    const nextTurn = async () => {
-      const place = await reading.take(tenant, null);
-      // After the sockets have been looked at.
-      setImmediate(place.giveBack);
-      turnBytes = 0;
-      if (state !== 'done') request.resume();
-    };
     request.on('data', (chunk: Buffer) => {
       // The memory may be another's by now.
       if (state === 'done') return;
@@ -92,13 +86,27 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
         return;
       }
       const noRoom = parts === null || held === null ? null : held.take(bytes);
-      if (noRoom !== null) drop(noRoom);
+      if (noRoom !== null) {
+        resolve(noRoom);
+        state = 'dropping';
+        exchange.dropsBody = true;
+        parts?.giveBack();
+        parts = null;
+        // Once its answer is out, Node tells the request no more of its connection.
+        request.socket.once('close', left);
+      }
       if (parts === null) free(chunk);
       else parts.add(chunk);
       turnBytes += bytes;
       if (turnBytes < turnBytesMax) return;
       request.pause();
-      setImmediate(nextTurn);
+      setImmediate(async () => {
+        const turn = await turns.take(exchange.principal?.account ?? '', null);
+        // After the sockets have been looked at.
+        setImmediate(turn.giveBack);
+        turnBytes = 0;
+        if (state !== 'done') request.resume();
+      });
     });
     request.on('end', () => settle(parts === null ? null : parts.whole()));
     request.on('close', left);
@@ -112,7 +120,7 @@ const turnBytesMax = 128 * 1024;
  * Those that go on in one turn of the loop, which is the process's: 40 bodies side by side would make each turn forty times
  * as long, and a chat needs several.
  */
-const reading = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
+const turns = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {
   if (encoding === undefined || encoding === 'identity') return null;
@@ -126,4 +134,148 @@ function wrongMediaType(contentType: string | undefined): Failure | null {
   if (mediaType === 'application/json' || (mediaType?.endsWith('+json') && mediaType.startsWith('application/')))
     return null;
   return { kind: 'unsupported-media-type', received: contentType?.slice(0, 80) ?? null, expected: 'application/json' };
+}
+
+/** What has come of a body, on its way to be one piece of memory. */
+interface BodyParts {
+  /** The chunk may be empty afterwards: it belongs to the parts. */
+  add(chunk: Buffer): void;
+  /** Once, at the end. */
+  whole(): Buffer;
+  /** Once, instead of `whole`: memory of its own is free at once. */
+  giveBack(): void;
+}
+
+/** From here on a body is put together as it comes: all at once its copy would hold up the loop for milliseconds. */
+const inPlaceBytes = 1024 * 1024;
+/** Memory for a declared length is taken when this part of it has come: who only declares one has none. */
+const partBeforeMemory = 1 / 16;
+
+/** `memory` gives what a large body of a declared length is put together in, and is the giver's. Default: its own. */
+export function bodyParts(declaredBytes: number | null, memory?: (bytes: number) => Buffer): BodyParts {
+  return declaredBytes !== null && declaredBytes > inPlaceBytes ? inPlace(declaredBytes, memory) : new Chunks();
+}
+
+/**
+ * Memory that nobody looks at any more. Left to V8, what is read of large bodies makes it collect the whole heap again and
+ * again while they come.
+ */
+function free({ buffer, byteLength }: Buffer): void {
+  if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+class Chunks implements BodyParts {
+  private readonly chunks: Buffer[] = [];
+
+  add(chunk: Buffer): void {
+    this.chunks.push(chunk);
+  }
+
+  whole(): Buffer {
+    return this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
+  }
+
+  giveBack(): void {
+    this.chunks.forEach(free);
+  }
+}
+
+function inPlace(declaredBytes: number, memory?: (bytes: number) => Buffer): BodyParts {
+  const bytesBefore = Math.max(inPlaceBytes, declaredBytes * partBeforeMemory);
+  const begin = () => memory?.(declaredBytes) ?? Buffer.allocUnsafeSlow(declaredBytes);
+  /** What came before there was memory. */
+  const waiting: Buffer[] = [];
+  let waitingAt = 0;
+  let body: Buffer | null = null;
+  let at = 0;
+
+  /** Places so many of those that wait: each chunk takes as much along, so that they never go all in one turn. */
+  function catchUp(into: Buffer, bytes: number): void {
+    const to = waitingAt + bytes;
+    while (waiting.length > 0 && waitingAt < to) {
+      const chunk = waiting.shift()!;
+      waitingAt += chunk.copy(into, waitingAt);
+      free(chunk);
+    }
+  }
+
+  return {
+    add(chunk) {
+      if (body === null) {
+        waiting.push(chunk);
+        at += chunk.length;
+        if (at >= bytesBefore) body = begin();
+        return;
+      }
+      at += chunk.copy(body, at);
+      catchUp(body, chunk.length);
+      free(chunk);
+    },
+    whole() {
+      body ??= begin();
+      catchUp(body, at);
+      // Node ends a request before its declared length only where the caller has gone.
+      return at === body.length ? body : body.subarray(0, at);
+    },
+    giveBack() {
+      waiting.forEach(free);
+      if (body !== null && memory === undefined) free(body);
+    },
+  };
+}
+
+/** As much must come in every `bodyStallTimeoutMs`, unless the body ends: about 1 KB/s. */
+const paceBytesMin = 64 * 1024;
+/** A body as large as is allowed may come as slowly as this; any may take `wholeMsMin`. */
+const wholeBytesPerS = 64 * 1024;
+const wholeMsMin = 10 * 60_000;
+
+/**
+ * Holds a body that is being read to a minimum rate and to a total time: who sends a byte now and then holds what came
+ * before for as long as they like.
+ */
+export class BodyPace {
+  private readonly tooSlow: (failure: Failure) => void;
+  private readonly wholeMs: number;
+  private stall: NodeJS.Timeout;
+  /** Set with the first 64 KB: a smaller body has no time for more than one wait. */
+  private whole: NodeJS.Timeout | null = null;
+  private bytes = 0;
+
+  /** `tooSlow` is told once, with a 408. */
+  constructor(limitBytes: number, tooSlow: (failure: Failure) => void) {
+    this.tooSlow = tooSlow;
+    this.wholeMs = Math.max(wholeMsMin, (limitBytes / wholeBytesPerS) * 1_000);
+    this.stall = this.wait();
+  }
+
+  came(bytes: number): void {
+    this.bytes += bytes;
+    if (this.bytes < paceBytesMin) return;
+    this.bytes = 0;
+    clearTimeout(this.stall);
+    this.stall = this.wait();
+    this.whole ??= setTimeout(() => {
+      this.fail(`The request body took longer than ${Math.round(this.wholeMs / 60_000)} min to come.`);
+    }, this.wholeMs);
+  }
+
+  /** The body is there, or nobody waits for it. Idempotent. */
+  end(): void {
+    clearTimeout(this.stall);
+    if (this.whole !== null) clearTimeout(this.whole);
+  }
+
+  private wait(): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.fail(
+        `The request body comes too slowly: less than ${paceBytesMin / 1024} KB in ${bodyStallTimeoutMs / 1_000} s.`,
+      );
+    }, bodyStallTimeoutMs);
+  }
+
+  private fail(message: string): void {
+    this.end();
+    this.tooSlow({ kind: 'request-timeout', message });
+  }
 }

@@ -2,9 +2,8 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
-import { BodyPace } from './body-pace.ts';
 import type { Exchange } from './exchange.ts';
-import { wrongEncoding } from './read-body.ts';
+import { BodyPace, wrongEncoding } from './read-body.ts';
 
 /** An upload, its parts in the order in which they came. */
 export interface Multipart {
@@ -45,7 +44,7 @@ const fileBufferBytes = 64 * 1024;
 
 /**
  * The parts of a `multipart/form-data` body, files on disk, whatever order they come in. A Failure for another content
- * type (415), more than `bounds.bodyBytes` (413), one that comes too slowly (408, http/body-pace) or that there is no room
+ * type (415), more than `bounds.bodyBytes` (413), one that comes too slowly (408, http/read-body) or that there is no room
  * for (503), a form that is cut, garbled or has too many or too large parts (400); null when the caller left while sending. Nothing is left on disk then.
  */
 export async function readMultipart(

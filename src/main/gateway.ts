@@ -4,6 +4,7 @@ import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
 import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
+import { createBodyRoom } from '../http/read-body.ts';
 import { createGatewayServer } from '../http/server.ts';
 import { createTranscoder } from '../inference/audio/transcode.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
@@ -19,7 +20,6 @@ import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.t
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
 import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
-import { createRoom } from '../kernel/sharing/room.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
@@ -219,11 +219,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const onUnexpected = (error: unknown, requestId: string) =>
     log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
   const refusals = createRefusals(ledger);
-  const bodies = createRoom('request bodies', () => {
-    const { body_memory, body_limit } = snapshot().config.server;
-    const bytesMax = Math.max(body_memory, 2 * body_limit);
-    return { bytesMax, accountBytesMax: bytesMax / 2 };
-  });
+  const bodies = createBodyRoom(snapshot);
   const routes = await openRoutes({
     options,
     services,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
-import { bodyParts } from './body-parts.ts';
+import { bodyParts } from './read-body.ts';
 
 const kb = 1024;
 const mb = 1024 * kb;
