@@ -5,6 +5,7 @@ import { unwatched } from '../src/vectors/embedded/row-watch.ts';
 
 /** Rows of a collection in a map, with the plainest search there is over them. */
 export interface MemoryRows extends RowSource {
+  vector(slot: number): Float32Array;
   set(slot: number, vector: Float32Array): void;
   delete(slot: number): void;
   slots(): number[];

@@ -18,22 +18,39 @@ const tenantSchema = z.object({
   keys: z.int().describe('Keys that own it and are not revoked; at 0 nobody can reach it: adopt or purge it.'),
 });
 
+const distanceField = z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']);
+const modelField = z.string().min(1).max(256).nullable();
+const sizeField = z.int().min(1).max(65_536);
+
+const namedVectorSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('dense'),
+    size: sizeField,
+    distance: distanceField,
+    embeddingModel: modelField,
+  }),
+  z.strictObject({ kind: z.literal('multi'), size: sizeField, distance: distanceField }),
+  z.strictObject({ kind: z.literal('sparse'), modifier: z.enum(['none', 'idf']), embeddingModel: modelField }),
+]);
+
 /** The names are those of `vectors/collection.ts`; what else a collection must be, the store says. */
 const collectionSchema: z.ZodType<ExportedCollection> = z.strictObject({
   name: nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .'),
-  vector_size: z.int().min(1).max(65_536),
-  distance: z.enum(['Cosine', 'Dot', 'Euclid', 'Manhattan']),
-  embedding_model: z.string().min(1).max(256).nullable(),
+  vector_size: z.int().min(0).max(65_536),
+  distance: distanceField,
+  embedding_model: modelField,
+  named_vectors: z.record(z.string().max(255), namedVectorSchema).optional(),
   payload_indexes: z.record(
     z.string().min(1).max(1_024),
     z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),
   ),
   aliases: z.array(nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .')).max(1_000),
-});
+}) as z.ZodType<ExportedCollection>;
 
 const pointSchema: z.ZodType<ExportedPoint> = z.strictObject({
   id: z.union([z.int().min(0), z.string().max(64)]),
   vector: z.array(z.number()).max(65_536),
+  vectors: z.record(z.string().max(255), z.json()).optional(),
   payload: z.record(z.string(), z.json()).nullable(),
 }) as z.ZodType<ExportedPoint>;
 

@@ -9,6 +9,8 @@ export interface CollectionColumns {
   size: number;
   distance: string;
   embedding_model: string | null;
+  /** JSON of its named vectors; null: none. */
+  named: string | null;
 }
 
 export function collectionOf(row: CollectionColumns): RegisteredCollection {
@@ -20,6 +22,7 @@ export function collectionOf(row: CollectionColumns): RegisteredCollection {
     size: Number(row.size),
     distance: row.distance as RegisteredCollection['distance'],
     embeddingModel: row.embedding_model,
+    ...namedOf(row.named),
   };
 }
 
@@ -27,6 +30,7 @@ export interface DeletionColumns {
   generation: string;
   size: number;
   distance: string;
+  named: string | null;
   dropped_ms: number;
   tries: number;
 }
@@ -36,9 +40,19 @@ export function deletionOf(row: DeletionColumns): Deletion {
     generation: row.generation,
     size: Number(row.size),
     distance: row.distance as Deletion['distance'],
+    ...namedOf(row.named),
     droppedMs: Number(row.dropped_ms),
     tries: Number(row.tries),
   };
+}
+
+function namedOf(text: string | null): Pick<RegisteredCollection, 'named'> {
+  return text === null ? {} : { named: JSON.parse(text) };
+}
+
+/** For the column `named`. */
+export function namedText(named: RegisteredCollection['named']): string | null {
+  return named === undefined ? null : JSON.stringify(named);
 }
 
 export interface IndexColumns {

@@ -11,13 +11,45 @@ export const collectionNamePattern = /^[A-Za-z0-9_.-]{1,255}$/;
 export const payloadTypes = ['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid'] as const;
 export type PayloadType = (typeof payloadTypes)[number];
 
-/** What never changes about a collection. */
+/** One kind of vector that a collection's points may have. */
+export type VectorSpec =
+  | { kind: 'dense'; size: number; distance: Distance; embeddingModel: string | null }
+  /** Several vectors a point, compared by MaxSim. */
+  | { kind: 'multi'; size: number; distance: Distance }
+  /** `idf`: what is looked for is weighed by how rare it is in the collection. `embeddingModel`: a built-in one. */
+  | { kind: 'sparse'; modifier: 'none' | 'idf'; embeddingModel: string | null };
+
+/** What never changes about a collection. `size`, `distance` and `embeddingModel` are its unnamed vector's. */
 export interface CollectionSpec {
   name: string;
+  /** 0: it has no unnamed vector, or one that stands in `named` under ''. */
   size: number;
   distance: Distance;
   /** Alias that embeds its texts; null: vectors only. */
   embeddingModel: string | null;
+  /** By name; absent where there are none. */
+  named?: NamedSpecs;
+}
+
+export type NamedSpecs = Readonly<Record<string, VectorSpec>>;
+
+/** Named vectors of one collection. */
+export const namedVectorsMax = 32;
+/** Of a vector. */
+export const vectorNameCharsMax = 255;
+
+/** What the vector of that name is; '' is the unnamed one. Null when there is none. */
+export function vectorSpecOf(spec: CollectionSpec, name: string): VectorSpec | null {
+  if (name === '' && spec.size > 0) {
+    return { kind: 'dense', size: spec.size, distance: spec.distance, embeddingModel: spec.embeddingModel };
+  }
+  const { named } = spec;
+  return named !== undefined && Object.hasOwn(named, name) ? named[name]! : null;
+}
+
+/** In the order in which they are shown: the unnamed one first. */
+export function vectorNamesOf({ size, named = {} }: CollectionSpec): string[] {
+  return size > 0 ? ['', ...Object.keys(named)] : Object.keys(named);
 }
 
 /** A collection as `inspect` shows it. */

@@ -1,6 +1,6 @@
-import { collectionNamePattern } from './collection.ts';
-import type { ExportEnd, ExportedCollection, ExportedPoint, ExportHead } from './operator.ts';
-import type { PointId, StoredPoint } from './point.ts';
+import { collectionNamePattern, type NamedSpecs } from './collection.ts';
+import type { ExportEnd, ExportedCollection, ExportedPoint, ExportedVector, ExportHead } from './operator.ts';
+import { isMulti, isSparse, type PointId, type StoredPoint, type VectorValue } from './point.ts';
 import type { VectorStore } from './store.ts';
 import { shortestFloat } from './wire/shortest-float.ts';
 
@@ -18,7 +18,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
   const collections = await store.list(tenant);
   yield line({ culvert_vectors: 1, tenant } satisfies ExportHead);
   let points = 0;
-  for (const { name, size, distance, embeddingModel } of collections) {
+  for (const { name, size, distance, embeddingModel, named } of collections) {
     const { payloadSchema } = await store.inspect(tenant, name);
     const indexes = Object.entries(payloadSchema).map(([key, { type }]) => [key, type] as const);
     const aliases = (await store.aliases(tenant, name)).map(({ alias }) => alias);
@@ -27,12 +27,13 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
       vector_size: size,
       distance,
       embedding_model: embeddingModel,
+      ...(named !== undefined && { named_vectors: named }),
       payload_indexes: Object.fromEntries(indexes),
       // What the engine itself notes by an alias has a name that no caller can give.
       aliases: aliases.filter((alias) => collectionNamePattern.test(alias)),
     };
     yield line({ collection });
-    const limit = Math.max(1, Math.min(pagePointsMax, Math.floor(pageNumbers / size)));
+    const limit = Math.max(1, Math.min(pagePointsMax, Math.floor(pageNumbers / numbersOf({ size, named }))));
     let offset: PointId | null = null;
     do {
       const asked = { filter: null, limit, offset, orderBy: null, want, pageBytes };
@@ -45,8 +46,36 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
   yield line({ end: { collections: collections.length, points } } satisfies ExportEnd);
 }
 
-function exported({ id, payload, vector }: StoredPoint): ExportedPoint {
-  return { id, vector: Array.from(vector ?? [], shortestFloat), payload: payload ?? null };
+/** Of one point, about. */
+function numbersOf({ size, named = {} }: { size: number; named: NamedSpecs | undefined }): number {
+  const sizes = Object.values(named).map((spec) => (spec.kind === 'sparse' ? sparseNumbers : spec.size));
+  return sizes.reduce((sum, one) => sum + one, Math.max(1, size));
+}
+
+const sparseNumbers = 256;
+
+function exported({ id, payload, vector, named }: StoredPoint): ExportedPoint {
+  return {
+    id,
+    vector: numbers(vector ?? new Float32Array()),
+    ...(named !== undefined && { vectors: mapValues(named, exportedVector) }),
+    payload: payload ?? null,
+  };
+}
+
+function exportedVector(value: VectorValue): ExportedVector {
+  if (isSparse(value)) return { indices: Array.from(value.indices), values: numbers(value.values) };
+  if (!isMulti(value)) return numbers(value);
+  const size = value.numbers.length / value.rows;
+  return Array.from({ length: value.rows }, (_, i) => numbers(value.numbers.subarray(i * size, (i + 1) * size)));
+}
+
+function numbers(vector: Float32Array): number[] {
+  return Array.from(vector, shortestFloat);
+}
+
+function mapValues<From, To>(object: Readonly<Record<string, From>>, map: (one: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(object).map(([key, one]) => [key, map(one)]));
 }
 
 function line(value: object): string {

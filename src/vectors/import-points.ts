@@ -1,22 +1,25 @@
+import { isDeepStrictEqual } from 'node:util';
 import { FailureError, invalid } from '../kernel/failure.ts';
+import type { JsonValue } from '../kernel/json.ts';
+import { vectorOf } from './check-vector.ts';
+import type { CollectionSpec } from './collection.ts';
 import type { ExportedCollection, ExportedPoint } from './operator.ts';
+import type { StoredPoint } from './point.ts';
 import { readPointId } from './point-id.ts';
 import { noCollection } from './refusals.ts';
 import type { Owner, VectorStore } from './store.ts';
+import { batchOf } from './stored-batch.ts';
+import { readVectorForm } from './wire/read-vector-forms.ts';
 
 type Importing = Pick<VectorStore, 'find' | 'create' | 'indexPayload' | 'changeAliases' | 'write'>;
 
 /** See `VectorOperator.importCollection`. */
 export async function importCollection(store: Importing, owner: Owner, collection: ExportedCollection): Promise<void> {
-  const { name, vector_size: size, distance, embedding_model: embeddingModel } = collection;
+  const { name, vector_size: size, distance, embedding_model: embeddingModel, named_vectors: named } = collection;
+  const spec: CollectionSpec = { name, size, distance, embeddingModel, ...(named !== undefined && { named }) };
   const known = await store.find(owner.tenant, name);
-  if (known === null) await store.create(owner, { name, size, distance, embeddingModel });
-  else if (
-    known.name !== name ||
-    known.size !== size ||
-    known.distance !== distance ||
-    known.embeddingModel !== embeddingModel
-  ) {
+  if (known === null) await store.create(owner, spec);
+  else if (!isDeepStrictEqual(known, spec)) {
     const message = `Collection '${name}' exists and is another: ${known.size} numbers, ${known.distance}, embedding model ${known.embeddingModel ?? 'none'}. Delete it, or import for another tenant.`;
     throw new FailureError({ kind: 'conflict', message });
   }
@@ -37,21 +40,35 @@ export async function importPoints(
 ): Promise<void> {
   const spec = await store.find(tenant, collection);
   if (spec === null) throw noCollection(collection);
-  const vectors = new Float32Array(points.length * spec.size);
-  const ids = points.map(({ id, vector }, at) => {
-    if (vector.length !== spec.size) {
-      refuse(`points[${at}].vector`, `expected ${spec.size} numbers, got ${vector.length}`);
-    }
-    vectors.set(vector, at * spec.size);
-    return readPointId(id, `points[${at}].id`);
-  });
-  const tooLarge = vectors.findIndex((value) => !Number.isFinite(value));
-  if (tooLarge >= 0) {
-    const at = `points[${Math.floor(tooLarge / spec.size)}].vector[${tooLarge % spec.size}]`;
-    refuse(at, 'expected a number that a 32-bit float can hold');
+  const read = points.map((point, at) => storedPoint(point, spec, `points[${at}]`));
+  await store.write(tenant, collection, [{ kind: 'upsert', points: batchOf(read, spec) }]);
+}
+
+function storedPoint(
+  { id, vector, vectors = {}, payload }: ExportedPoint,
+  spec: CollectionSpec,
+  at: string,
+): StoredPoint {
+  if (vector.length !== 0 && vector.length !== spec.size) {
+    refuse(`${at}.vector`, `expected ${spec.size} numbers, got ${vector.length}`);
   }
-  const payloads = points.map(({ payload }) => (payload === null ? null : JSON.stringify(payload)));
-  await store.write(tenant, collection, [{ kind: 'upsert', points: { ids, vectors, payloads } }]);
+  const named = Object.entries(vectors).map(([name, value]) => {
+    const place = `${at}.vectors.${name.slice(0, 64)}`;
+    return [name, readVectorForm(vectorOf(spec, name, place), value as JsonValue, place)] as const;
+  });
+  return {
+    id: readPointId(id, `${at}.id`),
+    vector: vector.length === 0 ? null : floatsOf(vector, `${at}.vector`),
+    named: Object.fromEntries(named),
+    payload,
+  };
+}
+
+function floatsOf(vector: readonly number[], at: string): Float32Array {
+  const numbers = Float32Array.from(vector);
+  const tooLarge = numbers.findIndex((value) => !Number.isFinite(value));
+  if (tooLarge >= 0) refuse(`${at}[${tooLarge}]`, 'expected a number that a 32-bit float can hold');
+  return numbers;
 }
 
 function refuse(at: string, message: string): never {

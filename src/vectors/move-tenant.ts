@@ -1,7 +1,8 @@
 import type { CollectionSpec } from './collection.ts';
-import type { PointBatch, StoredPoint } from './point.ts';
+import type { StoredPoint } from './point.ts';
 import { collectionExists } from './refusals.ts';
 import type { Owner, VectorStore } from './store.ts';
+import { batchOf } from './stored-batch.ts';
 
 /** Points copied at a time. */
 const copiedPoints = 256;
@@ -34,7 +35,7 @@ async function moveCollection(store: VectorStore, from: string, to: Owner, spec:
   const { payloadSchema } = await store.inspect(from, name);
   for (const [key, { type }] of Object.entries(payloadSchema)) await store.indexPayload(to.tenant, name, key, type);
   for await (const points of pagesOf(store, from, name, copiedPoints)) {
-    await store.write(to.tenant, name, [{ kind: 'upsert', points: batchOf(points, spec.size) }]);
+    await store.write(to.tenant, name, [{ kind: 'upsert', points: batchOf(points, spec) }]);
   }
   const aliases = (await store.aliases(from, name)).filter(({ alias }) => !isMarker(alias));
   await store.changeAliases(
@@ -59,18 +60,6 @@ export async function* pagesOf(
     yield points;
     offset = next;
   } while (offset !== null);
-}
-
-function batchOf(points: readonly StoredPoint[], size: number): PointBatch {
-  const vectors = new Float32Array(points.length * size);
-  points.forEach(({ vector }, i) => {
-    vectors.set(vector!, i * size);
-  });
-  return {
-    ids: points.map(({ id }) => id),
-    vectors,
-    payloads: points.map(({ payload }) => (payload == null ? null : JSON.stringify(payload))),
-  };
 }
 
 /** No name that a caller may give has this letter. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../kernel/json.ts';
-import type { Distance, PayloadType } from './collection.ts';
+import type { Distance, NamedSpecs, PayloadType } from './collection.ts';
 import { exportLines } from './export-lines.ts';
 import { importCollection, importPoints } from './import-points.ts';
 import type { Owner, TenantSummary, VectorStore } from './store.ts';
@@ -32,9 +32,12 @@ export interface ExportHead {
 
 export interface ExportedCollection {
   name: string;
+  /** 0: it has no unnamed vector. */
   vector_size: number;
   distance: Distance;
   embedding_model: string | null;
+  /** By name; absent: none. */
+  named_vectors?: NamedSpecs;
   /** Type by key. */
   payload_indexes: Readonly<Record<string, PayloadType>>;
   aliases: readonly string[];
@@ -42,9 +45,17 @@ export interface ExportedCollection {
 
 export interface ExportedPoint {
   id: number | string;
+  /** The unnamed one; empty where the point has none. */
   vector: readonly number[];
+  /** Named ones, as the API shows them. */
+  vectors?: Readonly<Record<string, ExportedVector>>;
   payload: JsonObject | null;
 }
+
+export type ExportedVector =
+  | readonly number[]
+  | { indices: readonly number[]; values: readonly number[] }
+  | readonly (readonly number[])[];
 
 /** Last line of an export. */
 export interface ExportEnd {

@@ -3,11 +3,46 @@ import type { JsonObject } from '../kernel/json.ts';
 /** An unsigned integer up to 2^53−1, or a UUID in lower case with its hyphens. Integers stand before UUIDs in order. */
 export type PointId = number | string;
 
-/** Points as they are written: row `i` of `vectors` belongs to `ids[i]`. */
-export interface PointBatch {
+/** Only the numbers that are not 0: `values[i]` stands at `indices[i]`; indices ascend, none twice. */
+export interface SparseVector {
+  indices: Uint32Array;
+  values: Float32Array;
+}
+
+/** Several vectors of one length, row after row; at least one. */
+export interface MultiVector {
+  rows: number;
+  numbers: Float32Array;
+}
+
+export type VectorValue = Float32Array | SparseVector | MultiVector;
+
+export function isSparse(value: VectorValue): value is SparseVector {
+  return 'indices' in value;
+}
+
+export function isMulti(value: VectorValue): value is MultiVector {
+  return 'rows' in value;
+}
+
+/** The vectors of one name, one for each of a batch's ids; null: the point has none, or is not to get another. */
+export interface NamedColumn {
+  name: string;
+  values: readonly (VectorValue | null)[];
+}
+
+/** Vectors as they are written: row `i` of `vectors` belongs to `ids[i]`. */
+export interface VectorBatch {
   ids: readonly PointId[];
-  /** `ids.length` × the collection's size, row after row, as the caller gave them (not normalised). */
+  /** Unnamed ones: `ids.length` × the collection's size, row after row, as the caller gave them (not normalised). */
   vectors: Float32Array;
+  /** Positions whose row in `vectors` counts for nothing: the point has no unnamed vector. Absent: none. */
+  without?: ReadonlySet<number>;
+  named?: readonly NamedColumn[];
+}
+
+/** Points as they are written. */
+export interface PointBatch extends VectorBatch {
   /** JSON text of an object each; null = no payload. */
   payloads: readonly (string | null)[];
 }
@@ -16,8 +51,10 @@ export interface PointBatch {
 export interface StoredPoint {
   id: PointId;
   payload?: JsonObject | null;
-  /** Length = the collection's size; of Cosine collections the normalised vector, as Qdrant gives it. */
+  /** The unnamed one. Length = the collection's size; of Cosine collections the normalised vector, as Qdrant gives it. */
   vector?: Float32Array | null;
+  /** Those of the names asked for that the point has; absent where none was asked for. */
+  named?: Readonly<Record<string, VectorValue>>;
 }
 
 /** `score`: as Qdrant's: similarity for Cosine and Dot (more is nearer), distance for Euclid and Manhattan (less is),
@@ -31,5 +68,6 @@ export interface ScoredPoint extends StoredPoint {
 /** What of a point is read back. `fields`: paths such as `a.b`. */
 export interface Want {
   payload: boolean | { include: readonly string[] } | { exclude: readonly string[] };
-  vector: boolean;
+  /** true: all of them; names: those, '' the unnamed one. */
+  vector: boolean | readonly string[];
 }

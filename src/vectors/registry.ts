@@ -1,4 +1,4 @@
-import type { CollectionSpec, PayloadType } from './collection.ts';
+import type { CollectionSpec, NamedSpecs, PayloadType } from './collection.ts';
 import type { AliasChange, Owner } from './store.ts';
 
 /**
@@ -51,6 +51,7 @@ export interface Deletion {
   generation: string;
   size: number;
   distance: CollectionSpec['distance'];
+  named?: NamedSpecs;
   /** Wall-clock ms at which the collection was dropped. */
   droppedMs: number;
   /** How often it failed. */

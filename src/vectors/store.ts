@@ -1,6 +1,6 @@
 import type { CollectionInfo, CollectionSpec, PayloadType } from './collection.ts';
 import type { Filter } from './filter/filter.ts';
-import type { PointBatch, PointId, ScoredPoint, StoredPoint, Want } from './point.ts';
+import type { PointBatch, PointId, ScoredPoint, StoredPoint, VectorBatch, VectorValue, Want } from './point.ts';
 
 /**
  * The port of an engine that keeps vectors. Drivers: embedded/ (this machine), qdrant/. Each method is scoped by its
@@ -71,11 +71,13 @@ export type WriteOperation =
   | { kind: 'overwrite-payload'; which: Selection; payload: string }
   | { kind: 'delete-payload'; which: Selection; keys: readonly string[] }
   | { kind: 'clear-payload'; which: Selection }
-  /** Vectors alone of points that exist; an unknown id refuses the whole with 404. */
-  | { kind: 'update-vectors'; ids: readonly PointId[]; vectors: Float32Array };
+  /** Vectors alone of points that exist, those that are given; an unknown id refuses the whole with 404. */
+  | ({ kind: 'update-vectors' } & VectorBatch)
+  /** Vectors of these names go; '' is the unnamed one. */
+  | { kind: 'delete-vectors'; which: Selection; names: readonly string[] };
 
 /** A vector, or the one of a point of the collection. */
-export type VectorInput = Float32Array | { id: PointId };
+export type VectorInput = VectorValue | { id: PointId };
 
 export type RecommendStrategy = 'average_vector' | 'best_score' | 'sum_scores';
 
@@ -88,13 +90,37 @@ export type Target =
       negative: readonly VectorInput[];
       strategy: RecommendStrategy;
     }
+  /** Nearest to the target among those that the context prefers: by how many pairs' better half is the nearer one. */
+  | { kind: 'discover'; target: VectorInput; context: readonly ContextPair[] }
+  /** Those that lie in the better half of every pair, 0; others by how far they are from it. */
+  | { kind: 'context'; context: readonly ContextPair[] }
+  /** What the prefetches found, merged. */
+  | { kind: 'fusion'; method: Fusion }
   | { kind: 'order-by'; order: OrderBy }
   | { kind: 'sample' }
   /** In order of ids. */
   | { kind: 'all' };
 
+export interface ContextPair {
+  positive: VectorInput;
+  negative: VectorInput;
+}
+
+export type Fusion =
+  /** Reciprocal ranks; `weights`: one for each prefetch. */
+  | { kind: 'rrf'; k: number; weights: readonly number[] | null }
+  /** Scores, those of each prefetch brought onto one scale by their mean and deviation. */
+  | { kind: 'dbsf' };
+
+/** A search whose result another one works on. Its filter, and those of searches around it, all hold. */
+export type Prefetch = Omit<PointQuery, 'offset' | 'want'>;
+
 export interface PointQuery {
   target: Target;
+  /** What the target is looked for among, or merges; absent or empty: all points. */
+  prefetch?: readonly Prefetch[];
+  /** Name of the vector that is compared; absent: the unnamed one. */
+  using?: string;
   filter: Filter | null;
   limit: number;
   offset: number;

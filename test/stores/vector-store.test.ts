@@ -340,12 +340,9 @@ for (const driver of vectorDrivers) {
     const store = await filled(await driver.open(t));
     const order = { key: 'n', direction: 'asc', startFrom: null } as const;
     const { limit: _limit, offset: _offset, ...grouped } = query([1, 0, 0, 0]);
-    const mmr = { diversity: 0.5, candidates: 20 };
-    const nearest: Target = { kind: 'nearest', vector: Float32Array.from([1, 0, 0, 0]), mmr };
     const asked = {
       facet: () => store.facet(tenant, 'docs', { key: 'city', filter: null, limit: 10 }),
       groups: () => store.queryGroups(tenant, 'docs', { ...grouped, groupBy: 'city', groups: 3, groupSize: 2 }),
-      mmr: () => store.query(tenant, 'docs', [query([], { target: nearest })]),
       'order-by': () =>
         store.scroll(tenant, 'docs', { filter: null, limit: 3, offset: null, orderBy: order, want: idsOnly }),
     };

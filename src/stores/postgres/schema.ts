@@ -6,7 +6,7 @@ import { leaseMigration } from './lease-schema.ts';
 import { ledgerMigration, usageSourceMigration } from './ledger-schema.ts';
 import { pageMigration, pageVariantMigration } from './page-schema.ts';
 import { providerObjectMigration } from './provider-object-schema.ts';
-import { vectorMigration } from './vector-schema.ts';
+import { namedVectorMigration, vectorMigration } from './vector-schema.ts';
 
 /** The schema `culvert`: tables and columns are named as in SQLite, where both hold the same. Never edited, only added to. */
 export const migrations: readonly Migration[] = [
@@ -21,4 +21,5 @@ export const migrations: readonly Migration[] = [
   crawlTurnMigration,
   providerObjectMigration,
   usageSourceMigration,
+  namedVectorMigration,
 ];

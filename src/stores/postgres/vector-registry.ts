@@ -1,4 +1,4 @@
-import type { AliasesChanged, Deletion, VectorRegistry } from '../../vectors/registry.ts';
+import type { AliasesChanged, Deletion, RegisteredCollection, VectorRegistry } from '../../vectors/registry.ts';
 import { planAliases } from '../vector-aliases.ts';
 import {
   type CollectionColumns,
@@ -6,6 +6,7 @@ import {
   type DeletionColumns,
   deletionOf,
   type IndexColumns,
+  namedText,
   oldestFirst,
   payloadIndexOf,
 } from '../vector-rows.ts';
@@ -26,7 +27,8 @@ export function createPostgresVectorRegistry({ rest }: Pick<Database, 'rest'>): 
         const { rows } = await run<{ count: number }>(countOfAccount, [row.account]);
         if (rows[0]!.count >= collectionsMax) return 'full';
         const { generation, tenant, account, name, size, distance, embeddingModel } = row;
-        await run(insertCollection, [generation, tenant, account, name, size, distance, embeddingModel]);
+        const columns = [generation, tenant, account, name, size, distance, embeddingModel, namedText(row.named)];
+        await run(insertCollection, columns);
         return 'created';
       }),
     drop: (tenant, collection, nowMs) =>
@@ -155,12 +157,13 @@ async function aliasRows(run: Run, tenant: string) {
 
 async function dropped(
   run: Run,
-  { generation, size, distance }: Pick<Deletion, 'generation' | 'size' | 'distance'>,
+  { generation, size, distance, named }: RegisteredCollection,
   nowMs: number,
 ): Promise<Deletion> {
   await run('DELETE FROM culvert.vector_collection WHERE generation = $1', [generation]);
-  await run('INSERT INTO culvert.vector_deletion VALUES ($1, $2, $3, $4, 0, $4)', [generation, size, distance, nowMs]);
-  return { generation, size, distance, droppedMs: nowMs, tries: 0 };
+  const columns = [generation, size, distance, nowMs, namedText(named)];
+  await run('INSERT INTO culvert.vector_deletion VALUES ($1, $2, $3, $4, 0, $4, $5)', columns);
+  return { generation, size, distance, ...(named !== undefined && { named }), droppedMs: nowMs, tries: 0 };
 }
 
 const findCollection = {
@@ -172,7 +175,7 @@ const findCollection = {
     WHERE a.tenant = $1 AND a.alias = $2`,
 };
 const countOfAccount = 'SELECT count(*)::integer AS count FROM culvert.vector_collection WHERE account = $1';
-const insertCollection = 'INSERT INTO culvert.vector_collection VALUES ($1, $2, $3, $4, $5, $6, $7)';
+const insertCollection = 'INSERT INTO culvert.vector_collection VALUES ($1, $2, $3, $4, $5, $6, $7, $8)';
 const indexesOf = 'SELECT key, type FROM culvert.vector_index WHERE generation = $1 ORDER BY key';
 const putIndex = `
   INSERT INTO culvert.vector_index SELECT generation, $1, $2 FROM culvert.vector_collection WHERE generation = $3

@@ -42,3 +42,14 @@ export const vectorMigration: Migration = {
     CREATE INDEX vector_deletion_due ON culvert.vector_deletion (next_ms);
   `,
 };
+
+/** What a collection has beside its unnamed vector. */
+export const namedVectorMigration: Migration = {
+  version: 12,
+  name: 'named vectors',
+  sql: `
+    -- JSON of a collection's named vectors; null: it has the unnamed one alone.
+    ALTER TABLE culvert.vector_collection ADD COLUMN named TEXT;
+    ALTER TABLE culvert.vector_deletion ADD COLUMN named TEXT;
+  `,
+};

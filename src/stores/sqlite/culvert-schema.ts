@@ -183,4 +183,13 @@ export const culvertMigrations: readonly Migration[] = [
       CREATE INDEX provider_object_expiry ON provider_object (expires_ms);
     `,
   },
+  {
+    version: 5,
+    name: 'named vectors',
+    sql: `
+      -- JSON of a collection's named vectors; null: it has the unnamed one alone.
+      ALTER TABLE vector_collection ADD COLUMN named TEXT;
+      ALTER TABLE vector_deletion ADD COLUMN named TEXT;
+    `,
+  },
 ];

@@ -1,4 +1,4 @@
-import type { Deletion, VectorRegistry } from '../../vectors/registry.ts';
+import type { Deletion, RegisteredCollection, VectorRegistry } from '../../vectors/registry.ts';
 import { planAliases } from '../vector-aliases.ts';
 import {
   type CollectionColumns,
@@ -6,6 +6,7 @@ import {
   type DeletionColumns,
   deletionOf,
   type IndexColumns,
+  namedText,
   payloadIndexOf,
 } from '../vector-rows.ts';
 import { openCulvertDatabase } from './culvert-schema.ts';
@@ -25,7 +26,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
   );
   const ofTenant = database.prepare('SELECT * FROM vector_collection WHERE tenant = ? ORDER BY name');
   const countOfAccount = database.prepare('SELECT count(*) AS count FROM vector_collection WHERE account = ?');
-  const insert = database.prepare('INSERT INTO vector_collection VALUES (?, ?, ?, ?, ?, ?, ?)');
+  const insert = database.prepare('INSERT INTO vector_collection VALUES (?, ?, ?, ?, ?, ?, ?, ?)');
   const remove = database.prepare('DELETE FROM vector_collection WHERE generation = ?');
   const page = database.prepare('SELECT * FROM vector_collection WHERE generation > ? ORDER BY generation LIMIT ?');
   const indexesOf = database.prepare('SELECT key, type FROM vector_index WHERE generation = ? ORDER BY key');
@@ -42,7 +43,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
   const removeAlias = database.prepare('DELETE FROM vector_alias WHERE tenant = ? AND alias = ?');
   const moveCollections = database.prepare('UPDATE vector_collection SET tenant = ?, account = ? WHERE tenant = ?');
   const moveAliases = database.prepare('UPDATE vector_alias SET tenant = ? WHERE tenant = ?');
-  const noteDeletion = database.prepare('INSERT INTO vector_deletion VALUES (?, ?, ?, ?, 0, ?)');
+  const noteDeletion = database.prepare('INSERT INTO vector_deletion VALUES (?, ?, ?, ?, 0, ?, ?)');
   const due = database.prepare(
     'SELECT * FROM vector_deletion WHERE next_ms <= ? ORDER BY dropped_ms, generation LIMIT ?',
   );
@@ -63,10 +64,10 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
     return aliasesOf.all(tenant) as unknown as { alias: string; generation: string; name: string }[];
   }
 
-  function dropped({ generation, size, distance }: Pick<Deletion, 'generation' | 'size' | 'distance'>, nowMs: number) {
+  function dropped({ generation, size, distance, named }: RegisteredCollection, nowMs: number): Deletion {
     remove.run(generation);
-    noteDeletion.run(generation, size, distance, nowMs, nowMs);
-    return { generation, size, distance, droppedMs: nowMs, tries: 0 };
+    noteDeletion.run(generation, size, distance, nowMs, nowMs, namedText(named));
+    return { generation, size, distance, ...(named !== undefined && { named }), droppedMs: nowMs, tries: 0 };
   }
 
   return {
@@ -81,7 +82,7 @@ export function openSqliteVectorRegistry(file: string): SqliteVectorRegistry {
         if (found(row.tenant, row.name) !== null) return 'exists';
         if (Number(countOfAccount.get(row.account)?.count) >= collectionsMax) return 'full';
         const { generation, tenant, account, name, size, distance, embeddingModel } = row;
-        insert.run(generation, tenant, account, name, size, distance, embeddingModel);
+        insert.run(generation, tenant, account, name, size, distance, embeddingModel, namedText(row.named));
         return 'created';
       }),
     drop: (tenant, collection, nowMs) =>

@@ -98,15 +98,14 @@ test('a call of many operations does not change all points again and again', asy
 });
 
 test('holding many points against many examples is refused before it is begun', () => {
-  const row = { spec: spec('docs', 1_024), points: 1_000_000 };
-  const open = { cid: 1, size: 1_024, row } as unknown as Parameters<typeof scoreByExamples>[1];
+  const vector = { kind: 'dense', size: 1_024, distance: 'Cosine', embeddingModel: null } as const;
+  const used = { spec: vector, count: () => 1_000_000 } as unknown as Parameters<typeof scoreByExamples>[0];
   const example = { vector: new Float32Array(1_024), slot: null };
   const examples = { positive: new Array(10).fill(example), negative: [] };
-  const unread = null as never;
   const options = { k: 1, slots: null, leaveOut: new Set<number>() };
   assert.throws(
-    () => scoreByExamples(unread, open, examples, 'best_score', options),
-    refused(/strategy: with best_score.*at most 10000000000/),
+    () => scoreByExamples(used, examples, 'best_score', options),
+    refused(/strategy: points × examples × vector size is at most 10000000000/),
   );
 });
 

@@ -1,4 +1,5 @@
 import { openCollectionTable } from './collection-table.ts';
+import { openFieldTable } from './field-table.ts';
 import { checkRows } from './open-collection.ts';
 import { openPointTable } from './point-table.ts';
 import { openShardFile, type ShardFile } from './shard-file.ts';
@@ -13,6 +14,7 @@ export function damageOfShard(file: string, number: number): string[] {
   try {
     const collections = openCollectionTable(shard);
     const points = openPointTable(shard);
+    const fields = openFieldTable(shard);
     const found: string[] = [];
     try {
       collections.check();
@@ -26,6 +28,10 @@ export function damageOfShard(file: string, number: number): string[] {
             if (points.count(row.cid) !== row.points) throw new DamagedRows('the number of points');
             checkRows(points, row.cid);
             points.eachVector(row.cid, row.spec.size, () => {});
+            for (const fid of Object.values(row.fields)) {
+              fields.count(fid);
+              fields.each(fid, () => {});
+            }
           } catch (error) {
             found.push(`collection '${row.spec.name}' of ${tenant}: ${wordsOf(error)}`);
           }

@@ -1,24 +1,39 @@
 import type { Filter } from '../filter/filter.ts';
+import type { VectorValue } from '../point.ts';
 import type { Columns } from './columns/columns.ts';
-import type { Ranked, VectorIndex } from './index/vector-index.ts';
+import type { FieldIndex } from './index/field-index.ts';
+import type { Ranked } from './index/vector-index.ts';
 
 /** What a write did to a slot. An absent member stayed as it was. */
 export type Change =
-  | { kind: 'put'; slot: number; vector?: Float32Array; payload?: string | null }
-  | { kind: 'remove'; slot: number };
+  | { kind: 'put'; slot: number; vectors: readonly VectorChange[]; payload?: string | null }
+  | { kind: 'remove'; slot: number; vectors: readonly VectorChange[] };
+
+/** `before`: what stood there, where the index must know it to forget it (sparse ones). */
+export interface VectorChange {
+  name: string;
+  value: VectorValue | null;
+  before: VectorValue | null;
+}
 
 /**
  * What stands in memory of one collection, made of its rows when it is first asked for and dropped whenever memory is
- * short: its index and its columns. Changes are noted inside a transaction and made when it is on the disk.
+ * short: an index for each of its vectors, and its columns. Changes are noted inside a transaction and made when it is on
+ * the disk.
  */
 export interface CollectionMemory {
-  search(query: Float32Array, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  /** The best of the vectors of one name, '' being the unnamed one. */
+  search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
   /** Slots of the points that pass, ascending. */
   select(filter: Filter): Uint32Array;
   columns(): Columns;
+  /** Whether the index of that name stands in memory, so that changes must tell it what stood there before. */
+  holds(name: string): boolean;
   /** Vectors in memory. */
   readonly indexed: number;
   readonly columnBytes: number;
+  /** Of indexes that lie outside of the arena. */
+  readonly heapBytes: number;
   note(change: Change): void;
   mark(): number;
   /** Takes back what was noted since. */
@@ -33,7 +48,7 @@ export interface CollectionMemory {
 
 /** How it is made; both throw what reading the rows throws. */
 export interface MemorySource {
-  openIndex(owner: CollectionMemory): VectorIndex;
+  openIndex(owner: CollectionMemory, name: string): FieldIndex;
   openColumns(owner: CollectionMemory): Columns;
   /** Told whenever a part has been used, and when all is let go. */
   used(owner: CollectionMemory, part: 'index' | 'columns'): void;
@@ -41,7 +56,7 @@ export interface MemorySource {
 }
 
 export function createCollectionMemory(source: MemorySource): CollectionMemory {
-  let index: VectorIndex | null = null;
+  const indexes = new Map<string, FieldIndex>();
   let columns: Columns | null = null;
   let noted: Change[] = [];
   /** How many of these what is in memory has seen: it was made, or brought up to date, inside the transaction. */
@@ -52,16 +67,16 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     for (; seen < noted.length; seen++) apply(noted[seen]!);
   }
 
-  function apply(change: Change): void {
+  function apply({ slot, vectors, ...change }: Change): void {
     try {
-      if (change.kind === 'remove') {
-        index?.remove(change.slot);
-        columns?.remove(change.slot);
-        return;
+      for (const { name, value, before } of vectors) {
+        const index = indexes.get(name);
+        if (index === undefined) continue;
+        if (value === null) index.remove(slot, before);
+        else index.put(slot, value, before);
       }
-      const { slot, vector, payload } = change;
-      if (vector !== undefined) index?.put(slot, vector);
-      if (payload !== undefined) columns?.put(slot, payload);
+      if (change.kind === 'remove') columns?.remove(slot);
+      else if (change.payload !== undefined) columns?.put(slot, change.payload);
     } catch {
       // The arena is full, mostly: what is derived is made anew of the rows when it is next asked for.
       memory.dropIndex();
@@ -69,10 +84,18 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
     }
   }
 
+  function indexOf(name: string): FieldIndex {
+    const known = indexes.get(name);
+    if (known !== undefined) return known;
+    const made = source.openIndex(memory, name);
+    indexes.set(name, made);
+    return made;
+  }
+
   const memory: CollectionMemory = {
-    search(query, k, options) {
+    search(name, query, k, options) {
       catchUp();
-      index ??= source.openIndex(memory);
+      const index = indexOf(name);
       source.used(memory, 'index');
       return index.search(query, k, options);
     },
@@ -83,11 +106,19 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       source.used(memory, 'columns');
       return columns;
     },
+    holds: (name) => indexes.has(name),
     get indexed() {
-      return index === null || index.bytes === 0 ? 0 : index.count;
+      let count = 0;
+      for (const index of indexes.values()) if (index.bytes > 0) count += index.count;
+      return count;
     },
     get columnBytes() {
       return columns?.bytes ?? 0;
+    },
+    get heapBytes() {
+      let bytes = 0;
+      for (const index of indexes.values()) bytes += index.heapBytes;
+      return bytes;
     },
     note(change) {
       noted.push(change);
@@ -107,8 +138,8 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       seen = 0;
     },
     dropIndex() {
-      index?.close();
-      index = null;
+      for (const index of indexes.values()) index.close();
+      indexes.clear();
     },
     dropColumns() {
       columns?.clear();

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { CollectionSpec, Distance, PayloadType } from '../collection.ts';
+import type { CollectionSpec, Distance, NamedSpecs, PayloadType } from '../collection.ts';
 import type { Owner, TenantSummary } from '../store.ts';
 import type { ShardFile } from './shard-file.ts';
 import { DamagedRows } from './storage-trouble.ts';
@@ -11,6 +11,8 @@ export interface CollectionRow {
   tenant: string;
   account: string;
   spec: CollectionSpec;
+  /** Numbers of its named vectors' fields, by name. */
+  fields: Readonly<Record<string, number>>;
   points: number;
   /** Of its last write operation. */
   seq: number;
@@ -26,6 +28,8 @@ export interface CollectionTable {
   find(tenant: string, name: string): CollectionRow | null;
   list(tenant: string): CollectionRow[];
   create(owner: Owner, spec: CollectionSpec): void;
+  /** Named vectors of a collection that was made just now. */
+  setFields(row: CollectionRow, fields: CollectionRow['fields']): void;
   /** Its points go later, by `doomed`. */
   drop(cid: number): void;
   setCounts(row: CollectionRow, points: number, seq: number): void;
@@ -46,7 +50,7 @@ export interface CollectionTable {
   forget(cid: number): void;
 }
 
-const columns = 'cid, tenant, name, account, size, distance, model, points, seq, indexes, sum';
+const columns = 'cid, tenant, name, account, size, distance, model, points, seq, indexes, sum, more';
 
 export function openCollectionTable(shard: ShardFile): CollectionTable {
   const byName = shard.prepareRows(`SELECT ${columns} FROM collection WHERE tenant = ? AND name = ?`);
@@ -60,6 +64,7 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     `INSERT INTO collection (tenant, name, account, size, distance, model, points, seq, indexes, sum)
      VALUES (?, ?, ?, ?, ?, ?, 0, 0, '[]', ?)`,
   );
+  const setMore = shard.prepare('UPDATE collection SET more = ?, sum = ? WHERE cid = ?');
   const setCounts = shard.prepare('UPDATE collection SET points = ?, seq = ?, sum = ? WHERE cid = ?');
   const setOwner = shard.prepare('UPDATE collection SET tenant = ?, account = ?, sum = ? WHERE cid = ?');
   const remove = shard.prepare('DELETE FROM collection WHERE cid = ?');
@@ -117,8 +122,11 @@ export function openCollectionTable(shard: ShardFile): CollectionTable {
     list: (tenant) => byTenant.all(tenant).map((row) => readRow(rows(row))),
     create({ tenant, account }, spec) {
       const { name, size, distance, embeddingModel } = spec;
-      const sum = sumOf({ tenant, account, spec, points: 0, seq: 0, indexes: [] });
+      const sum = sumOf({ tenant, account, spec: unnamedOf(spec), fields: {}, points: 0, seq: 0, indexes: [] });
       insert.run(tenant, name, account, size, distance, embeddingModel, sum);
+    },
+    setFields(row, fields) {
+      setMore.run(moreOf(row.spec, fields), sumOf({ ...row, fields }), row.cid);
     },
     drop(cid) {
       removeAliases.run(cid);
@@ -186,7 +194,7 @@ function readAlias(row: unknown[]): { alias: string; cid: number } {
 
 function readRow(row: unknown[] | undefined): CollectionRow {
   if (row === undefined) throw new DamagedRows('the row of a collection');
-  const [cid, tenant, name, account, size, distance, model, points, seq, indexes, sum] = row as [
+  const [cid, tenant, name, account, size, distance, model, points, seq, indexes, sum, more] = row as [
     number,
     string,
     string,
@@ -198,20 +206,42 @@ function readRow(row: unknown[] | undefined): CollectionRow {
     number,
     string,
     number,
+    string | null,
   ];
-  const spec = { name, size, distance, embeddingModel: model };
+  const spec: CollectionSpec = { name, size, distance, embeddingModel: model };
   const read = { cid, tenant, account, spec, points, seq };
-  if (sumOfText(read, indexes) !== sum) throw new DamagedRows('the row of a collection');
-  return { ...read, indexes: JSON.parse(indexes) };
+  if (sumOfText(read, indexes, more) !== sum) throw new DamagedRows('the row of a collection');
+  const { named, fields }: More = more === null ? { fields: {} } : JSON.parse(more);
+  if (named !== undefined) spec.named = named;
+  return { ...read, fields, indexes: JSON.parse(indexes) };
+}
+
+/** What stands in the column of that name. */
+interface More {
+  named?: NamedSpecs;
+  fields: Readonly<Record<string, number>>;
+}
+
+/** Null for a collection that has nothing of it, as those had that were made before there was such a column. */
+function moreOf({ named }: CollectionSpec, fields: CollectionRow['fields']): string | null {
+  return named === undefined ? null : JSON.stringify({ named, fields } satisfies More);
+}
+
+function unnamedOf({ named: _, ...spec }: CollectionSpec): CollectionSpec {
+  return spec;
 }
 
 /** Tells a row that was damaged on the disk from the one that was written. */
 function sumOf(row: Omit<CollectionRow, 'cid'>): number {
-  return sumOfText(row, JSON.stringify(row.indexes));
+  return sumOfText(row, JSON.stringify(row.indexes), moreOf(row.spec, row.fields));
 }
 
-function sumOfText(row: Omit<CollectionRow, 'cid' | 'indexes'>, indexes: string): number {
+function sumOfText(
+  row: Omit<CollectionRow, 'cid' | 'indexes' | 'fields'>,
+  indexes: string,
+  more: string | null,
+): number {
   const { name, size, distance, embeddingModel } = row.spec;
-  const fields = [row.tenant, row.account, name, size, distance, embeddingModel, row.points, row.seq, indexes];
-  return crc32(JSON.stringify(fields));
+  const columns = [row.tenant, row.account, name, size, distance, embeddingModel, row.points, row.seq, indexes];
+  return crc32(JSON.stringify(more === null ? columns : [...columns, more]));
 }

@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib';
+import { vectorSpecOf } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { CollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-table.ts';
 import type { PointTable } from './point-table.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { DamagedRows } from './storage-trouble.ts';
+import { namedRows, unnamedRows, type VectorRows, type VectorTables } from './vector-rows.ts';
 
 /** Open at a time; one with few points takes about 1 KB. The least recently used is closed, and opened again when asked. */
 const openMax = 10_000;
@@ -16,6 +18,8 @@ export interface OpenCollection {
   readonly cid: number;
   readonly size: number;
   row: CollectionRow;
+  /** By name, the unnamed one under ''. */
+  readonly vectors: ReadonlyMap<string, VectorRows>;
   readonly slots: Slots;
   readonly memory: CollectionMemory;
   /** Transactions that have touched it and not ended. */
@@ -33,9 +37,10 @@ export interface OpenCollections {
 }
 
 export function createOpenCollections(
-  points: PointTable,
-  makeMemory: (row: CollectionRow, points: () => number) => CollectionMemory,
+  tables: VectorTables,
+  makeMemory: (row: CollectionRow, vectors: OpenCollection['vectors'], points: () => number) => CollectionMemory,
 ): OpenCollections {
+  const { points } = tables;
   /** In order of use. */
   const opened = new Map<number, OpenCollection>();
 
@@ -46,8 +51,10 @@ export function createOpenCollections(
     if (count <= checkedPointsMax) checkRows(points, cid);
     const last = points.lastSlot(cid);
     const slots = createSlots(last + 1, last + 1 === count ? null : points.slots(cid));
-    const memory = makeMemory(row, () => open.row.points);
-    const open: OpenCollection = { cid, size: row.spec.size, row, slots, memory, pins: 0 };
+    const pointCount = () => open.row.points;
+    const vectors = vectorsOf(tables, row, pointCount);
+    const memory = makeMemory(row, vectors, pointCount);
+    const open: OpenCollection = { cid, size: row.spec.size, row, vectors, slots, memory, pins: 0 };
     return open;
   }
 
@@ -79,6 +86,16 @@ export function createOpenCollections(
     },
     all: () => opened.values(),
   };
+}
+
+function vectorsOf(tables: VectorTables, row: CollectionRow, points: () => number): Map<string, VectorRows> {
+  const vectors = new Map<string, VectorRows>();
+  const unnamed = row.spec.size > 0 ? vectorSpecOf(row.spec, '') : null;
+  if (unnamed !== null) vectors.set('', unnamedRows(tables, row, unnamed, points));
+  for (const [name, spec] of Object.entries(row.spec.named ?? {})) {
+    vectors.set(name, namedRows(tables, name, spec, row.fields[name]!));
+  }
+  return vectors;
 }
 
 /** Every row is what was written, and both orders name the same points. */

@@ -48,11 +48,11 @@ export function bytesOf(vector: Float32Array): Uint8Array {
   return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength);
 }
 
-/** A stored vector, checked; a view of what SQLite gave. */
-export function readVector(slot: number, size: number, bytes: unknown, sum: unknown): Float32Array {
-  if (!(bytes instanceof Uint8Array) || bytes.length !== size * 4 || crc32(bytes, slot) !== sum) {
-    throw new DamagedRows('a vector');
-  }
+/** A stored vector, checked; a view of what SQLite gave. Null where an empty one says that the point has none. */
+export function readVector(slot: number, size: number, bytes: unknown, sum: unknown): Float32Array | null {
+  if (!(bytes instanceof Uint8Array) || crc32(bytes, slot) !== sum) throw new DamagedRows('a vector');
+  if (bytes.length === 0) return null;
+  if (bytes.length !== size * 4) throw new DamagedRows('a vector');
   return bytes.byteOffset % 4 === 0
     ? new Float32Array(bytes.buffer, bytes.byteOffset, size)
     : new Float32Array(bytes.slice().buffer);

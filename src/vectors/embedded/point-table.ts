@@ -18,17 +18,21 @@ import { DamagedRows } from './storage-trouble.ts';
 export interface PointTable {
   /** Null when there is no such point. */
   slotOfId(cid: number, id: PointId): number | null;
-  insert(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array): void;
-  replace(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array): void;
+  /** `vector`: the unnamed one, null where the point has none. */
+  insert(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array | null): void;
+  replace(cid: number, slot: number, id: PointId, payload: string | null, vector: Float32Array | null): void;
   setPayload(cid: number, slot: number, id: PointId, payload: string | null): void;
-  setVector(cid: number, slot: number, vector: Float32Array): void;
+  setVector(cid: number, slot: number, vector: Float32Array | null): void;
   remove(cid: number, slot: number): void;
   /** Of its payload, as it is kept; 0 where it has none. */
   payloadBytes(cid: number, slot: number): number;
   /** Throws when there is none. */
   row(cid: number, slot: number): { id: PointId; payload: string | null };
-  vector(cid: number, slot: number, size: number): Float32Array;
-  /** By slot. */
+  /** Whether the point has an unnamed vector. */
+  hasVector(cid: number, slot: number): boolean;
+  /** Null where the point has none; throws when there is no such point. */
+  vector(cid: number, slot: number, size: number): Float32Array | null;
+  /** By slot; points without one are left out. */
   eachVector(cid: number, size: number, visit: (slot: number, vector: Float32Array) => void): void;
   eachRow(cid: number, visit: (slot: number, id: PointId, payload: string | null) => void): void;
   /** In order of ids. */
@@ -67,6 +71,7 @@ export function openPointTable(shard: ShardFile): PointTable {
     'DELETE FROM point WHERE key IN (SELECT key FROM point WHERE key BETWEEN ? AND ? LIMIT ?)',
   );
   const payloadBytes = shard.prepareRows('SELECT octet_length(payload) FROM point WHERE key = ?');
+  const vectorBytes = shard.prepareRows('SELECT length(vector) FROM point WHERE key = ?');
   const array = (found: unknown) => found as unknown[] | undefined;
 
   return {
@@ -74,24 +79,28 @@ export function openPointTable(shard: ShardFile): PointTable {
       const found = array(key.get(cid, encodeId(id)));
       return found === undefined ? null : slotOf(found[0] as number);
     },
-    insert(cid, slot, id, payload, values) {
+    insert(cid, slot, id, payload, vector) {
+      const values = vector ?? noVector;
       const sum = payloadSum(slot, id, payload);
       insert.run(rowKey(cid, slot), cid, encodeId(id), sum, vectorSum(slot, values), payload, bytesOf(values));
     },
-    replace(cid, slot, id, payload, values) {
+    replace(cid, slot, id, payload, vector) {
+      const values = vector ?? noVector;
       const sum = payloadSum(slot, id, payload);
       replace.run(sum, vectorSum(slot, values), payload, bytesOf(values), rowKey(cid, slot));
     },
     setPayload(cid, slot, id, payload) {
       setPayload.run(payloadSum(slot, id, payload), payload, rowKey(cid, slot));
     },
-    setVector(cid, slot, values) {
+    setVector(cid, slot, vector) {
+      const values = vector ?? noVector;
       setVector.run(vectorSum(slot, values), bytesOf(values), rowKey(cid, slot));
     },
     remove(cid, slot) {
       remove.run(rowKey(cid, slot));
     },
     payloadBytes: (cid, slot) => Number(array(payloadBytes.get(rowKey(cid, slot)))?.[0] ?? 0),
+    hasVector: (cid, slot) => Number(array(vectorBytes.get(rowKey(cid, slot)))?.[0] ?? 0) > 0,
     row(cid, slot) {
       const found = array(row.get(rowKey(cid, slot)));
       if (found === undefined) throw new DamagedRows('a row is missing');
@@ -107,7 +116,8 @@ export function openPointTable(shard: ShardFile): PointTable {
       for (const found of vectors.iterate(...keyRange(cid))) {
         const [at, sum, bytes] = array(found)!;
         const slot = slotOf(at as number);
-        visit(slot, readVector(slot, size, bytes, sum));
+        const vector = readVector(slot, size, bytes, sum);
+        if (vector !== null) visit(slot, vector);
       }
     },
     eachRow(cid, visit) {
@@ -147,3 +157,5 @@ export function openPointTable(shard: ShardFile): PointTable {
     purge: (cid, limit) => Number(purge.run(...keyRange(cid), limit).changes),
   };
 }
+
+const noVector = new Float32Array();

@@ -22,7 +22,7 @@ export interface WalBounds {
 
 const walBounds: WalBounds = { checkpointBytes: 16 * 1024 * 1024, bytesMax: 512 * 1024 * 1024 };
 
-const schemaVersion = 2;
+const schemaVersion = 3;
 
 const schema = `
   CREATE TABLE shard (number INTEGER NOT NULL, count INTEGER NOT NULL);
@@ -51,6 +51,16 @@ const secondVersion = `
   INSERT OR REPLACE INTO kept
     SELECT cid, sum(length(vector) + coalesce(octet_length(payload), 0) + ${pointOverheadBytes}) FROM point NOT INDEXED
     WHERE cid IN (SELECT cid FROM collection) GROUP BY cid;
+`;
+
+/** Named vectors. `more`: JSON of what a collection has beside its unnamed vector; null in those made before. */
+const thirdVersion = `
+  ALTER TABLE collection ADD COLUMN more TEXT;
+  CREATE TABLE field (
+    fid INTEGER PRIMARY KEY AUTOINCREMENT, cid INTEGER NOT NULL, rows INTEGER NOT NULL, sum INTEGER NOT NULL
+  );
+  CREATE INDEX field_of ON field (cid);
+  CREATE TABLE field_row (key INTEGER PRIMARY KEY, sum INTEGER NOT NULL, vector BLOB NOT NULL);
 `;
 
 /** One data file: the durable truth of a shard, used by one thread. */
@@ -135,13 +145,15 @@ function bringUpToDate(database: DatabaseSync, number: number): void {
   if (version === 0) {
     database.exec('BEGIN IMMEDIATE');
     database.exec(schema);
+    database.exec(thirdVersion);
     database.prepare('INSERT INTO shard VALUES (?, ?)').run(number, shardCount);
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
     return;
   }
-  if (version === 1) {
+  if (version < schemaVersion) {
     database.exec('BEGIN IMMEDIATE');
-    database.exec(secondVersion);
+    if (version === 1) database.exec(secondVersion);
+    database.exec(thirdVersion);
     database.exec(`PRAGMA user_version = ${schemaVersion}; COMMIT`);
   }
   const row = database.prepare('SELECT number, count FROM shard').get();

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Random } from '../../kernel/random.ts';
-import type { CollectionInfo, CollectionSpec, PayloadType } from '../collection.ts';
+import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointId, ScoredPoint, StoredPoint, Want } from '../point.ts';
@@ -23,18 +23,20 @@ import type { CallBounds } from './call-bounds.ts';
 import { changeAliases } from './change-aliases.ts';
 import { type CollectionRow, openCollectionTable } from './collection-table.ts';
 import { createDamage, type Damage } from './damage.ts';
+import { openFieldTable } from './field-table.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import { createOpenCollections, type OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue } from './order-points.ts';
 import { cidMax } from './point-row.ts';
-import { openPointTable, type PointTable } from './point-table.ts';
+import { openPointTable } from './point-table.ts';
 import type { QueryBatches } from './query-batches.ts';
 import type { RowWatch } from './row-watch.ts';
 import { searchGroups, searchPoints } from './search-points.ts';
 import type { ShardFile } from './shard-file.ts';
 import { overloaded } from './storage-trouble.ts';
 import { pointReader } from './stored-points.ts';
+import type { VectorTables } from './vector-rows.ts';
 import { createWriteJob } from './write-job.ts';
 
 /** Rows of dropped collections removed at a time, while nothing else waits. */
@@ -64,7 +66,9 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
   const collections = openCollectionTable(file);
   collections.check();
   const points = openPointTable(file);
-  const opened = createOpenCollections(points, (row, count) => budget.memoryOf(points, row, count));
+  const fields = openFieldTable(file);
+  const tables = { points, fields };
+  const opened = createOpenCollections(tables, (row, vectors, count) => budget.memoryOf(points, row, vectors, count));
   const damage: Damage = createDamage(tell);
   const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
   let closing = false;
@@ -80,6 +84,17 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
     const row = rowOf(tenant, name);
     watch.begin();
     return damage.guard(row, () => read(opened.open(row)));
+  }
+
+  /** New fields for the named vectors of a collection. */
+  function fieldsOf(cid: number, named: NamedSpecs): Record<string, number> {
+    return Object.fromEntries(
+      Object.keys(named).map((name) => {
+        const fid = fields.create(cid);
+        if (fid > cidMax) throw overloaded(fullShard);
+        return [name, fid];
+      }),
+    );
   }
 
   /** A change of tables alone, points aside. */
@@ -99,7 +114,8 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
     if (cid === undefined) return;
     const doomed = cid;
     change(() => {
-      if (points.purge(doomed, purgedRows) === 0) collections.forget(doomed);
+      const gone = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
+      if (gone === 0) collections.forget(doomed);
     }).catch(() => damage.note(doomed));
   }
 
@@ -115,8 +131,10 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
             const taken = collections.find(owner.tenant, spec.name);
             if (taken !== null) throw collectionExists(spec.name);
             collections.create(owner, spec);
-            cid = collections.find(owner.tenant, spec.name)!.cid;
-            if (cid > cidMax) throw overloaded('This shard of the vector data can hold no further collections.');
+            const row = collections.find(owner.tenant, spec.name)!;
+            cid = row.cid;
+            if (cid > cidMax) throw overloaded(fullShard);
+            if (spec.named !== undefined) collections.setFields({ ...row, spec }, fieldsOf(cid, spec.named));
           }),
         committed() {},
         // Its number may be given again.
@@ -163,28 +181,28 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
 
     write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
       group.add(
-        createWriteJob({ rowOf, collections, points, opened, damage, bounds, watch, kept }, tenant, name, operations),
+        createWriteJob({ rowOf, collections, tables, opened, damage, bounds, watch, kept }, tenant, name, operations),
       ),
 
     retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
       reading(tenant, name, (open) => {
-        const read = pointReader(points, open, want, createAnswerBudget(bounds));
+        const read = pointReader(tables, open, want, createAnswerBudget(bounds));
         const slots = ids.map((id) => points.slotOfId(open.cid, id)).filter((slot) => slot !== null);
         return slots.map(read);
       }),
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
       batches.run(tenant, queries, (query, budget) =>
-        reading(tenant, name, (open) => searchPoints(points, open, query, { random, budget })),
+        reading(tenant, name, (open) => searchPoints(tables, open, query, { random, budget })),
       ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
       reading(tenant, name, (open) =>
-        searchGroups(points, open, query, { random, budget: createAnswerBudget(bounds) }),
+        searchGroups(tables, open, query, { random, budget: createAnswerBudget(bounds) }),
       ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Page =>
-      reading(tenant, name, (open) => readScroll(points, open, query, bounds)),
+      reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
 
     count: (tenant: string, name: string, filter: Filter | null): number =>
       reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.columns().count(filter))),
@@ -269,6 +287,8 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
   };
 }
 
+const fullShard = 'This shard of the vector data can hold no further collections.';
+
 function hasKey(key: string): Filter {
   return {
     must: [],
@@ -286,16 +306,16 @@ function refuseNamesake(from: readonly { spec: CollectionSpec }[], to: readonly 
 }
 
 /** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */
-function readScroll(points: PointTable, open: OpenCollection, query: ScrollQuery, bounds: CallBounds): Page {
+function readScroll(tables: VectorTables, open: OpenCollection, query: ScrollQuery, bounds: CallBounds): Page {
   const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
   const slots = filter === null ? null : open.memory.select(filter);
   const budget = createAnswerBudget(bounds);
-  const read = pointReader(points, open, query.want, budget);
+  const read = pointReader(tables, open, query.want, budget);
   if (orderBy !== null) {
     const page = orderByValue(open, orderBy, slots, limit);
     return { points: page.map(({ slot, value }) => ({ ...read(slot), orderValue: value })), next: null };
   }
-  const found = idOrder(points, open, slots, offset, limit + 1);
+  const found = idOrder(tables.points, open, slots, offset, limit + 1);
   const page: StoredPoint[] = [];
   for (const { slot } of found.slice(0, limit)) {
     page.push(read(slot));

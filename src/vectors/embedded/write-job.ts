@@ -4,15 +4,15 @@ import type { CollectionRow, CollectionTable } from './collection-table.ts';
 import type { Damage } from './damage.ts';
 import type { Job } from './group-commit.ts';
 import type { OpenCollection, OpenCollections } from './open-collection.ts';
-import type { PointTable } from './point-table.ts';
 import type { RowWatch } from './row-watch.ts';
+import type { VectorRows, VectorTables } from './vector-rows.ts';
 import { pointsOf, writePoints } from './write-points.ts';
 
 export interface WriteJobParts {
   /** Throws a FailureError (404) when there is no such collection. */
   rowOf(tenant: string, name: string): CollectionRow;
   collections: CollectionTable;
-  points: PointTable;
+  tables: VectorTables;
   opened: OpenCollections;
   damage: Damage;
   bounds: CallBounds;
@@ -22,7 +22,7 @@ export interface WriteJobParts {
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */
 export function createWriteJob(
-  { rowOf, collections, points, opened, damage, bounds, watch, kept }: WriteJobParts,
+  { rowOf, collections, tables, opened, damage, bounds, watch, kept }: WriteJobParts,
   tenant: string,
   name: string,
   operations: readonly WriteOperation[],
@@ -30,6 +30,7 @@ export function createWriteJob(
   let open: OpenCollection | null = null;
   let slotMark = 0;
   let memoryMark = 0;
+  let counts: readonly (readonly [VectorRows, number])[] = [];
   let added = 0;
   let account = '';
   return {
@@ -42,7 +43,8 @@ export function createWriteJob(
         open.pins++;
         slotMark = open.slots.mark();
         memoryMark = open.memory.mark();
-        added = writePoints(points, open, operations, bounds);
+        counts = [...open.vectors.values()].map((vector) => [vector, vector.count()]);
+        added = writePoints(tables, open, operations, bounds);
         account = row.account;
         collections.setCounts(row, row.points, row.seq);
         collections.addBytes(row.cid, added);
@@ -61,6 +63,7 @@ export function createWriteJob(
       open.pins--;
       open.slots.undo(slotMark);
       open.memory.undo(memoryMark);
+      for (const [vector, count] of counts) vector.setCount(count);
     },
   };
 }

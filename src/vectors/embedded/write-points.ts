@@ -1,15 +1,19 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { checkBatch } from '../check-vector.ts';
 import { deleteByPath, mergePayload } from '../filter/payload-change.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
-import type { PointBatch, PointId } from '../point.ts';
+import type { PointBatch, PointId, VectorBatch, VectorValue } from '../point.ts';
 import { noPoint, payloadCharsMax } from '../refusals.ts';
 import type { Selection, WriteOperation } from '../store.ts';
 import type { CallBounds } from './call-bounds.ts';
+import type { VectorChange } from './collection-memory.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { slotMax } from './point-row.ts';
-import type { PointTable } from './point-table.ts';
+import { vectorsUsed } from './resolve-input.ts';
 import { pointOverheadBytes } from './shard-file.ts';
+import type { VectorRows, VectorTables } from './vector-rows.ts';
+import { encodeVector, normalised, storable, vectorBytes } from './vector-values.ts';
 
 /**
  * Does the operations in order, inside a transaction. What the collection has in memory is noted for when it commits.
@@ -17,50 +21,93 @@ import { pointOverheadBytes } from './shard-file.ts';
  * the bytes that it keeps more, or less.
  */
 export function writePoints(
-  points: PointTable,
+  { points, fields }: VectorTables,
   open: OpenCollection,
   operations: readonly WriteOperation[],
   bounds: CallBounds,
 ): number {
   const { cid, size, memory, slots } = open;
-  const pointBytes = size * Float32Array.BYTES_PER_ELEMENT + pointOverheadBytes;
+  const unnamedBytes = size * Float32Array.BYTES_PER_ELEMENT;
   let bytes = 0;
   const { distance } = open.row.spec;
+  const named = [...open.vectors.values()].filter(({ fid }) => fid !== null);
+
+  /** The unnamed vectors of a batch as they are stored; null for a point that has none. */
+  function unnamedOf({ vectors: given, without }: VectorBatch): (i: number) => Float32Array | null {
+    if (given.length === 0) return () => null;
+    const vectors = distance === 'Cosine' ? normalised(given, size) : given;
+    return (i) => (without?.has(i) ? null : vectors.subarray(i * size, (i + 1) * size));
+  }
+
+  /** The named vectors of a batch as they are stored; undefined where the batch says nothing of that name. */
+  function namedOf(batch: VectorBatch): (vector: VectorRows, i: number) => VectorValue | null | undefined {
+    const columns = new Map((batch.named ?? []).map((column) => [column.name, column.values]));
+    return ({ name, spec }, i) => {
+      const value = columns.get(name)?.[i];
+      return value == null ? value : storable(spec, value, `points[${i}].vector.${name}`);
+    };
+  }
+
+  /** Puts a named vector, or takes it away; the change to be noted, null where nothing changed. */
+  function setNamed(vector: VectorRows, slot: number, value: VectorValue | null, isNew: boolean): VectorChange | null {
+    const before = isNew ? null : vector.value(slot);
+    if (before === null && value === null) return null;
+    const fid = vector.fid!;
+    if (value === null) fields.remove(fid, slot);
+    else fields.put(fid, slot, encodeVector(value));
+    bytes += (value === null ? 0 : vectorBytes(value)) - (before === null ? 0 : vectorBytes(before));
+    if ((before === null) !== (value === null)) vector.setCount(vector.count() + (value === null ? -1 : 1));
+    const kept = vector.spec.kind === 'sparse' && memory.holds(vector.name) ? before : null;
+    return { name: vector.name, value, before: kept };
+  }
 
   function upsert(batch: PointBatch): void {
-    if (batch.vectors.length !== batch.ids.length * size) {
-      throw new FailureError(
-        invalid('points', `points: expected ${size} numbers a vector, got ${batch.vectors.length / batch.ids.length}`),
-      );
-    }
-    const vectors = distance === 'Cosine' ? normalised(batch.vectors, size) : batch.vectors;
+    checkBatch(open.row.spec, batch);
+    const unnamed = unnamedOf(batch);
+    const namedAt = namedOf(batch);
     batch.ids.forEach((id, i) => {
-      const vector = vectors.subarray(i * size, (i + 1) * size);
+      const vector = unnamed(i);
       const payload = batch.payloads[i] ?? null;
       const known = points.slotOfId(cid, id);
       bytes += bytesOf(payload);
+      const slot = known ?? slots.take();
       if (known !== null) {
         bytes -= points.payloadBytes(cid, known);
+        if (size > 0) bytes += unnamedChange(vector !== null, points.hasVector(cid, known));
         points.replace(cid, known, id, payload, vector);
-        memory.note({ kind: 'put', slot: known, vector, payload });
-        return;
+      } else {
+        if (slot > slotMax)
+          throw new FailureError(invalid('points', `a collection holds ${slotMax + 1} points at most`));
+        bytes += pointOverheadBytes + (vector === null ? 0 : unnamedBytes);
+        points.insert(cid, slot, id, payload, vector);
+        open.row.points++;
       }
-      bytes += pointBytes;
-      const slot = slots.take();
-      if (slot > slotMax) throw new FailureError(invalid('points', `a collection holds ${slotMax + 1} points at most`));
-      points.insert(cid, slot, id, payload, vector);
-      open.row.points++;
-      memory.note({ kind: 'put', slot, vector, payload });
+      const vectors: VectorChange[] = size > 0 ? [{ name: '', value: vector, before: null }] : [];
+      for (const one of named) {
+        const change = setNamed(one, slot, namedAt(one, i) ?? null, known === null);
+        if (change !== null) vectors.push(change);
+      }
+      memory.note({ kind: 'put', slot, vectors, payload });
     });
+  }
+
+  function unnamedChange(has: boolean, had: boolean): number {
+    return (Number(has) - Number(had)) * unnamedBytes;
   }
 
   function remove(slot: number): void {
     takePoint();
-    bytes -= pointBytes + points.payloadBytes(cid, slot);
+    bytes -= pointOverheadBytes + points.payloadBytes(cid, slot);
+    if (size > 0 && points.hasVector(cid, slot)) bytes -= unnamedBytes;
     points.remove(cid, slot);
     slots.give(slot);
     open.row.points--;
-    memory.note({ kind: 'remove', slot });
+    const vectors: VectorChange[] = size > 0 ? [{ name: '', value: null, before: null }] : [];
+    for (const one of named) {
+      const change = setNamed(one, slot, null, false);
+      if (change !== null) vectors.push(change);
+    }
+    memory.note({ kind: 'remove', slot, vectors });
   }
 
   /** Slots of a selection; ids that are unknown are left out, or refused. */
@@ -107,22 +154,46 @@ export function writePoints(
       const payload = changed === null ? null : changedText(changed, row.id);
       bytes += bytesOf(payload) - bytesOf(row.payload);
       points.setPayload(cid, slot, row.id, payload);
-      memory.note({ kind: 'put', slot, payload });
+      memory.note({ kind: 'put', slot, vectors: [], payload });
     }
   }
 
-  function updateVectors(ids: readonly PointId[], given: Float32Array): void {
-    if (given.length !== ids.length * size) {
-      throw new FailureError(invalid('points', `points: expected ${size} numbers a vector`));
-    }
-    const vectors = distance === 'Cosine' ? normalised(given, size) : given;
-    ids.forEach((id, i) => {
+  function updateVectors(batch: VectorBatch): void {
+    checkBatch(open.row.spec, batch);
+    const unnamed = unnamedOf(batch);
+    const namedAt = namedOf(batch);
+    batch.ids.forEach((id, i) => {
       const slot = points.slotOfId(cid, id);
       if (slot === null) throw noPoint(id);
-      const vector = vectors.subarray(i * size, (i + 1) * size);
-      points.setVector(cid, slot, vector);
-      memory.note({ kind: 'put', slot, vector });
+      const vectors: VectorChange[] = [];
+      const vector = unnamed(i);
+      if (vector !== null) vectors.push(setUnnamed(slot, vector));
+      for (const one of named) {
+        const value = namedAt(one, i);
+        const change = value == null ? null : setNamed(one, slot, value, false);
+        if (change !== null) vectors.push(change);
+      }
+      memory.note({ kind: 'put', slot, vectors });
     });
+  }
+
+  function setUnnamed(slot: number, value: Float32Array | null): VectorChange {
+    bytes += unnamedChange(value !== null, points.hasVector(cid, slot));
+    points.setVector(cid, slot, value);
+    return { name: '', value, before: null };
+  }
+
+  function deleteVectors(slotsToChange: Iterable<number>, names: readonly string[]): void {
+    const wanted = names.map((name) => vectorsUsed(open, name));
+    for (const slot of slotsToChange) {
+      takePoint();
+      const vectors: VectorChange[] = [];
+      for (const one of wanted) {
+        const change = one.fid === null ? setUnnamed(slot, null) : setNamed(one, slot, null, false);
+        if (change !== null) vectors.push(change);
+      }
+      memory.note({ kind: 'put', slot, vectors });
+    }
   }
 
   for (const operation of operations) {
@@ -160,10 +231,14 @@ export function writePoints(
         changePayloads(selected(operation.which, 'left-out'), () => null);
         break;
       case 'update-vectors':
-        updateVectors(operation.ids, operation.vectors);
+        updateVectors(operation);
+        break;
+      case 'delete-vectors':
+        deleteVectors(selected(operation.which, 'left-out'), operation.names);
         break;
     }
   }
+  for (const { fid, count } of named) fields.setCount(fid!, cid, count());
   return bytes;
 }
 
@@ -186,20 +261,4 @@ function objectOf(text: string): JsonObject {
   const value: unknown = JSON.parse(text);
   if (!isObject(value)) throw new FailureError(invalid('payload', 'payload: expected an object'));
   return value;
-}
-
-/** As Qdrant's: what is 0, or 1 already, stays as it is. */
-const lengthTolerance = 1e-6;
-
-/** Rows scaled to length 1, in memory of their own. */
-function normalised(vectors: Float32Array, size: number): Float32Array {
-  const scaled = new Float32Array(vectors);
-  for (let start = 0; start < scaled.length; start += size) {
-    let squares = 0;
-    for (let i = start; i < start + size; i++) squares += scaled[i]! * scaled[i]!;
-    if (squares < 2 ** -23 || Math.abs(squares - 1) <= lengthTolerance) continue;
-    const factor = 1 / Math.sqrt(squares);
-    for (let i = start; i < start + size; i++) scaled[i] = scaled[i]! * factor;
-  }
-  return scaled;
 }

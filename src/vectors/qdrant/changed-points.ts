@@ -1,8 +1,8 @@
-import { FailureError, invalid } from '../../kernel/failure.ts';
+import { checkBatch, formed, vectorOf } from '../check-vector.ts';
 import type { PointId } from '../point.ts';
-import type { WriteOperation } from '../store.ts';
+import type { Prefetch, Target, WriteOperation } from '../store.ts';
 import type { Partition } from './partition.ts';
-import { inputsOf } from './write-query.ts';
+import { inputsOf, searchesOf } from './write-query.ts';
 
 /**
  * Points that a call changes, by id, without having written them itself before: those must exist already. That the same
@@ -31,30 +31,28 @@ export function changedBeforeWritten(operations: readonly WriteOperation[]): rea
         if ('ids' in operation.which) for (const id of operation.which.ids) written.delete(id);
         break;
       case 'clear-payload':
+      case 'delete-vectors':
         break;
     }
   }
   return [...needed];
 }
 
-/** Throws a FailureError (400): a collection that was made again since the call was read may have another size. */
-export function checkLengths({ collection: { size } }: Partition, operations: readonly WriteOperation[]): void {
+/** Throws a FailureError (400): a collection that was made again since the call was read may have other vectors. */
+export function checkVectors({ collection }: Partition, operations: readonly WriteOperation[]): void {
   for (const operation of operations) {
-    if (operation.kind === 'upsert') checkRows(operation.points, size);
-    else if (operation.kind === 'update-vectors') checkRows(operation, size);
+    if (operation.kind === 'upsert') checkBatch(collection, operation.points);
+    else if (operation.kind === 'update-vectors') checkBatch(collection, operation);
   }
-}
-
-function checkRows({ ids, vectors }: { ids: readonly PointId[]; vectors: Float32Array }, size: number): void {
-  if (vectors.length === ids.length * size) return;
-  const message = `points[0].vector: expected ${size} numbers, got ${Math.floor(vectors.length / ids.length)}`;
-  throw new FailureError(invalid('points[0].vector', message));
 }
 
 /** The same of what is looked for. */
-export function checkInputs({ collection: { size } }: Partition, query: Parameters<typeof inputsOf>[0]): void {
-  for (const input of inputsOf(query)) {
-    if (!(input instanceof Float32Array) || input.length === size) continue;
-    throw new FailureError(invalid('query', `query: expected ${size} numbers, got ${input.length}`));
+export function checkInputs({ collection }: Partition, query: Prefetch): void {
+  for (const { target, using = '' } of searchesOf(query)) {
+    if (!comparing.has(target.kind)) continue;
+    const spec = vectorOf(collection, using, 'using');
+    for (const input of inputsOf(target)) if (!('id' in input)) formed(spec, input, 'query');
   }
 }
+
+const comparing: ReadonlySet<Target['kind']> = new Set(['nearest', 'recommend', 'discover', 'context']);

@@ -13,7 +13,7 @@ export interface Connection {
 }
 
 export interface QdrantRequest {
-  method: 'GET' | 'PUT' | 'POST';
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   /** Below the URL, with its query. */
   path: string;
   body?: string;

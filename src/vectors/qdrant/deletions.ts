@@ -1,7 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts';
 import type { Deletion, VectorRegistry } from '../registry.ts';
 import { type Connection, QdrantRefused, wordsOf } from './connection.ts';
-import { ofGeneration, physicalName } from './partition.ts';
+import { isOwn, ofGeneration, physicalName } from './partition.ts';
 
 /** Takes the points of dropped collections out of Qdrant. Nobody sees them meanwhile: their generation is nobody's. */
 export interface Deletions {
@@ -64,8 +64,16 @@ export function createDeletions(options: {
   };
 }
 
-async function deletePoints(connection: Connection, { generation, size, distance }: Deletion): Promise<void> {
-  const path = `/collections/${physicalName(size, distance)}/points/delete?wait=true`;
+async function deletePoints(connection: Connection, deletion: Deletion): Promise<void> {
+  const { generation } = deletion;
+  const physical = `/collections/${physicalName(deletion)}`;
+  if (isOwn(deletion)) {
+    await connection.ask({ method: 'DELETE', path: physical, use: 'write' }).catch((error: unknown) => {
+      if (!(error instanceof QdrantRefused && error.status === 404)) throw error;
+    });
+    return;
+  }
+  const path = `${physical}/points/delete?wait=true`;
   const body = JSON.stringify({ filter: { must: [ofGeneration(generation)] } });
   await connection.ask({ method: 'POST', path, body, use: 'write' }).catch((error: unknown) => {
     // Somebody deleted the whole Qdrant collection.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Distance } from '../collection.ts';
+import type { CollectionSpec } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { RegisteredCollection } from '../registry.ts';
 
@@ -27,14 +27,31 @@ export function partitionOf(collection: RegisteredCollection): Partition {
   const namespace = Buffer.from(collection.generation.replaceAll('-', ''), 'hex');
   return {
     collection,
-    physical: physicalName(collection.size, collection.distance),
+    physical: physicalName(collection),
     mine: ofGeneration(collection.generation),
     pointIdOf: (id) => uuidV5(namespace, String(id)),
   };
 }
 
-export function physicalName(size: number, distance: Distance): string {
-  return `culvert_${size}_${distance.toLowerCase()}`;
+/** What decides which Qdrant collection it is. */
+export type PhysicalShape = Pick<CollectionSpec, 'size' | 'distance' | 'named'> & { generation: string };
+
+/**
+ * One for each size and distance; with named vectors one for each set of them. How rare a term is (`idf`) Qdrant counts
+ * over the whole of its collection, where nobody else's points may be: then it is one for each of ours.
+ */
+export function physicalName(shape: PhysicalShape): string {
+  const { size, distance, named, generation } = shape;
+  if (named === undefined) return `culvert_${size}_${distance.toLowerCase()}`;
+  if (isOwn(shape)) return `culvert_own_${generation}`;
+  const vectors = Object.entries(named).map(([name, spec]) => [name, { ...spec, embeddingModel: null }]);
+  const text = JSON.stringify([size, distance, vectors.sort()]);
+  return `culvert_named_${hash('sha256', text).slice(0, 32)}`;
+}
+
+/** Whether nobody else's points are in its Qdrant collection. */
+export function isOwn({ named = {} }: Pick<PhysicalShape, 'named'>): boolean {
+  return Object.values(named).some((spec) => spec.kind === 'sparse' && spec.modifier === 'idf');
 }
 
 export function ofGeneration(generation: string): QdrantCondition {

@@ -1,14 +1,14 @@
-import type { Distance } from '../collection.ts';
+import type { VectorSpec } from '../collection.ts';
 import { aliasesMax, collectionExists, noAlias, noCollection, tooManyAliases } from '../refusals.ts';
 import type { VectorRegistry } from '../registry.ts';
 import type { AliasChange } from '../store.ts';
 import { type Connection, QdrantRefused } from './connection.ts';
-import { generationKey, physicalName } from './partition.ts';
+import { generationKey, type PhysicalShape, physicalName } from './partition.ts';
 
-/** The Qdrant collections that all tenants' share, one for each size and distance. */
+/** The Qdrant collections that hold all tenants' points (see `physicalName`). */
 export interface PhysicalCollections {
   /** It exists, with the index by which tenants are told apart. An operator may have made it with settings of his own. */
-  ensure(size: number, distance: Distance): Promise<void>;
+  ensure(shape: PhysicalShape): Promise<void>;
   exists(name: string): Promise<boolean>;
 }
 
@@ -26,8 +26,8 @@ export function createPhysicalCollections(connection: Connection): PhysicalColle
     return typeof answer === 'object' && answer !== null && 'exists' in answer && answer.exists === true;
   }
 
-  async function make(name: string, size: number, distance: Distance): Promise<void> {
-    const body = JSON.stringify({ vectors: { size, distance }, hnsw_config: hnsw, strict_mode_config: strictMode });
+  async function make(name: string, shape: PhysicalShape): Promise<void> {
+    const body = JSON.stringify({ ...vectorsOf(shape), hnsw_config: hnsw, strict_mode_config: strictMode });
     try {
       await connection.ask({ method: 'PUT', path: `/collections/${name}`, body, use: 'write' });
     } catch (error) {
@@ -43,17 +43,36 @@ export function createPhysicalCollections(connection: Connection): PhysicalColle
 
   return {
     exists,
-    async ensure(size, distance) {
-      const name = physicalName(size, distance);
+    async ensure(shape) {
+      const name = physicalName(shape);
       if (!(await exists(name))) {
         indexed.delete(name);
-        await make(name, size, distance);
+        await make(name, shape);
       }
       if (indexed.has(name)) return;
       await index(name);
       indexed.add(name);
     },
   };
+}
+
+/** In Qdrant's words. */
+function vectorsOf({ size, distance, named }: PhysicalShape): { vectors: unknown; sparse_vectors?: unknown } {
+  if (named === undefined) return { vectors: size > 0 ? { size, distance } : {} };
+  const [dense, sparse]: [[string, unknown][], [string, unknown][]] = [[], []];
+  if (size > 0) dense.push(['', { size, distance }]);
+  for (const [name, spec] of Object.entries(named)) {
+    if (spec.kind === 'sparse') sparse.push([name, { modifier: spec.modifier }]);
+    else dense.push([name, paramsOf(spec)]);
+  }
+  return {
+    vectors: Object.fromEntries(dense),
+    ...(sparse.length > 0 && { sparse_vectors: Object.fromEntries(sparse) }),
+  };
+}
+
+function paramsOf({ kind, size, distance }: Exclude<VectorSpec, { kind: 'sparse' }>): object {
+  return { size, distance, ...(kind === 'multi' && { multivector_config: { comparator: 'max_sim' } }) };
 }
 
 /** All or none; what the registry refuses in the words of `refusals`. */

@@ -1,10 +1,11 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
-import type { PointId, ScoredPoint, StoredPoint, Want } from '../point.ts';
+import { type CollectionSpec, type VectorSpec, vectorSpecOf } from '../collection.ts';
+import type { PointId, ScoredPoint, StoredPoint, VectorValue, Want } from '../point.ts';
 import { generationKey, idKey, keyInPayload, payloadKey } from './partition.ts';
 
 /** What is asked of Qdrant for what the caller wants of each point: always its id too. */
-export function selectorOf(want: Want): { with_payload: unknown; with_vector: boolean } {
+export function selectorOf(want: Want): { with_payload: unknown; with_vector: Want['vector'] } {
   return { with_payload: payloadSelector(want.payload), with_vector: want.vector };
 }
 
@@ -28,19 +29,47 @@ export function numberIn(value: unknown): number {
 }
 
 /** A point with the caller's id and payload. */
-export function storedPoint(value: unknown, want: Want): StoredPoint {
+export function storedPoint(value: unknown, want: Want, spec: CollectionSpec): StoredPoint {
   const point = objectIn(value);
   const whole = objectIn(point.payload);
   const payload = whole[payloadKey];
   return {
     id: idIn(whole),
     ...(want.payload !== false && { payload: isObject(payload) ? payload : null }),
-    ...(want.vector && { vector: Float32Array.from(listIn(point.vector) as number[]) }),
+    ...(want.vector !== false && vectorsIn(point.vector, spec)),
   };
 }
 
-export function scoredPoint(value: unknown, want: Want): ScoredPoint {
-  return { ...storedPoint(value, want), score: numberIn(objectIn(value).score) };
+export function scoredPoint(value: unknown, want: Want, spec: CollectionSpec): ScoredPoint {
+  return { ...storedPoint(value, want, spec), score: numberIn(objectIn(value).score) };
+}
+
+/** The unnamed vector alone stands for itself, several in an object. */
+function vectorsIn(value: unknown, spec: CollectionSpec): Pick<StoredPoint, 'vector' | 'named'> {
+  const byName = isObject(value) ? Object.entries(value) : Array.isArray(value) ? [['', value] as const] : [];
+  const read: { vector: Float32Array | null; named?: Record<string, VectorValue> } = { vector: null };
+  const named: [string, VectorValue][] = [];
+  for (const [name, one] of byName) {
+    const known = vectorSpecOf(spec, name);
+    if (known === null) continue;
+    if (name === '' && known.kind === 'dense') read.vector = numbersIn(one);
+    else named.push([name, valueIn(one, known)]);
+  }
+  return named.length === 0 ? read : { ...read, named: Object.fromEntries(named) };
+}
+
+function valueIn(value: unknown, spec: VectorSpec): VectorValue {
+  if (spec.kind === 'dense') return numbersIn(value);
+  if (spec.kind === 'sparse') {
+    const { indices, values } = objectIn(value);
+    return { indices: Uint32Array.from(listIn(indices) as number[]), values: numbersIn(values) };
+  }
+  const rows = listIn(value);
+  return { rows: rows.length, numbers: Float32Array.from(rows.flatMap((row) => listIn(row) as number[])) };
+}
+
+function numbersIn(value: unknown): Float32Array {
+  return Float32Array.from(listIn(value) as number[]);
 }
 
 /** The caller's id of a point that was asked for with its payload's id. */

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError, invalid } from '../../kernel/failure.ts';
+import type { CollectionSpec } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import {
   collectionExists,
@@ -12,7 +13,7 @@ import {
 } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
 import type { VectorStore } from '../store.ts';
-import { changedBeforeWritten, checkInputs, checkLengths } from './changed-points.ts';
+import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
 import { type ConnectionOptions, createConnection, QdrantRefused, wordsOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
 import { type Partition, partitionOf } from './partition.ts';
@@ -99,7 +100,9 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
 
   async function lookUp(partition: Partition, ids: readonly PointId[], want: Parameters<VectorStore['retrieve']>[3]) {
     const body = JSON.stringify({ ids: ids.map(partition.pointIdOf), ...selectorOf(want) });
-    return listIn(await ask(partition, '/points', body, 'read')).map((point) => storedPoint(point, want));
+    return listIn(await ask(partition, '/points', body, 'read')).map((point) =>
+      storedPoint(point, want, partition.collection),
+    );
   }
 
   async function countOf(partition: Partition, filter: unknown): Promise<number> {
@@ -109,11 +112,12 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
 
   return {
     deletions,
-    async create(owner, { name, size, distance, embeddingModel }) {
+    async create(owner, spec) {
+      const { name } = spec;
       const known = await registry.find(owner.tenant, name);
       if (known !== null) throw collectionExists(name);
-      await physical.ensure(size, distance);
-      const row = { ...owner, generation: randomUUID(), name, size, distance, embeddingModel };
+      const row = { ...owner, ...spec, generation: randomUUID() };
+      await physical.ensure(row);
       const made = await registry.create(row, limits.collectionsPerAccount);
       if (made === 'exists') throw collectionExists(name);
       if (made === 'full') throw tooManyCollections(limits.collectionsPerAccount);
@@ -144,7 +148,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
     },
     async write(tenant, name, operations) {
       const partition = await open(tenant, name);
-      checkLengths(partition, operations);
+      checkVectors(partition, operations);
       const [unknown] = await missing(partition, changedBeforeWritten(operations));
       if (unknown !== undefined) throw noPoint(unknown);
       let last = 0;
@@ -167,7 +171,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       try {
         const results = listIn(await ask(partition, '/points/query/batch', body, 'read'));
         return results.map((result, at) =>
-          listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want)),
+          listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
         );
       } catch (error) {
         // Qdrant refuses a query by a point that it does not have, and names that by the id which it has there.
@@ -191,7 +195,7 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
         ...selectorOf(want),
       });
       const { points } = objectIn(await ask(partition, '/points/scroll', body, 'read'));
-      const found = listIn(points).map((point) => storedPoint(point, want));
+      const found = listIn(points).map((point) => storedPoint(point, want, partition.collection));
       return { points: found.slice(0, limit), next: found[limit]?.id ?? null };
     },
     async count(tenant, name, filter) {
@@ -245,6 +249,6 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
 /** Points of one look whether they exist. */
 const lookedUpMax = 1_000;
 
-function specOf({ name, size, distance, embeddingModel }: RegisteredCollection) {
-  return { name, size, distance, embeddingModel };
+function specOf({ name, size, distance, embeddingModel, named }: RegisteredCollection): CollectionSpec {
+  return { name, size, distance, embeddingModel, ...(named !== undefined && { named }) };
 }

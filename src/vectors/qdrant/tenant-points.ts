@@ -43,8 +43,8 @@ async function allRows(registry: Pick<VectorRegistry, 'all'>): Promise<readonly 
 /** How many collections of ours each Qdrant collection holds. */
 function byPhysical(rows: readonly RegisteredCollection[]): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>();
-  for (const { size, distance } of rows) {
-    const name = physicalName(size, distance);
+  for (const row of rows) {
+    const name = physicalName(row);
     wanted.set(name, (wanted.get(name) ?? 0) + 1);
   }
   return wanted;

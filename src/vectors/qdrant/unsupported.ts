@@ -8,7 +8,6 @@ export const unsupportedByQdrant = {
   facet: 'counting the values of a payload key (facet)',
   'order-by': 'points in the order of a payload key (order_by)',
   groups: 'results in groups (search/groups, query/groups)',
-  mmr: 'results chosen for diversity (mmr)',
 } as const;
 
 export type UnsupportedByQdrant = keyof typeof unsupportedByQdrant;

@@ -1,4 +1,4 @@
-import type { PointBatch, PointId } from '../point.ts';
+import { isMulti, isSparse, type PointBatch, type PointId, type VectorBatch, type VectorValue } from '../point.ts';
 import type { Selection, WriteOperation } from '../store.ts';
 import { generationKey, idKey, keyInPayload, type Partition, payloadKey } from './partition.ts';
 import { idsFilter, writeFilter } from './write-filter.ts';
@@ -37,12 +37,18 @@ function* operationTexts(partition: Partition, operation: WriteOperation): Gener
       }
       return;
     case 'update-vectors': {
-      const texts = operation.ids.map(
-        (id, at) => `{"id":"${partition.pointIdOf(id)}","vector":${vectorText(operation, at)}}`,
-      );
+      const texts = operation.ids.flatMap((id, at) => {
+        const vector = vectorText(operation, at);
+        return vector === '{}' ? [] : `{"id":"${partition.pointIdOf(id)}","vector":${vector}}`;
+      });
       for (const points of inPieces(texts)) yield `{"update_vectors":{"points":[${points}]}}`;
       return;
     }
+    case 'delete-vectors':
+      for (const filter of filtersOf(partition, operation.which)) {
+        yield `{"delete_vectors":{"vector":${JSON.stringify(operation.names)},"filter":${filter}}}`;
+      }
+      return;
     case 'delete':
       if ('ids' in operation.which) {
         yield JSON.stringify({ delete: { points: operation.which.ids.map(partition.pointIdOf) } });
@@ -117,13 +123,27 @@ function* inPieces(texts: Iterable<string>): Generator<string> {
 /** Digits that name every float32: more of them would make requests twice as long. */
 const float32Digits = 9;
 
-function vectorText({ ids, vectors }: { ids: readonly PointId[]; vectors: Float32Array }, at: number): string {
+function vectorText({ ids, vectors, without, named = [] }: VectorBatch, at: number): string {
   const size = vectors.length / ids.length;
-  return floatsText(vectors.subarray(at * size, (at + 1) * size));
+  const unnamed = size === 0 || without?.has(at) ? null : floatsText(vectors.subarray(at * size, (at + 1) * size));
+  const texts = named.flatMap(({ name, values }) => {
+    const value = values[at] ?? null;
+    return value === null ? [] : `${JSON.stringify(name)}:${valueText(value)}`;
+  });
+  if (texts.length === 0) return unnamed ?? '{}';
+  return `{${[...(unnamed === null ? [] : [`"":${unnamed}`]), ...texts].join(',')}}`;
+}
+
+export function valueText(value: VectorValue): string {
+  if (isSparse(value)) return `{"indices":[${value.indices.join(',')}],"values":${floatsText(value.values)}}`;
+  if (!isMulti(value)) return floatsText(value);
+  const size = value.numbers.length / value.rows;
+  const rows = Array.from({ length: value.rows }, (_, i) => value.numbers.subarray(i * size, (i + 1) * size));
+  return `[${rows.map(floatsText).join(',')}]`;
 }
 
 /** A vector as JSON. */
-export function floatsText(vector: Float32Array): string {
+function floatsText(vector: Float32Array): string {
   const texts = new Array<string>(vector.length);
   for (let at = 0; at < vector.length; at += 1) {
     const value = vector[at]!;

@@ -1,35 +1,63 @@
 import type { PointId } from '../point.ts';
-import type { PointQuery, VectorInput } from '../store.ts';
+import type { ContextPair, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
 import type { Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
-import { floatsText } from './write-operations.ts';
+import { valueText } from './write-operations.ts';
 
 /** One of the searches of `points/query/batch`, as JSON text. Throws 501 for what Qdrant cannot do here. */
 export function writeQuery(partition: Partition, query: PointQuery): string {
-  const target = targetText(partition, query.target);
-  const rest = JSON.stringify({
-    filter: writeFilter(partition, query.filter),
-    limit: query.limit,
+  const rest = {
     ...(query.offset > 0 && { offset: query.offset }),
-    ...(query.scoreThreshold !== null && { score_threshold: query.scoreThreshold }),
-    ...(query.exact && { params: { exact: true } }),
     ...selectorOf(query.want),
-  });
-  return target === null ? rest : `{"query":${target},${rest.slice(1)}`;
+  };
+  return searchText(partition, query, rest);
 }
 
-function targetText(partition: Partition, target: PointQuery['target']): string | null {
+/** Every search within one looks among this partition's points alone, whatever stands around it. */
+function searchText(partition: Partition, search: Prefetch, rest: object): string {
+  const { prefetch = [], using } = search;
+  const target = targetText(partition, search.target);
+  const members = [
+    ...(target === null ? [] : [`"query":${target}`]),
+    ...(prefetch.length === 0
+      ? []
+      : [`"prefetch":[${prefetch.map((one) => searchText(partition, one, {})).join(',')}]`]),
+  ];
+  const own = JSON.stringify({
+    filter: writeFilter(partition, search.filter),
+    limit: search.limit,
+    ...(using !== undefined && { using }),
+    ...(search.scoreThreshold !== null && { score_threshold: search.scoreThreshold }),
+    ...(search.exact && { params: { exact: true } }),
+    ...rest,
+  });
+  return `{${[...members, own.slice(1)].join(',')}`;
+}
+
+function targetText(partition: Partition, target: Target): string | null {
+  const input = (one: VectorInput) => inputText(partition, one);
   switch (target.kind) {
-    case 'nearest':
-      if (target.mmr !== null) throw unsupported('mmr');
-      return inputText(partition, target.vector);
+    case 'nearest': {
+      if (target.mmr === null) return input(target.vector);
+      const { diversity, candidates } = target.mmr;
+      return `{"nearest":${input(target.vector)},"mmr":{"diversity":${diversity},"candidates_limit":${candidates}}}`;
+    }
     case 'recommend': {
       const [positive, negative] = [target.positive, target.negative].map(
-        (inputs) => `[${inputs.map((input) => inputText(partition, input)).join(',')}]`,
+        (inputs) => `[${inputs.map(input).join(',')}]`,
       );
       return `{"recommend":{"positive":${positive},"negative":${negative},"strategy":"${target.strategy}"}}`;
+    }
+    case 'discover':
+      return `{"discover":{"target":${input(target.target)},"context":${pairsText(partition, target.context)}}}`;
+    case 'context':
+      return `{"context":${pairsText(partition, target.context)}}`;
+    case 'fusion': {
+      const { method } = target;
+      if (method.kind === 'dbsf') return '{"fusion":"dbsf"}';
+      return JSON.stringify({ rrf: { k: method.k, ...(method.weights !== null && { weights: method.weights }) } });
     }
     case 'order-by':
       throw unsupported('order-by');
@@ -40,16 +68,40 @@ function targetText(partition: Partition, target: PointQuery['target']): string 
   }
 }
 
+function pairsText(partition: Partition, pairs: readonly ContextPair[]): string {
+  const texts = pairs.map(
+    ({ positive, negative }) =>
+      `{"positive":${inputText(partition, positive)},"negative":${inputText(partition, negative)}}`,
+  );
+  return `[${texts.join(',')}]`;
+}
+
 function inputText(partition: Partition, input: VectorInput): string {
-  return input instanceof Float32Array ? floatsText(input) : `"${partition.pointIdOf(input.id)}"`;
+  return 'id' in input ? `"${partition.pointIdOf(input.id)}"` : valueText(input);
+}
+
+/** The query and all prefetches in it. */
+export function searchesOf(query: Prefetch): readonly Prefetch[] {
+  return [query, ...(query.prefetch ?? []).flatMap(searchesOf)];
 }
 
 /** What is compared: for checks of lengths, and of points that must exist. */
-export function inputsOf({ target }: Pick<PointQuery, 'target'>): readonly VectorInput[] {
-  if (target.kind === 'nearest') return [target.vector];
-  return target.kind === 'recommend' ? [...target.positive, ...target.negative] : [];
+export function inputsOf(target: Target): readonly VectorInput[] {
+  switch (target.kind) {
+    case 'nearest':
+      return [target.vector];
+    case 'recommend':
+      return [...target.positive, ...target.negative];
+    case 'discover':
+      return [target.target, ...target.context.flatMap(({ positive, negative }) => [positive, negative])];
+    case 'context':
+      return target.context.flatMap(({ positive, negative }) => [positive, negative]);
+    default:
+      return [];
+  }
 }
 
 export function idsOf(queries: readonly PointQuery[]): readonly PointId[] {
-  return queries.flatMap(inputsOf).flatMap((input) => (input instanceof Float32Array ? [] : [input.id]));
+  const inputs = queries.flatMap(searchesOf).flatMap(({ target }) => inputsOf(target));
+  return inputs.flatMap((input) => ('id' in input ? [input.id] : []));
 }

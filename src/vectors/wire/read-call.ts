@@ -7,7 +7,14 @@ import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { VectorVerb } from '../verbs.ts';
 import { parseBody } from './parse-body.ts';
-import { readAliasChanges, readCreate, readName, readPayloadIndex, readUpdate } from './read-collection.ts';
+import {
+  type CreatedCollection,
+  readAliasChanges,
+  readCreate,
+  readName,
+  readPayloadIndex,
+  readUpdate,
+} from './read-collection.ts';
 import { readOptions } from './read-options.ts';
 import { readCount, readFacet, readRetrieve, readScroll } from './read-page.ts';
 import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
@@ -78,7 +85,7 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
     case 'inspect-collection':
       return ready({ kind: 'inspect', collection });
     case 'update-collection':
-      readUpdate(body);
+      readUpdate(body, spec!);
       return ready({ kind: 'update', collection });
     case 'delete-collection':
       return ready({ kind: 'drop', collection });
@@ -144,8 +151,7 @@ function readWriteCall(
 ): ReadCall {
   const vectors = new VectorReader(spec, body, 'document');
   const budget = { left: pointsPerCall, max: pointsPerCall };
-  const operations =
-    name === 'batch' ? readWrites(body, spec, vectors, budget) : [readOneWrite(name, body, spec, vectors, budget)];
+  const operations = name === 'batch' ? readWrites(body, vectors, budget) : [readOneWrite(name, body, vectors, budget)];
   const form = name === 'batch' ? 'batch' : 'one';
   return withTexts({ kind: 'write', collection, operations, form, acknowledge }, vectors);
 }
@@ -171,17 +177,22 @@ function withTexts(request: VectorRequest, vectors: VectorReader): ReadCall {
 }
 
 /** The size that nobody gave is that of the model's vectors; one that somebody gave must be. */
-function readCreation(spec: CollectionSpec, form: 'contract' | 'qdrant'): ReadCall {
-  const { embeddingModel: model, size: given } = spec;
+function readCreation({ spec, sizes }: CreatedCollection, form: 'contract' | 'qdrant'): ReadCall {
   return {
     request: { kind: 'create', spec, form },
-    texts: model === null ? null : { model, purpose: 'document', texts: [] },
+    texts: sizes === null ? null : { model: sizes.model, purpose: 'document', texts: [] },
     fill({ size }) {
-      if (given !== 0 && given !== size) {
-        const at = form === 'contract' ? 'vector_size' : 'vectors.size';
-        refuse(at, `is ${given}, but vectors of the embedding_model '${model}' have ${size} numbers: leave it out`);
+      for (const { name, at, given } of sizes?.of ?? []) {
+        if (given !== 0 && given !== size) {
+          refuse(
+            at,
+            `is ${given}, but vectors of the embedding_model '${sizes!.model}' have ${size} numbers: leave it out`,
+          );
+        }
+        const named = spec.named?.[name];
+        if (name === '') spec.size = size;
+        else if (named?.kind === 'dense') named.size = size;
       }
-      spec.size = size;
     },
   };
 }

@@ -57,18 +57,16 @@ test('a collection with an embedding model needs no size: the model tells it', (
 });
 
 test('a size beside an embedding model must be that of its vectors', () => {
-  const bodies = [{ vector_size: 4 }, { vectors: { size: 4 } }].map((size) => ({
-    name: 'c',
-    embedding_model: 'alpha',
-    ...size,
-  }));
-  for (const body of bodies) {
-    const read = post(body);
+  for (const [at, size] of [
+    ['vector_size', { vector_size: 4 }],
+    ['vectors.size', { vectors: { size: 4 } }],
+  ] as const) {
+    const read = post({ name: 'c', embedding_model: 'alpha', ...size });
     assert.deepEqual(read.texts, { model: 'alpha', purpose: 'document', texts: [] });
     read.fill({ size: 4, vectors: new Float32Array() });
     assert.equal(
       refusalOf(() => read.fill({ size: 1_024, vectors: new Float32Array() })),
-      "400 vector_size: is 4, but vectors of the embedding_model 'alpha' have 1024 numbers: leave it out",
+      `400 ${at}: is 4, but vectors of the embedding_model 'alpha' have 1024 numbers: leave it out`,
     );
   }
 });
@@ -85,23 +83,38 @@ for (const [body, refusal] of [
   [{ name: 'c', vector_size: 4, distance: 'L2' }, "400 distance: expected Cosine, Dot, Euclid, Manhattan, got 'L2'"],
   [{ name: 'c', vectorsize: 4 }, "400 body: unknown key 'vectorsize' (did you mean 'vector_size'?)"],
   [{ name: 'c', vector_size: 4, vectors: { size: 4 } }, '400 vector_size: give vector_size or vectors.size, not both'],
-  [{ name: 'c', vectors: {} }, '400 vectors.size: is missing: give the length of the vectors, or an embedding_model'],
-  [{ name: 'c', vectors: { sise: 4 } }, "400 vectors: unknown key 'sise' (did you mean 'size'?)"],
   [
-    { name: 'c', vectors: { image: { size: 4, distance: 'Dot' } } },
-    '501 vectors.image: named vectors are not supported; make one collection for each kind of vector.',
+    { name: 'c', vectors: { distance: 'Dot' } },
+    '400 vectors.size: is missing: give the length of the vectors, or an embedding_model',
   ],
   [
-    { name: 'c', vectors: { size: 4, multivector_config: { comparator: 'max_sim' } } },
-    '501 vectors.multivector_config: multivectors are not supported; write a point for each vector.',
+    { name: 'c', vectors: { image: { distance: 'Dot' } } },
+    '400 vectors.image.size: is missing: give the length of the vectors, or an embedding_model',
+  ],
+  [
+    { name: 'c', vectors: { a: { embedding_model: 'alpha' }, b: { embedding_model: 'beta' } } },
+    "400 vectors.b.size: is missing: one call asks one model for its size, here 'alpha'; give that of 'beta'",
+  ],
+  [{ name: 'c', vectors: { sise: 4 } }, "400 vectors: unknown key 'sise' (did you mean 'size'?)"],
+  [
+    { name: 'c', vectors: { image: { size: 4, distance: 'L2' } } },
+    "400 vectors.image.distance: expected Cosine, Dot, Euclid, Manhattan, got 'L2'",
+  ],
+  [
+    { name: 'c', vectors: { size: 4, multivector_config: { comparator: 'sum' } } },
+    "400 vectors.multivector_config.comparator: expected max_sim, got 'sum'",
   ],
   [
     { name: 'c', vectors: { size: 4, datatype: 'uint8' } },
     '501 vectors.datatype: other types than "float32" are not supported; leave it out.',
   ],
   [
-    { name: 'c', vector_size: 4, sparse_vectors: { bm25: {} } },
-    '501 sparse_vectors: sparse vectors are not supported; make a collection of dense vectors.',
+    { name: 'c', vectors: { a: { size: 4 } }, sparse_vectors: { a: {} } },
+    '400 sparse_vectors.a: there is a dense vector of that name',
+  ],
+  [
+    { name: 'c', vector_size: 4, sparse_vectors: { bm25: { modifier: 'tf' } } },
+    "400 sparse_vectors.bm25.modifier: expected none, idf, got 'tf'",
   ],
   [
     { name: 'c', vector_size: 4, shard_number: 2 },

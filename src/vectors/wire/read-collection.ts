@@ -3,11 +3,12 @@ import { isObject } from '../../kernel/json.ts';
 import {
   type CollectionSpec,
   collectionNamePattern,
-  type Distance,
-  distances,
+  namedVectorsMax,
   type PayloadType,
   payloadTypes,
+  type VectorSpec,
   vectorSizeMax,
+  vectorSpecOf,
 } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
@@ -23,6 +24,7 @@ import {
   shown,
   under,
 } from './read-scalars.ts';
+import { readDistance, readSparseVectors, readVectors, vectorKeys } from './read-vector-params.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
 
@@ -50,16 +52,6 @@ const createKeys = [
   'on_disk_payload',
   'sparse_vectors',
 ];
-const vectorKeys = [
-  'size',
-  'distance',
-  'on_disk',
-  'hnsw_config',
-  'quantization_config',
-  'datatype',
-  'multivector_config',
-];
-
 /** Name of a collection or an alias, at `at`. */
 export function readName(value: unknown, at: string): string {
   if (typeof value !== 'string') refuse(at, `expected a name, got ${kindOf(value)}`);
@@ -74,47 +66,126 @@ export function readName(value: unknown, at: string): string {
  * A new collection, in the contract's words, Qdrant's, or both mixed; `name`: from the path, null when the body has it.
  * `size` is 0 where the embedding model will tell it.
  */
-export function readCreate(json: JsonObject, name: string | null): CollectionSpec {
+export function readCreate(json: JsonObject, name: string | null): CreatedCollection {
   const body = readObject(json, 'body', name === null ? ['name', ...createKeys] : createKeys);
   refuseCreateExtras(body);
-  const vectors = optional(body.vectors) ? null : readVectorParams(body.vectors, 'vectors');
+  const vectors = readAllVectors(body, name);
+  const unnamed = vectors.get('');
+  if (unnamed?.kind === 'dense') vectors.delete('');
+  if (vectors.size > namedVectorsMax) refuse('vectors', `a collection has at most ${namedVectorsMax} named vectors`);
+  const plain = unnamed?.kind === 'dense' ? unnamed : { size: 0, distance: 'Cosine' as const, embeddingModel: null };
+  const spec: CollectionSpec = {
+    name: name ?? readName(body.name, 'name'),
+    size: plain.size,
+    distance: plain.distance,
+    embeddingModel: plain.embeddingModel,
+    ...(vectors.size > 0 && { named: Object.fromEntries(vectors) }),
+  };
+  return { spec, sizes: wantedSizes(spec, body) };
+}
+
+export interface CreatedCollection {
+  spec: CollectionSpec;
+  /** The vectors whose size the model tells, or must confirm; all of one model. Null: none. */
+  sizes: { model: string; of: readonly { name: string; at: string; given: number }[] } | null;
+}
+
+function readAllVectors(body: JsonObject, name: string | null): Map<string, VectorSpec> {
+  const contract = contractKeys.filter((key) => !optional(body[key]));
+  const vectors = new Map<string, VectorSpec>(
+    optional(body.vectors)
+      ? []
+      : readVectors(body.vectors, 'vectors', { modelBeside: !optional(body.embedding_model) }),
+  );
+  const unnamed = vectors.get('');
+  if (unnamed !== undefined) {
+    for (const key of ['vector_size', 'distance']) {
+      const theirs = key === 'vector_size' ? 'vectors.size' : 'vectors.distance';
+      if (!optional(body[key])) refuse(key, `give ${key} or ${theirs}, not both`);
+    }
+    if (!optional(body.embedding_model) && unnamed.kind === 'dense') {
+      unnamed.embeddingModel = readString(body.embedding_model, 'embedding_model', modelCharsMax);
+    }
+  } else if (contract.length > 0 || (optional(body.vectors) && optional(body.sparse_vectors))) {
+    vectors.set('', readContractVector(body, name));
+  }
+  for (const [sparse, spec] of readSparseVectors(body.sparse_vectors)) {
+    if (vectors.has(sparse)) refuse(`sparse_vectors.${sparse}`, 'there is a dense vector of that name');
+    vectors.set(sparse, spec);
+  }
+  return vectors;
+}
+
+/** `vector_size`, `distance`, `embedding_model`. */
+function readContractVector(body: JsonObject, name: string | null): VectorSpec {
   const embeddingModel = optional(body.embedding_model)
     ? null
     : readString(body.embedding_model, 'embedding_model', modelCharsMax);
-  if (vectors !== null && !optional(body.vector_size))
-    refuse('vector_size', 'give vector_size or vectors.size, not both');
-  if (vectors !== null && !optional(body.distance)) refuse('distance', 'give distance or vectors.distance, not both');
-  const size = vectors?.size ?? body.vector_size;
-  if (optional(size) && embeddingModel === null) {
+  if (optional(body.vector_size) && embeddingModel === null) {
     refuse(
-      name === null && vectors === null ? 'vector_size' : 'vectors.size',
+      name === null ? 'vector_size' : 'vectors.size',
       'is missing: give the length of the vectors, or an embedding_model',
     );
   }
-  const sizeAt = vectors === null ? 'vector_size' : 'vectors.size';
-  return {
-    name: name ?? readName(body.name, 'name'),
-    size: optional(size) ? 0 : readWhole(size, sizeAt, 1, vectorSizeMax),
-    distance: readDistance(vectors?.distance ?? body.distance, vectors === null ? 'distance' : 'vectors.distance'),
-    embeddingModel,
-  };
+  const size = optional(body.vector_size) ? 0 : readWhole(body.vector_size, 'vector_size', 1, vectorSizeMax);
+  return { kind: 'dense', size, distance: readDistance(body.distance, 'distance'), embeddingModel };
+}
+
+/** One call embeds with one model: where several have one, sizes of all but one model's vectors must stand there. */
+function wantedSizes(
+  { size, embeddingModel, named = {} }: CollectionSpec,
+  body: JsonObject,
+): CreatedCollection['sizes'] {
+  const unnamedAt = optional(body.vectors) ? 'vector_size' : 'vectors.size';
+  const embedded = [
+    ...(embeddingModel === null ? [] : [{ name: '', at: unnamedAt, given: size, model: embeddingModel }]),
+    ...Object.entries(named).flatMap(([name, spec]) => {
+      if (spec.kind !== 'dense' || spec.embeddingModel === null) return [];
+      return [{ name, at: `vectors.${name}.size`, given: spec.size, model: spec.embeddingModel }];
+    }),
+  ];
+  const model = (embedded.find(({ given }) => given === 0) ?? embedded[0])?.model;
+  if (model === undefined) return null;
+  const other = embedded.find((one) => one.given === 0 && one.model !== model);
+  if (other !== undefined) {
+    refuse(
+      other.at,
+      `is missing: one call asks one model for its size, here '${model}'; give that of '${other.model}'`,
+    );
+  }
+  return { model, of: embedded.filter((one) => one.model === model) };
 }
 
 /** Checks a PATCH, which changes nothing: what it could tune has no effect here, and the rest never changes. */
-export function readUpdate(json: JsonObject): void {
+export function readUpdate(json: JsonObject, spec: CollectionSpec): void {
   const fixed = [...contractKeys, 'name'];
   const body = readObject(json, 'body', [...fixed, 'vectors', 'params', ...tuningObjects, 'sparse_vectors']);
   for (const key of fixed) if (!optional(body[key])) refuseFixed(key);
-  if (!optional(body.sparse_vectors)) refuseSparseVectors();
   ignoreObjects(body, '', ['params', ...tuningObjects]);
-  if (optional(body.vectors)) return;
-  if (!isObject(body.vectors)) refuse('vectors', `expected an object, got ${kindOf(body.vectors)}`);
-  for (const key of ['size', 'distance']) if (key in body.vectors) refuseFixed(`vectors.${key}`);
-  for (const [name, params] of Object.entries(body.vectors)) {
-    if (name !== '') refuseNamed(`vectors.${name.slice(0, 64)}`);
-    const changes = readObject(params, 'vectors[""]', vectorKeys);
-    for (const key of ['size', 'distance']) if (key in changes) refuseFixed(`vectors[""].${key}`);
-    ignoreObjects(changes, 'vectors[""]', ['hnsw_config', 'quantization_config']);
+  if (!optional(body.vectors)) readVectorChanges(body.vectors, spec);
+  if (!optional(body.sparse_vectors)) readSparseChanges(body.sparse_vectors, spec);
+}
+
+function readVectorChanges(value: JsonValue, spec: CollectionSpec): void {
+  if (!isObject(value)) refuse('vectors', `expected an object, got ${kindOf(value)}`);
+  for (const key of ['size', 'distance']) if (key in value && !isObject(value[key])) refuseFixed(`vectors.${key}`);
+  for (const [name, params] of Object.entries(value)) {
+    const at = `vectors[${JSON.stringify(name.slice(0, 64))}]`;
+    if (vectorSpecOf(spec, name) === null) refuse(at, `the collection has no vector of that name`);
+    const changes = readObject(params, at, vectorKeys);
+    for (const key of ['size', 'distance', 'embedding_model', 'multivector_config']) {
+      if (key in changes) refuseFixed(`${at}.${key}`);
+    }
+    ignoreObjects(changes, at, ['hnsw_config', 'quantization_config']);
+  }
+}
+
+function readSparseChanges(value: JsonValue, spec: CollectionSpec): void {
+  for (const [name, changes] of readSparseVectors(value)) {
+    const at = `sparse_vectors.${name.slice(0, 64)}`;
+    const known = vectorSpecOf(spec, name);
+    if (known?.kind !== 'sparse') refuse(at, 'the collection has no sparse vector of that name');
+    if (changes.kind === 'sparse' && changes.modifier !== known.modifier) refuseFixed(`${at}.modifier`);
   }
 }
 
@@ -133,42 +204,7 @@ export function readPayloadIndex(json: JsonObject): { key: string; type: Payload
   return { key, type: readWord(schema.type, 'field_schema.type', payloadTypes) };
 }
 
-interface VectorParams {
-  size: JsonValue | undefined;
-  distance: JsonValue | undefined;
-}
-
-function readVectorParams(value: JsonValue, at: string): VectorParams {
-  if (!isObject(value)) refuse(at, `expected an object with size and distance, got ${kindOf(value)}`);
-  const named = Object.entries(value).find(([key, params]) => !vectorKeys.includes(key) && isObject(params));
-  if (named !== undefined) {
-    if (named[0] === '' && Object.keys(value).length === 1) return readVectorParams(named[1]!, `${at}[""]`);
-    refuseNamed(`${at}.${named[0].slice(0, 64)}`);
-  }
-  const params = readObject(value, at, vectorKeys);
-  if (!optional(params.multivector_config)) {
-    refuseUnsupported(`${at}.multivector_config`, 'multivectors are', 'write a point for each vector');
-  }
-  if (!optional(params.datatype) && params.datatype !== 'float32') {
-    refuseUnsupported(`${at}.datatype`, 'other types than "float32" are', 'leave it out');
-  }
-  if (!optional(params.on_disk)) readBoolean(params.on_disk, `${at}.on_disk`);
-  ignoreObjects(params, at, ['hnsw_config', 'quantization_config']);
-  return { size: params.size, distance: params.distance };
-}
-
-function readDistance(value: JsonValue | undefined, at: string): Distance {
-  if (optional(value)) return 'Cosine';
-  const found = distances.find(
-    (distance) => typeof value === 'string' && distance.toLowerCase() === value.toLowerCase(),
-  );
-  if (found === undefined) refuse(at, `expected ${distances.join(', ')}, got ${shown(value)}`);
-  return found;
-}
-
 function refuseCreateExtras(body: JsonObject): void {
-  const sparse = body.sparse_vectors;
-  if (!optional(sparse) && !(isObject(sparse) && Object.keys(sparse).length === 0)) refuseSparseVectors();
   if (!optional(body.sharding_method) && body.sharding_method !== 'auto') {
     refuseUnsupported('sharding_method', 'shards of your own are', 'leave it out');
   }
@@ -202,12 +238,4 @@ function readAliasChange(value: JsonValue, at: string): AliasChange {
 
 function refuseFixed(at: string): never {
   refuse(at, 'never changes: make a new collection, and write the points there');
-}
-
-function refuseNamed(at: string): never {
-  refuseUnsupported(at, 'named vectors are', 'make one collection for each kind of vector');
-}
-
-function refuseSparseVectors(): never {
-  refuseUnsupported('sparse_vectors', 'sparse vectors are', 'make a collection of dense vectors');
 }

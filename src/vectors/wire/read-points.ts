@@ -5,9 +5,10 @@ import type { PointBatch, PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import { payloadCharsMax } from '../refusals.ts';
 import type { WriteOperation } from '../store.ts';
+import { columnsOf, lookVectors, textVectors, vectorBatch } from './point-vectors.ts';
 import { optional } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
-import type { VectorReader, VectorSource } from './vector-reader.ts';
+import type { VectorReader } from './vector-reader.ts';
 
 /** What is left of the points that one call may write. */
 export interface PointBudget {
@@ -16,25 +17,18 @@ export interface PointBudget {
 }
 
 /** `{points: […]}` or `{batch: {ids, vectors, payloads}}`; `at` as in `operations[2].upsert.`, '' at the top. */
-export function readUpsert(
-  body: JsonObject,
-  at: string,
-  size: number,
-  vectors: VectorReader,
-  budget: PointBudget,
-): WriteOperation {
+export function readUpsert(body: JsonObject, at: string, vectors: VectorReader, budget: PointBudget): WriteOperation {
   refuseWriteExtras(body, at);
   const rows = !optional(body.batch) ? readBatch(body.batch, `${at}batch`, budget) : readRows(body, at, budget);
   if (!optional(body.batch) && !optional(body.points)) refuse(`${at}batch`, 'give points or batch, not both');
-  const sources = rows.map((row) => readSource(row, vectors));
   // Every length is known to be right before memory is taken for all.
-  const numbers = new Float32Array(rows.length * size);
-  for (const [i, { source, at: place }] of sources.entries()) {
-    vectors.place(source, numbers.subarray(i * size, (i + 1) * size), place);
-  }
+  const looked = rows.map((row) => {
+    if (optional(row.vector)) return textVectors(row.payload, row, vectors);
+    return lookVectors(row.vector, row.vectorAt, vectors);
+  });
   const points: PointBatch = {
     ids: rows.map(({ id }) => id),
-    vectors: numbers,
+    ...vectorBatch(looked, vectors),
     payloads: rows.map(({ payload, payloadAt }) => (payload === null ? null : payloadJson(payload, payloadAt))),
   };
   return { kind: 'upsert', points };
@@ -44,7 +38,6 @@ export function readUpsert(
 export function readUpdateVectors(
   body: JsonObject,
   at: string,
-  size: number,
   vectors: VectorReader,
   budget: PointBudget,
 ): WriteOperation {
@@ -53,14 +46,14 @@ export function readUpdateVectors(
   const read = points.map((point, i) => {
     const place = `${at}points[${i}]`;
     const { id, vector } = readObject(point, place, ['id', 'vector']);
-    const vectorAt = `${place}.vector`;
-    return { id: readPointId(id, `${place}.id`), source: vectors.look(vector, vectorAt), vectorAt };
+    if (optional(vector)) refuse(`${place}.vector`, 'is missing');
+    return { id: readPointId(id, `${place}.id`), looked: lookVectors(vector, `${place}.vector`, vectors) };
   });
-  const numbers = new Float32Array(read.length * size);
-  for (const [i, { source, vectorAt }] of read.entries()) {
-    vectors.place(source, numbers.subarray(i * size, (i + 1) * size), vectorAt);
-  }
-  return { kind: 'update-vectors', ids: read.map(({ id }) => id), vectors: numbers };
+  const batch = vectorBatch(
+    read.map(({ looked }) => looked),
+    vectors,
+  );
+  return { kind: 'update-vectors', ids: read.map(({ id }) => id), ...batch };
 }
 
 /** JSON text of a payload that may be stored. */
@@ -116,31 +109,19 @@ function readRows(body: JsonObject, at: string, budget: PointBudget): Row[] {
 function readBatch(value: JsonValue, at: string, budget: PointBudget): Row[] {
   const batch = readObject(value, at, ['ids', 'vectors', 'payloads']);
   const ids = readPointList(batch.ids, `${at}.ids`, budget);
-  const vectors = readColumn(defaultVectors(batch.vectors, `${at}.vectors`), `${at}.vectors`, ids.length);
+  const vectors = columnsOf(batch.vectors, `${at}.vectors`, (value, place) => readColumn(value, place, ids.length));
   const payloads = readColumn(batch.payloads, `${at}.payloads`, ids.length);
   return ids.map((id, i) => {
     const payloadAt = `${at}.payloads[${i}]`;
+    const { vector, at: vectorAt } = vectors(i);
     return {
       id: readPointId(id, `${at}.ids[${i}]`),
-      vector: vectors?.[i],
+      vector,
       payload: readPayload(payloads?.[i], payloadAt),
-      vectorAt: `${at}.vectors[${i}]`,
+      vectorAt,
       payloadAt,
     };
   });
-}
-
-/** `{"": […]}` are the vectors without a name. */
-function defaultVectors(value: JsonValue | undefined, at: string): JsonValue | undefined {
-  if (!isObject(value)) return value;
-  const names = Object.keys(value);
-  const named = names.find((name) => name !== '');
-  if (named === undefined) return value[''];
-  return refuseUnsupported(
-    `${at}.${named.slice(0, 64)}`,
-    'named vectors are',
-    'make one collection for each kind of vector',
-  );
 }
 
 function readColumn(value: JsonValue | undefined, at: string, length: number): readonly JsonValue[] | null {
@@ -167,24 +148,4 @@ function readPayload(value: JsonValue | undefined, at: string): JsonObject | nul
   if (optional(value)) return null;
   if (!isObject(value)) refuse(at, `expected an object, got ${kindOf(value)}`);
   return value;
-}
-
-interface PlacedSource {
-  source: VectorSource;
-  at: string;
-}
-
-function readSource(row: Row, vectors: VectorReader): PlacedSource {
-  const { vector, vectorAt } = row;
-  return optional(vector) ? payloadText(row, vectors) : { source: vectors.look(vector, vectorAt), at: vectorAt };
-}
-
-/** The payload's own text, where it stands for the vector. */
-function payloadText({ payload, vectorAt, payloadAt }: Row, vectors: VectorReader): PlacedSource {
-  const text = payload?.text;
-  if (!vectors.hasModel) refuse(vectorAt, 'is missing');
-  if (typeof text !== 'string' || text === '') {
-    refuse(vectorAt, `is missing, and there is no text to embed in ${payloadAt}.text`);
-  }
-  return { source: vectors.text(text, `${payloadAt}.text`), at: `${payloadAt}.text` };
 }

@@ -154,8 +154,7 @@ test('points are scrolled, counted and their values told', () => {
   assert.deepEqual(get, { kind: 'get', collection: 'plain', id: 7, want });
 });
 
-const again = 'send the queries with query/batch, and merge their answers';
-const examples = 'use recommend with positive and negative';
+const taste = 'use recommend with positive and negative';
 for (const [verb, body, message] of [
   ['search-points', {}, '400 vector: is missing: give a vector, or a text to embed in text'],
   ['search-points', { vector: [1] }, '400 vector: expected 4 numbers, got 1'],
@@ -178,15 +177,11 @@ for (const [verb, body, message] of [
     { vector, with_vectors: true },
     "400 body: unknown key 'with_vectors' (did you mean 'with_vector'?)",
   ],
-  [
-    'search-points',
-    { vector, with_vector: ['a'] },
-    '501 with_vector[0]: named vectors are not supported; a point has one vector: write true.',
-  ],
+  ['search-points', { vector, with_vector: [1] }, '400 with_vector[0]: expected a name, got a number'],
   [
     'search-points',
     { vector: { name: 'a', vector } },
-    '501 vector.name: named vectors are not supported; send the vector itself.',
+    "400 vector: the collection 'plain' has no vector named 'a'; it has an unnamed one",
   ],
   [
     'query-points',
@@ -194,7 +189,7 @@ for (const [verb, body, message] of [
     `400 query: a string is the id of a point, a UUID, which 'what is it?' is not; to look for a text send {"text": …}`,
   ],
   ['query-points', { query: { nearst: vector } }, "400 query: unknown key 'nearst' (did you mean 'nearest'?)"],
-  ['query-points', { query: {} }, '400 query: expected an array of 4 numbers, got an empty object'],
+  ['query-points', { query: {} }, '400 query: expected an array of 4 numbers or {"text"}, got an object'],
   [
     'query-points',
     { query: { recommend: {} } },
@@ -231,8 +226,17 @@ for (const [verb, body, message] of [
     { query: { nearest: vector, mmr: { candidates_limit: 20_000 } } },
     '400 query.mmr.candidates_limit: expected a whole number from 1 to 16384, got 20000',
   ],
-  ['query-points', { query: { fusion: 'rrf' } }, `501 query.fusion: this kind of query is not supported; ${again}.`],
-  ['query-points', { query: { rrf: {} } }, `501 query.rrf: this kind of query is not supported; ${again}.`],
+  ['query-points', { query: { fusion: 'max' } }, "400 query.fusion: expected rrf, dbsf, got 'max'"],
+  [
+    'query-points',
+    { query: { rrf: { k: 0 } } },
+    '400 query.rrf.k: expected a whole number from 1 to 9007199254740991, got 0',
+  ],
+  [
+    'query-points',
+    { query: { rrf: { weights: [-1] } } },
+    '400 query.rrf.weights[0]: expected a number from 0 on, got -1',
+  ],
   [
     'query-points',
     { query: { formula: {} } },
@@ -240,15 +244,28 @@ for (const [verb, body, message] of [
   ],
   [
     'query-points',
-    { query: { discover: { target: 1, context: [] } } },
-    `501 query.discover: this kind of query is not supported; ${examples}.`,
+    { query: { relevance_feedback: {} } },
+    `501 query.relevance_feedback: this kind of query is not supported; ${taste}.`,
   ],
-  ['query-points', { query: { context: [] } }, `501 query.context: this kind of query is not supported; ${examples}.`],
-  ['query-points', { prefetch: [{ query: vector }] }, `501 prefetch: prefetches are not supported; ${again}.`],
+  [
+    'query-points',
+    { prefetch: [{ query: vector }, { query: [1] }], query: { fusion: 'rrf' } },
+    '400 prefetch[1].query: expected 4 numbers, got 1',
+  ],
+  [
+    'query-points',
+    { prefetch: { query: vector, offset: 1 }, query: { fusion: 'rrf' } },
+    "400 prefetch: unknown key 'offset'",
+  ],
+  [
+    'query-points',
+    { prefetch: Array.from({ length: 65 }, () => ({ query: 1 })), query: { fusion: 'rrf' } },
+    '400 prefetch[64]: at most 64 prefetches a query',
+  ],
   [
     'query-points',
     { query: vector, using: 'title' },
-    '501 using: named vectors are not supported; leave it out: a point has one vector.',
+    "400 query: the collection 'plain' has no vector named 'title'; it has an unnamed one",
   ],
   [
     'query-points',

@@ -3,8 +3,8 @@ import { isObject } from '../../kernel/json.ts';
 import type { Filter } from '../filter/filter.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
-import { readObject, refuse } from '../filter/refuse.ts';
-import type { GroupQuery, PointQuery, Target } from '../store.ts';
+import { kindOf, readObject, refuse } from '../filter/refuse.ts';
+import type { GroupQuery, PointQuery, Prefetch, Target } from '../store.ts';
 import { refuseShardKey } from './read-points.ts';
 import { optional, readBoolean, readFinite, readList, readWhole } from './read-scalars.ts';
 import { nearest, readRecommend, readTarget } from './read-target.ts';
@@ -29,10 +29,15 @@ const pageKeys = ['limit', 'offset'];
 const groupKeys = ['group_by', 'group_size', 'limit', 'with_lookup'];
 const modelKeys = ['model', 'embedding_model'];
 const dialectKeys = {
-  search: ['vector', 'text'],
+  search: ['vector', 'text', 'using'],
   recommend: ['positive', 'negative', 'strategy', 'using', 'lookup_from'],
   query: ['query', 'text', 'prefetch', 'using', 'lookup_from'],
 } as const satisfies Record<QueryDialect, readonly string[]>;
+
+/** Prefetches within prefetches. */
+const prefetchDepthMax = 16;
+/** Prefetches of one query, those within others too. */
+const prefetchesMax = 64;
 
 /** `at` as in `searches[2].`, '' for a body that is one query itself, which may name the model of its texts. */
 export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, vectors: VectorReader): PointQuery {
@@ -92,14 +97,72 @@ function readShared(
   vectors: VectorReader,
 ): Omit<PointQuery, 'limit' | 'offset'> {
   refuseShardKey(body, at);
-  refuseElsewhere(body, at);
+  const prefetch = readPrefetches(body.prefetch, `${at}prefetch`, vectors, { left: prefetchesMax, depth: 1 });
   return {
-    target: readDialectTarget(body, dialect, at, limit, vectors),
+    ...readSearch(body, dialect, at, limit, vectors),
+    ...(prefetch.length > 0 && { prefetch }),
+    want: readWant(body, at, { payload: false }),
+  };
+}
+
+/** What a query and a prefetch have in common. */
+function readSearch(
+  body: JsonObject,
+  dialect: QueryDialect,
+  at: string,
+  limit: number,
+  vectors: VectorReader,
+): Omit<Prefetch, 'limit' | 'prefetch'> {
+  refuseElsewhere(body, at);
+  const using = usingOf(body, dialect, at);
+  return {
+    target: readDialectTarget(body, dialect, at, limit, using, vectors),
+    ...(using !== '' && { using }),
     filter: readOptionalFilter(body, at),
     scoreThreshold: optional(body.score_threshold) ? null : readFinite(body.score_threshold, `${at}score_threshold`),
     exact: readExact(body.params, `${at}params`),
-    want: readWant(body, at, { payload: false }),
   };
+}
+
+interface PrefetchBudget {
+  left: number;
+  depth: number;
+}
+
+/** One prefetch, or an array of them. */
+function readPrefetches(
+  value: JsonValue | undefined,
+  at: string,
+  vectors: VectorReader,
+  budget: PrefetchBudget,
+): Prefetch[] {
+  if (optional(value)) return [];
+  if (budget.depth > prefetchDepthMax) refuse(at, `prefetches nest at most ${prefetchDepthMax} deep`);
+  if (!Array.isArray(value)) return [readPrefetch(value, at, vectors, budget)];
+  return value.map((one, i) => readPrefetch(one, `${at}[${i}]`, vectors, budget));
+}
+
+function readPrefetch(json: JsonValue, at: string, vectors: VectorReader, budget: PrefetchBudget): Prefetch {
+  if (--budget.left < 0) refuse(at, `at most ${prefetchesMax} prefetches a query`);
+  const body = readObject(json, at, [...dialectKeys.query, 'filter', 'params', 'score_threshold', 'limit']);
+  const limit = optional(body.limit) ? limitDefault : readWhole(body.limit, `${at}.limit`, 1, pointsAskedMax);
+  budget.depth++;
+  const prefetch = readPrefetches(body.prefetch, `${at}.prefetch`, vectors, budget);
+  budget.depth--;
+  return {
+    ...readSearch(body, 'query', `${at}.`, limit, vectors),
+    ...(prefetch.length > 0 && { prefetch }),
+    limit,
+  };
+}
+
+/** Name of the vector that is compared, '' the unnamed one. */
+function usingOf(body: JsonObject, dialect: QueryDialect, at: string): string {
+  const named = dialect === 'search' && isObject(body.vector) && 'name' in body.vector;
+  const [value, place] = named ? [(body.vector as JsonObject).name, `${at}vector.name`] : [body.using, `${at}using`];
+  if (optional(value)) return '';
+  if (typeof value !== 'string') refuse(place, `expected the name of a vector, got ${kindOf(value)}`);
+  return value;
 }
 
 function readDialectTarget(
@@ -107,36 +170,28 @@ function readDialectTarget(
   dialect: QueryDialect,
   at: string,
   limit: number,
+  using: string,
   vectors: VectorReader,
 ): Target {
-  if (dialect === 'recommend') return readRecommend(body, at, vectors);
+  if (dialect === 'recommend') return readRecommend(body, at, vectors, using);
   const field = dialect === 'search' ? 'vector' : 'query';
   if (!optional(body.text)) {
     if (!optional(body[field])) refuse(`${at}text`, `give text or ${field}, not both`);
-    return nearest(vectors.readSource(vectors.text(body.text, `${at}text`), `${at}text`));
+    return nearest(vectors.readSource(vectors.text(body.text, `${at}text`, using), `${at}text`, using));
   }
-  if (dialect === 'query') return readTarget(body.query, `${at}query`, limit, vectors);
+  if (dialect === 'query') return readTarget(body.query, `${at}query`, limit, vectors, using);
   if (optional(body.vector)) refuse(`${at}vector`, 'is missing: give a vector, or a text to embed in text');
-  return nearest(vectors.read(withoutName(body.vector, `${at}vector`), `${at}vector`));
+  return nearest(vectors.read(withoutName(body.vector, `${at}vector`), `${at}vector`, using));
 }
 
 /** Of `{name, vector}`, the vector. */
 function withoutName(value: JsonValue, at: string): JsonValue {
   if (!isObject(value) || !('name' in value)) return value;
-  const { name, vector } = readObject(value, at, ['name', 'vector']);
-  if (name !== '') refuseUnsupported(`${at}.name`, 'named vectors are', 'send the vector itself');
-  return vector ?? null;
+  return readObject(value, at, ['name', 'vector']).vector ?? null;
 }
 
 function refuseElsewhere(body: JsonObject, at: string): void {
-  const { prefetch, using, lookup_from: lookup } = body;
-  if (!optional(prefetch) && !(Array.isArray(prefetch) && prefetch.length === 0)) {
-    refuseUnsupported(`${at}prefetch`, 'prefetches are', 'send the queries with query/batch, and merge their answers');
-  }
-  if (!optional(using) && using !== '') {
-    refuseUnsupported(`${at}using`, 'named vectors are', 'leave it out: a point has one vector');
-  }
-  if (!optional(lookup)) {
+  if (!optional(body.lookup_from)) {
     refuseUnsupported(`${at}lookup_from`, 'vectors of another collection are', 'retrieve them, and send them');
   }
 }

@@ -4,7 +4,7 @@ import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
 import { readPointId } from '../point-id.ts';
-import type { OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
+import type { ContextPair, Fusion, OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
 import { optional, readFinite, readList, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
@@ -14,25 +14,29 @@ const examplesMax = 1_000;
 /** As in Qdrant. */
 const mmrCandidatesMax = 16_384;
 const mmrDiversityDefault = 0.5;
+/** As in Qdrant. */
+const rrfK = 2;
 const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satisfies readonly RecommendStrategy[];
 
 /** Kinds of query by the key that tells them. */
-const queryKinds = ['nearest', 'recommend', 'order_by', 'sample'] as const;
+const queryKinds = ['nearest', 'recommend', 'discover', 'context', 'fusion', 'rrf', 'order_by', 'sample'] as const;
 /** One of these says that an object stands for a vector. */
-const vectorKeys = ['text', 'indices', 'image', 'object', ''];
+const vectorKeys = ['text', 'indices', 'values', 'image', 'object', ''];
 const unsupportedKinds: Readonly<Record<string, string>> = {
-  fusion: 'send the queries with query/batch, and merge their answers',
-  rrf: 'send the queries with query/batch, and merge their answers',
   formula: 'take more points, and score them again',
-  discover: 'use recommend with positive and negative',
-  context: 'use recommend with positive and negative',
   relevance_feedback: 'use recommend with positive and negative',
 };
 
 /** `query` of points/query in every form that Qdrant gives it; left out, all points are meant. `limit`: of the query. */
-export function readTarget(value: JsonValue | undefined, at: string, limit: number, vectors: VectorReader): Target {
+export function readTarget(
+  value: JsonValue | undefined,
+  at: string,
+  limit: number,
+  vectors: VectorReader,
+  using: string,
+): Target {
   if (optional(value)) return { kind: 'all' };
-  if (!isObject(value)) return nearest(readVectorInput(value, at, vectors));
+  if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, using));
   const unsupported = Object.keys(value).find((key) => Object.hasOwn(unsupportedKinds, key));
   if (unsupported !== undefined) {
     refuseUnsupported(`${at}.${unsupported}`, 'this kind of query is', unsupportedKinds[unsupported]!);
@@ -40,7 +44,7 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
   const kind = queryKinds.find((key) => key in value);
   if (kind === undefined) {
     if (!vectorKeys.some((key) => key in value)) readObject(value, at, [...queryKinds, 'text']);
-    return nearest(readVectorInput(value, at, vectors));
+    return nearest(readVectorInput(value, at, vectors, using));
   }
   const inner = `${at}.${kind}`;
   readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
@@ -48,7 +52,7 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
     case 'nearest':
       return {
         kind: 'nearest',
-        vector: readVectorInput(value.nearest, inner, vectors),
+        vector: readVectorInput(value.nearest, inner, vectors, using),
         mmr: optional(value.mmr) ? null : readMmr(value.mmr, `${at}.mmr`, limit),
       };
     case 'recommend':
@@ -56,7 +60,24 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
         readObject(value.recommend, inner, ['positive', 'negative', 'strategy']),
         `${inner}.`,
         vectors,
+        using,
       );
+    case 'discover': {
+      const { target, context } = readObject(value.discover, inner, ['target', 'context']);
+      return {
+        kind: 'discover',
+        target: readVectorInput(target, `${inner}.target`, vectors, using),
+        context: readContext(context, `${inner}.context`, vectors, using),
+      };
+    }
+    case 'context':
+      return { kind: 'context', context: readContext(value.context, inner, vectors, using) };
+    case 'fusion': {
+      const method = readWord(value.fusion, inner, ['rrf', 'dbsf']);
+      return { kind: 'fusion', method: method === 'dbsf' ? { kind: 'dbsf' } : { kind: 'rrf', k: rrfK, weights: null } };
+    }
+    case 'rrf':
+      return { kind: 'fusion', method: readRrf(value.rrf, inner) };
     case 'order_by':
       return { kind: 'order-by', order: readOrderBy(value.order_by, inner) };
     case 'sample':
@@ -66,17 +87,45 @@ export function readTarget(value: JsonValue | undefined, at: string, limit: numb
 }
 
 /** A vector, a text, or the id of a point. */
-function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput {
+function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): VectorInput {
   if (typeof value === 'number') return { id: readPointId(value, at) };
   if (typeof value === 'string') return { id: readIdOfPoint(value, at) };
-  return vectors.read(value, at);
+  return vectors.read(value, at, using);
+}
+
+function readContext(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): ContextPair[] {
+  if (optional(value)) return [];
+  const readPair = (json: JsonValue, place: string): ContextPair => {
+    const { positive, negative } = readObject(json, place, ['positive', 'negative']);
+    return {
+      positive: readVectorInput(positive, `${place}.positive`, vectors, using),
+      negative: readVectorInput(negative, `${place}.negative`, vectors, using),
+    };
+  };
+  if (!Array.isArray(value)) return [readPair(value, at)];
+  return readList(value, at, { min: 0, max: examplesMax / 2 }, readPair);
+}
+
+function readRrf(value: JsonValue | undefined, at: string): Fusion {
+  const { k, weights } = readObject(value, at, ['k', 'weights']);
+  return {
+    kind: 'rrf',
+    k: optional(k) ? rrfK : readWhole(k, `${at}.k`, 1, Number.MAX_SAFE_INTEGER),
+    weights: optional(weights) ? null : readList(weights, `${at}.weights`, { min: 0, max: 1_000 }, readWeight),
+  };
+}
+
+function readWeight(value: JsonValue, at: string): number {
+  const weight = readFinite(value, at);
+  if (weight < 0) refuse(at, `expected a number from 0 on, got ${weight}`);
+  return weight;
 }
 
 /** `positive`, `negative` and `strategy` of an object whose path is `at`, such as `query.recommend.`. */
-export function readRecommend(body: JsonObject, at: string, vectors: VectorReader): Target {
+export function readRecommend(body: JsonObject, at: string, vectors: VectorReader, using: string): Target {
   const strategy = optional(body.strategy) ? 'average_vector' : readWord(body.strategy, `${at}strategy`, strategies);
-  const positive = readExamples(body.positive, `${at}positive`, vectors);
-  const negative = readExamples(body.negative, `${at}negative`, vectors);
+  const positive = readExamples(body.positive, `${at}positive`, vectors, using);
+  const negative = readExamples(body.negative, `${at}negative`, vectors, using);
   if (positive.length + negative.length > examplesMax) {
     refuse(`${at}negative`, `at most ${examplesMax} examples, good and bad ones together`);
   }
@@ -104,9 +153,11 @@ export function nearest(vector: VectorInput): Target {
   return { kind: 'nearest', vector, mmr: null };
 }
 
-function readExamples(value: JsonValue | undefined, at: string, vectors: VectorReader): VectorInput[] {
+function readExamples(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): VectorInput[] {
   if (optional(value)) return [];
-  return readList(value, at, { min: 0, max: examplesMax }, (item, place) => readVectorInput(item, place, vectors));
+  return readList(value, at, { min: 0, max: examplesMax }, (item, place) =>
+    readVectorInput(item, place, vectors, using),
+  );
 }
 
 function readMmr(value: JsonValue, at: string, limit: number): { diversity: number; candidates: number } {

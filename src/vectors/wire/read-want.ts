@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import { namedVectorsMax } from '../collection.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { Want } from '../point.ts';
 import { optional, readList } from './read-scalars.ts';
-import { refuseUnsupported } from './unsupported.ts';
 
 /** Paths in one `with_payload`. */
 const payloadPathsMax = 1_000;
@@ -33,13 +33,14 @@ function readPaths(value: JsonValue, at: string): string[] {
   return readList(value, at, { min: 0, max: payloadPathsMax }, (item, place) => readKeyPath(item, place).text);
 }
 
-function readVectorWant(value: JsonValue | undefined, at: string): boolean {
+/** Names that the collection does not have are passed over, as in Qdrant. */
+function readVectorWant(value: JsonValue | undefined, at: string): Want['vector'] {
   if (optional(value)) return false;
   if (typeof value === 'boolean') return value;
-  if (!Array.isArray(value)) refuse(at, `expected true or false, got ${kindOf(value)}`);
+  if (!Array.isArray(value)) refuse(at, `expected true, false or an array of names, got ${kindOf(value)}`);
+  if (value.length > namedVectorsMax + 1) refuse(at, `at most ${namedVectorsMax + 1} names, got ${value.length}`);
   for (const [i, name] of value.entries()) {
     if (typeof name !== 'string') refuse(`${at}[${i}]`, `expected a name, got ${kindOf(name)}`);
-    if (name !== '') refuseUnsupported(`${at}[${i}]`, 'named vectors are', 'a point has one vector: write true');
   }
-  return value.length > 0;
+  return value.length > 0 && (value as string[]);
 }

@@ -53,7 +53,7 @@ test('POST with ids retrieves, with its payload and without its vector unless as
   });
   assert.deepEqual(read({ ids: [1, uuid], with_payload: { exclude: ['a'] }, with_vector: [''] }), {
     ...found,
-    want: { payload: { exclude: ['a'] }, vector: true },
+    want: { payload: { exclude: ['a'] }, vector: [''] },
   });
 });
 
@@ -115,15 +115,15 @@ for (const [body, message] of [
   ],
   [
     one({ vector: [[1, 2, 3, 4]] }),
-    '501 points[1].vector: multivectors are not supported; write a point for each vector, with a payload key that joins them.',
+    '400 points[1].vector: expected 4 numbers, got an array of arrays: a multivector wants a multivector_config',
   ],
   [
     one({ vector: { title: vector } }),
-    '501 points[1].vector.title: named vectors are not supported; make one collection for each kind of vector.',
+    "400 points[1].vector.title: the collection 'plain' has no vector named 'title'; it has an unnamed one",
   ],
   [
     one({ vector: { indices: [1], values: [1] } }),
-    '501 points[1].vector: sparse vectors are not supported; send an array with all numbers.',
+    '400 points[1].vector: expected an array of 4 numbers, got a sparse vector: name one of sparse_vectors',
   ],
   [
     one({ vector: { image: 'x', model: 'm' } }),
@@ -230,8 +230,8 @@ for (const [verb, body, message] of [
   ],
   [
     'delete-vectors',
-    { points: [1], vector: [''] },
-    '501 vector: points without a vector are not supported; delete the points, or write another vector.',
+    { points: [1], vector: ['a'] },
+    "400 vector[0]: the collection 'plain' has no vector named 'a'; it has an unnamed one",
   ],
 ] as const) {
   test(`refused: ${verb}: ${message}`, () => {

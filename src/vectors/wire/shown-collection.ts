@@ -1,10 +1,47 @@
-import type { CollectionInfo, CollectionSpec } from '../collection.ts';
-import type { ScoredPoint, StoredPoint } from '../point.ts';
+import type { CollectionInfo, CollectionSpec, NamedSpecs, VectorSpec } from '../collection.ts';
+import { isMulti, isSparse, type ScoredPoint, type StoredPoint, type VectorValue } from '../point.ts';
 import { shortestFloat } from './shortest-float.ts';
 
-/** A collection in the contract's words. */
-export function shownSpec({ name, size, distance, embeddingModel }: CollectionSpec): object {
-  return { name, vector_size: size, distance, ...(embeddingModel !== null && { embedding_model: embeddingModel }) };
+/** A collection in the contract's words, and its named vectors in Qdrant's. */
+export function shownSpec({ name, size, distance, embeddingModel, named }: CollectionSpec): object {
+  return {
+    name,
+    ...(size > 0 && { vector_size: size, distance }),
+    ...(embeddingModel !== null && { embedding_model: embeddingModel }),
+    ...(named !== undefined && shownNamed(named)),
+  };
+}
+
+function shownNamed(named: NamedSpecs): { vectors: object; sparse_vectors?: object } {
+  const entries = Object.entries(named);
+  const sparse = entries.flatMap(([name, spec]) => (spec.kind === 'sparse' ? [[name, shownSparse(spec)]] : []));
+  const dense = entries.flatMap(([name, spec]) => (spec.kind === 'sparse' ? [] : [[name, shownParams(spec)]]));
+  return {
+    vectors: Object.fromEntries(dense),
+    ...(sparse.length > 0 && { sparse_vectors: Object.fromEntries(sparse) }),
+  };
+}
+
+function shownSparse({ modifier, embeddingModel }: Extract<VectorSpec, { kind: 'sparse' }>): object {
+  return {
+    ...(modifier !== 'none' && { modifier }),
+    ...(embeddingModel !== null && { embedding_model: embeddingModel }),
+  };
+}
+
+function shownParams(spec: Exclude<VectorSpec, { kind: 'sparse' }>): object {
+  const { size, distance } = spec;
+  if (spec.kind === 'multi') return { size, distance, multivector_config: { comparator: 'max_sim' } };
+  return { size, distance, ...(spec.embeddingModel !== null && { embedding_model: spec.embeddingModel }) };
+}
+
+/** Qdrant's `params.vectors` and `params.sparse_vectors`: one vector's where it has no name and stands alone. */
+function shownVectors({ size, distance, named = {} }: CollectionSpec): object {
+  const { vectors, sparse_vectors: sparse } = shownNamed(named);
+  const unnamed = size > 0 ? { size, distance } : (vectors as Record<string, object>)[''];
+  const alone = Object.keys(vectors).every((name) => name === '');
+  const shown = unnamed === undefined ? vectors : alone ? unnamed : { '': unnamed, ...vectors };
+  return { vectors: shown, ...(sparse !== undefined && { sparse_vectors: sparse }) };
 }
 
 /**
@@ -12,7 +49,7 @@ export function shownSpec({ name, size, distance, embeddingModel }: CollectionSp
  * files stands as it has it by default.
  */
 export function shownInfo(info: CollectionInfo): object {
-  const { size, distance, points, indexed, payloadSchema } = info;
+  const { points, indexed, payloadSchema } = info;
   return {
     ...shownSpec(info),
     points_count: points,
@@ -22,7 +59,7 @@ export function shownInfo(info: CollectionInfo): object {
     segments_count: 1,
     config: {
       params: {
-        vectors: { size, distance },
+        ...shownVectors(info),
         shard_number: 1,
         replication_factor: 1,
         write_consistency_factor: 1,
@@ -38,12 +75,27 @@ export function shownInfo(info: CollectionInfo): object {
 }
 
 /** A point as `retrieve` and `scroll` show it: what was asked for, and `{}` for a payload that is not there. */
-export function shownPoint({ id, payload, vector }: StoredPoint): object {
+export function shownPoint({ id, payload, vector, named }: StoredPoint): object {
   return {
     id,
     ...(payload !== undefined && { payload: payload ?? {} }),
-    ...(vector !== undefined && { vector: vector === null ? null : numbersOf(vector) }),
+    ...((vector !== undefined || named !== undefined) && { vector: shownVectorsOf(vector ?? null, named) }),
   };
+}
+
+/** The unnamed vector where it stands alone, else an object of all; `{}` for a point that has none. */
+function shownVectorsOf(vector: Float32Array | null, named: StoredPoint['named'] = {}): unknown {
+  const values = Object.entries(named).map(([name, value]) => [name, shownValue(value)] as const);
+  if (vector !== null && values.length === 0) return numbersOf(vector);
+  if (vector === null && values.length === 1 && values[0]![0] === '') return values[0]![1];
+  return Object.fromEntries(vector === null ? values : [['', numbersOf(vector)], ...values]);
+}
+
+function shownValue(value: VectorValue): unknown {
+  if (isSparse(value)) return { indices: Array.from(value.indices), values: numbersOf(value.values) };
+  if (!isMulti(value)) return numbersOf(value);
+  const size = value.numbers.length / value.rows;
+  return Array.from({ length: value.rows }, (_, i) => numbersOf(value.numbers.subarray(i * size, (i + 1) * size)));
 }
 
 /** A found point. Points have no versions here. */

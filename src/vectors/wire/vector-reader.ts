@@ -1,10 +1,13 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
-import type { CollectionSpec } from '../collection.ts';
+import { vectorOf } from '../check-vector.ts';
+import { type CollectionSpec, type VectorSpec, vectorNamesOf, vectorSpecOf } from '../collection.ts';
 import type { Embedded, TextsToEmbed } from '../engine.ts';
 import { kindOf, quoted, readObject, refuse } from '../filter/refuse.ts';
-import { optional, readString, shown } from './read-scalars.ts';
+import type { VectorValue } from '../point.ts';
+import { optional, readString } from './read-scalars.ts';
+import { copyNumbers, readMultiVector, readSparseVector } from './read-vector-forms.ts';
 import { refuseUnsupported } from './unsupported.ts';
 
 /** Texts that one call may have embedded: as many as one call to /v1/embeddings. */
@@ -13,17 +16,29 @@ const textsMax = 2_048;
 const textNumbersMax = textsMax * 8_192;
 export const modelCharsMax = 256;
 
-/** A vector as it stands in a body, looked at but not copied. */
-export type VectorSource = { kind: 'numbers'; numbers: readonly JsonValue[] } | { kind: 'text'; text: string };
+/** A vector as it stands in a body: looked at but not copied, or, of sparse ones and multivectors, read. */
+export type VectorSource =
+  | { kind: 'numbers'; numbers: readonly JsonValue[] }
+  | { kind: 'text'; text: string }
+  | { kind: 'value'; value: VectorValue };
+
+/** Who says by which model a text is embedded. */
+interface SaidModel {
+  model: string;
+  at: string;
+}
 
 /**
- * The vectors of one call, all of the collection's length. Texts get their place at once and their numbers with `fill`:
- * a request is whole, but for zeros, before anything is embedded.
+ * The vectors of one call, each of the form that the collection has under its name. Texts get their place at once and
+ * their numbers with `fill`: a request is whole, but for zeros, before anything is embedded.
  */
 export class VectorReader {
   readonly #spec: CollectionSpec;
   readonly #purpose: TextsToEmbed['purpose'];
-  #model: string | null;
+  /** The body's model, for all its texts. */
+  #said: SaidModel | null = null;
+  /** That of the texts read so far. */
+  #used: string | null = null;
   /** Texts that were read, which may not have a place yet. */
   #textsRead = 0;
   readonly #texts: string[] = [];
@@ -33,130 +48,158 @@ export class VectorReader {
   constructor(spec: CollectionSpec, body: JsonObject, purpose: TextsToEmbed['purpose']) {
     this.#spec = spec;
     this.#purpose = purpose;
-    this.#model = spec.embeddingModel;
-    for (const field of ['model', 'embedding_model']) if (!optional(body[field])) this.#useModel(body[field], field);
+    for (const at of ['model', 'embedding_model']) {
+      if (optional(body[at])) continue;
+      const model = readString(body[at], at, modelCharsMax);
+      if (this.#said !== null && this.#said.model !== model) refuseTwoModels(at, this.#said.model, model);
+      this.#said = { model, at };
+      if (spec.embeddingModel !== null) this.#checkOwn(spec.embeddingModel, this.#said);
+    }
   }
 
-  /** Whether a text could be embedded without saying by which model. */
-  get hasModel(): boolean {
-    return this.#model !== null;
+  get collection(): CollectionSpec {
+    return this.#spec;
+  }
+
+  /** Names of the vectors whose texts could be embedded without saying by which model. */
+  get namesWithModel(): string[] {
+    return vectorNamesOf(this.#spec).filter((name) => {
+      const spec = vectorSpecOf(this.#spec, name)!;
+      return spec.kind === 'dense' && (spec.embeddingModel !== null || (name === '' && this.#said !== null));
+    });
   }
 
   get texts(): TextsToEmbed | null {
     if (this.#texts.length === 0) return null;
-    return { model: this.#model!, purpose: this.#purpose, texts: this.#texts };
+    return { model: this.#used!, purpose: this.#purpose, texts: this.#texts };
   }
 
-  /** Checks the form and length of a vector; its numbers are checked when they are copied. */
-  look(value: JsonValue | undefined, at: string): VectorSource {
-    if (Array.isArray(value)) {
-      if (Array.isArray(value[0])) {
-        refuseUnsupported(at, 'multivectors are', 'write a point for each vector, with a payload key that joins them');
-      }
-      if (value.length !== this.#spec.size) refuse(at, `expected ${this.#spec.size} numbers, got ${value.length}`);
-      return { kind: 'numbers', numbers: value };
-    }
-    if (!isObject(value))
-      refuse(at, `expected an array of ${this.#spec.size} numbers or {"text"}, got ${kindOf(value)}`);
-    if ('text' in value) return this.#document(value, at);
-    if ('image' in value || 'object' in value) {
+  /** What the vector of that name is. Throws a FailureError (400) when the collection has none. */
+  specOf(name: string, at: string): VectorSpec {
+    return vectorOf(this.#spec, name, at);
+  }
+
+  /** Checks the form and length of a vector; numbers of a dense one are checked when they are copied. */
+  look(value: JsonValue | undefined, at: string, name = ''): VectorSource {
+    const spec = this.specOf(name, at);
+    if (isObject(value) && typeof value.text === 'string') return this.#document(value, at, name, spec);
+    if (isObject(value) && ('image' in value || 'object' in value)) {
       refuseUnsupported(at, 'vectors of images and objects are', 'send {"text"}, or the vector');
     }
-    if ('indices' in value || 'values' in value) refuseSparse(at);
-    const names = Object.keys(value);
-    if (names.length === 1 && names[0] === '') return this.look(value[''], `${at}[""]`);
-    if (names.length === 0) refuse(at, `expected an array of ${this.#spec.size} numbers, got an empty object`);
-    return refuseUnsupported(
-      `${at}.${names[0]!.slice(0, 64)}`,
-      'named vectors are',
-      'make one collection for each kind of vector',
-    );
+    if (isObject(value) && name === '' && Object.keys(value).join() === '' && '' in value) {
+      return this.look(value[''], `${at}[""]`);
+    }
+    if (spec.kind === 'sparse') return { kind: 'value', value: readSparseVector(value, at) };
+    if (spec.kind === 'multi') return { kind: 'value', value: readMultiVector(value, at, spec.size) };
+    return lookDense(value, at, spec.size);
   }
 
   /** A text of the caller's, for a place such as `points[2].payload.text`; to be placed once. */
-  text(value: JsonValue | undefined, at: string): VectorSource {
-    const text = readString(value, at, Number.POSITIVE_INFINITY);
-    const { name, size } = this.#spec;
-    if (this.#model === null) {
-      refuse(at, `name the embedding model in 'model': the collection ${quoted(name)} has none of its own`);
-    }
-    // Before anybody takes memory for their vectors.
-    const most = Math.min(textsMax, Math.max(1, Math.floor(textNumbersMax / size)));
-    if (++this.#textsRead > most) {
-      refuse(at, `at most ${most} texts a call are embedded for vectors of ${size} numbers; split the call`);
-    }
-    return { kind: 'text', text };
+  text(value: JsonValue | undefined, at: string, name = ''): VectorSource {
+    return this.#text(value, at, name, this.specOf(name, at), null);
   }
 
-  /** Puts `source` into `place`, now or with `fill`. */
+  /** Puts a dense vector's `source` into `place`, now or with `fill`. */
   place(source: VectorSource, place: Float32Array, at: string): void {
-    if (source.kind === 'numbers') {
-      copyNumbers(source.numbers, place, at);
-      return;
+    if (source.kind === 'numbers') copyNumbers(source.numbers, place, at);
+    else if (source.kind === 'text') {
+      this.#texts.push(source.text);
+      this.#places.push(place);
     }
-    this.#texts.push(source.text);
-    this.#places.push(place);
   }
 
-  read(value: JsonValue | undefined, at: string): Float32Array {
-    return this.readSource(this.look(value, at), at);
+  read(value: JsonValue | undefined, at: string, name = ''): VectorValue {
+    return this.readSource(this.look(value, at, name), at, name);
   }
 
-  readSource(source: VectorSource, at: string): Float32Array {
-    const vector = new Float32Array(this.#spec.size);
+  readSource(source: VectorSource, at: string, name = ''): VectorValue {
+    if (source.kind === 'value') return source.value;
+    const spec = this.specOf(name, at);
+    const vector = new Float32Array(spec.kind === 'sparse' ? 0 : spec.size);
     this.place(source, vector, at);
     return vector;
   }
 
   /** `embedded`: of `texts`. Throws a FailureError (400) where the model's vectors are not the collection's. */
   fill(embedded: Embedded): void {
-    const { name, size } = this.#spec;
-    if (embedded.size !== size) {
-      const message = `The model ${quoted(this.#model!)} gives vectors of ${embedded.size} numbers, the collection ${quoted(name)} holds vectors of ${size}.`;
-      throw new FailureError(invalid('model', message));
-    }
     for (const [i, place] of this.#places.entries()) {
-      place.set(embedded.vectors.subarray(i * size, (i + 1) * size));
+      if (embedded.size !== place.length) this.#refuseSize(embedded.size, place.length);
+      place.set(embedded.vectors.subarray(i * embedded.size, (i + 1) * embedded.size));
     }
   }
 
-  #document(value: JsonObject, at: string): VectorSource {
+  #refuseSize(given: number, held: number): never {
+    const message = `The model ${quoted(this.#used!)} gives vectors of ${given} numbers, the collection ${quoted(this.#spec.name)} holds vectors of ${held}.`;
+    throw new FailureError(invalid('model', message));
+  }
+
+  #document(value: JsonObject, at: string, name: string, spec: VectorSpec): VectorSource {
     readObject(value, at, ['text', 'model', 'options']);
     if (!optional(value.options)) {
       refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
     }
-    if (!optional(value.model)) this.#useModel(value.model, `${at}.model`);
-    return this.text(value.text, `${at}.text`);
+    const model = optional(value.model) ? null : readString(value.model, `${at}.model`, modelCharsMax);
+    const said = model === null ? null : { model, at: `${at}.model` };
+    return this.#text(value.text, `${at}.text`, name, spec, said);
   }
 
-  #useModel(value: JsonValue | undefined, at: string): void {
-    const model = readString(value, at, modelCharsMax);
-    const own = this.#spec.embeddingModel;
-    if (own !== null && model !== own) {
-      refuse(
-        at,
-        `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(own)}; those of ${quoted(model)} do not compare with them`,
-      );
+  #text(
+    value: JsonValue | undefined,
+    at: string,
+    name: string,
+    spec: VectorSpec,
+    said: SaidModel | null,
+  ): VectorSource {
+    if (spec.kind !== 'dense') {
+      refuseUnsupported(at, `texts for the ${spec.kind} vector ${quoted(name)} are`, 'send the vector');
     }
-    if (this.#model !== null && this.#model !== model) {
-      refuse(at, `one call embeds with one model: ${quoted(this.#model)} or ${quoted(model)}`);
+    this.#useModel(spec.embeddingModel, said, at);
+    const text = readString(value, at, Number.POSITIVE_INFINITY);
+    // Before anybody takes memory for their vectors.
+    const most = Math.min(textsMax, Math.max(1, Math.floor(textNumbersMax / spec.size)));
+    if (++this.#textsRead > most) {
+      refuse(at, `at most ${most} texts a call are embedded for vectors of ${spec.size} numbers; split the call`);
     }
-    this.#model = model;
+    return { kind: 'text', text };
+  }
+
+  #useModel(own: string | null, said: SaidModel | null, at: string): void {
+    if (said !== null && this.#said !== null && said.model !== this.#said.model) {
+      refuseTwoModels(said.at, this.#said.model, said.model);
+    }
+    const explicit = said ?? this.#said;
+    if (own !== null && explicit !== null) this.#checkOwn(own, explicit);
+    const model = explicit?.model ?? own;
+    if (model === null) {
+      refuse(at, `name the embedding model in 'model': the collection ${quoted(this.#spec.name)} has none of its own`);
+    }
+    if (this.#used !== null && this.#used !== model) refuseTwoModels(explicit?.at ?? at, this.#used, model);
+    this.#used = model;
+  }
+
+  #checkOwn(own: string, { model, at }: SaidModel): void {
+    if (model === own) return;
+    refuse(
+      at,
+      `the collection ${quoted(this.#spec.name)} holds vectors of ${quoted(own)}; those of ${quoted(model)} do not compare with them`,
+    );
   }
 }
 
-function refuseSparse(at: string): never {
-  refuseUnsupported(at, 'sparse vectors are', 'send an array with all numbers');
+function refuseTwoModels(at: string, one: string, other: string): never {
+  refuse(at, `one call embeds with one model: ${quoted(one)} or ${quoted(other)}`);
 }
 
-/** Numbers beyond 32-bit floats are refused: they would be infinite, and so would every score. */
-function copyNumbers(numbers: readonly JsonValue[], into: Float32Array, at: string): void {
-  for (let i = 0; i < numbers.length; i++) {
-    const number = numbers[i];
-    if (typeof number !== 'number') refuse(`${at}[${i}]`, `expected a number, got ${kindOf(number)}`);
-    into[i] = number;
-    if (!Number.isFinite(into[i])) {
-      refuse(`${at}[${i}]`, `expected a number within ±3.4e38 (32-bit floats), got ${shown(number)}`);
+function lookDense(value: JsonValue | undefined, at: string, size: number): VectorSource {
+  if (Array.isArray(value)) {
+    if (Array.isArray(value[0])) {
+      refuse(at, `expected ${size} numbers, got an array of arrays: a multivector wants a multivector_config`);
     }
+    if (value.length !== size) refuse(at, `expected ${size} numbers, got ${value.length}`);
+    return { kind: 'numbers', numbers: value };
   }
+  if (isObject(value) && ('indices' in value || 'values' in value)) {
+    refuse(at, `expected an array of ${size} numbers, got a sparse vector: name one of sparse_vectors`);
+  }
+  return refuse(at, `expected an array of ${size} numbers or {"text"}, got ${kindOf(value)}`);
 }

@@ -85,7 +85,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     const top = createTopK(Math.min(total, k));
     const rescore = (row: number): void => {
       const slot = codes.slot(row);
-      top.offer(score(query, options.rows.vector(slot)) * sign, slot);
+      top.offer(score(query, options.rows.vector(slot)!) * sign, slot);
     };
     const marginMax = codes.margin(null);
     for (const [i, row] of near.ids.entries()) {
@@ -142,7 +142,7 @@ export function createCodeTier(options: IndexOptions, arena: Arena): Tier {
     if (!trial.isNew(query)) {
       // The same search again and again would prove nothing: a stored vector is looked for besides.
       const row = Math.floor((trial.left / trialSearches) * (codes.count - 1));
-      found = byCodes(options.rows.vector(codes.slot(row)).slice(), wide);
+      found = byCodes(options.rows.vector(codes.slot(row))!.slice(), wide);
     }
     stage.look(codes.queryCodes);
     trial.record(found.slots.length, wide, (i, keep) => stage.within(codes.row(found.slots[i]!), keep));

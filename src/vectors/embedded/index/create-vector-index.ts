@@ -47,7 +47,8 @@ export function createVectorIndex(options: IndexOptions, arena: Arena): VectorIn
   /** Smaller tiers save memory, or time: when there is no room to change, all stays as it is. */
   function shrink(removed: number): void {
     if (tier === null) return;
-    if (tier.count < tierLimits.disk / 2) {
+    // Points without a vector count as rows: then it would come and go with each write.
+    if (tier.count < tierLimits.disk / 2 && rows.count() <= tierLimits.disk) {
       tier.close();
       tier = null;
     } else if (tier.kind === 'codes' && tier.count < tierLimits.floats / 2) {

@@ -33,6 +33,11 @@ export function scanRows(
     top.offer(score(wanted, vector) * sign, slot);
   };
   if (slots === null) rows.each(offer);
-  else for (const slot of slots) offer(slot, rows.vector(slot));
+  else {
+    for (const slot of slots) {
+      const vector = rows.vector(slot);
+      if (vector !== null) offer(slot, vector);
+    }
+  }
   return ranked(top, sign);
 }

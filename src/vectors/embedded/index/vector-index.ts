@@ -29,10 +29,10 @@ export interface Ranked {
 
 /** The rows on disk, the truth that indexes are made of. */
 export interface RowSource {
-  /** Rows there are. */
+  /** Rows there are, or more: points of which some have no vector. */
   count(): number;
-  /** The vector in a slot; throws when there is none. The array may be reused by the next call. */
-  vector(slot: number): Float32Array;
+  /** The vector in a slot; null when its point has none; may throw when there is no point. The array may be reused. */
+  vector(slot: number): Float32Array | null;
   /** All rows by slot. The array may be reused. */
   each(visit: (slot: number, vector: Float32Array) => void): void;
   /** Told of rows that are gone through for one search. */

@@ -1,0 +1,105 @@
+import { crc32 } from 'node:zlib';
+import { keyRange, rowKey, slotOf } from './point-row.ts';
+import type { ShardFile } from './shard-file.ts';
+import { DamagedRows } from './storage-trouble.ts';
+
+/**
+ * Rows of named vectors of one shard. Each name of each collection is a field with a number of its own, whose rows lie
+ * together, by the slot of their point. What is read is checked against its checksum; a `DamagedRows` is thrown for others.
+ */
+export interface FieldTable {
+  /** A new field's number. */
+  create(cid: number): number;
+  /** Points that have a vector in it, as it was noted; throws `DamagedRows` when so many rows are not there. */
+  count(fid: number): number;
+  setCount(fid: number, cid: number, rows: number): void;
+  put(fid: number, slot: number, bytes: Uint8Array): void;
+  remove(fid: number, slot: number): void;
+  /** Null when the point has none. */
+  read(fid: number, slot: number): Uint8Array | null;
+  /** By slot. */
+  each(fid: number, visit: (slot: number, bytes: Uint8Array) => void): void;
+  slots(fid: number): Iterable<number>;
+  /** Removes up to `limit` rows of a dropped collection's fields, and the fields when they are empty; how many went. */
+  purge(cid: number, limit: number): number;
+}
+
+export function openFieldTable(shard: ShardFile): FieldTable {
+  const insert = shard.prepare('INSERT INTO field (cid, rows, sum) VALUES (?, 0, 0)');
+  const noted = shard.prepareRows('SELECT cid, rows, sum FROM field WHERE fid = ?');
+  const setCount = shard.prepare('UPDATE field SET rows = ?, sum = ? WHERE fid = ?');
+  const counted = shard.prepareRows('SELECT count(*) FROM field_row WHERE key BETWEEN ? AND ?');
+  const put = shard.prepare('INSERT OR REPLACE INTO field_row (key, sum, vector) VALUES (?, ?, ?)');
+  const remove = shard.prepare('DELETE FROM field_row WHERE key = ?');
+  const read = shard.prepareRows('SELECT sum, vector FROM field_row WHERE key = ?');
+  const each = shard.prepareRows('SELECT key, sum, vector FROM field_row WHERE key BETWEEN ? AND ?');
+  const keys = shard.prepareRows('SELECT key FROM field_row WHERE key BETWEEN ? AND ?');
+  const ofCollection = shard.prepareRows('SELECT fid FROM field WHERE cid = ?');
+  const purge = shard.prepare(
+    'DELETE FROM field_row WHERE key IN (SELECT key FROM field_row WHERE key BETWEEN ? AND ? LIMIT ?)',
+  );
+  const forget = shard.prepare('DELETE FROM field WHERE fid = ?');
+  const array = (found: unknown) => found as unknown[] | undefined;
+
+  return {
+    create(cid) {
+      const fid = Number(insert.run(cid).lastInsertRowid);
+      setCount.run(0, sumOfField(fid, cid, 0), fid);
+      return fid;
+    },
+    count(fid) {
+      const [cid, rows, sum] = (array(noted.get(fid)) ?? []) as [number?, number?, number?];
+      if (cid === undefined || rows === undefined || sumOfField(fid, cid, rows) !== sum) {
+        throw new DamagedRows('the row of a named vector');
+      }
+      if (array(counted.get(...keyRange(fid)))?.[0] !== rows) throw new DamagedRows('the number of named vectors');
+      return rows;
+    },
+    setCount(fid, cid, rows) {
+      setCount.run(rows, sumOfField(fid, cid, rows), fid);
+    },
+    put(fid, slot, bytes) {
+      put.run(rowKey(fid, slot), sumOf(fid, slot, bytes), bytes);
+    },
+    remove(fid, slot) {
+      remove.run(rowKey(fid, slot));
+    },
+    read(fid, slot) {
+      const found = array(read.get(rowKey(fid, slot)));
+      return found === undefined ? null : checked(fid, slot, found[1], found[0]);
+    },
+    each(fid, visit) {
+      for (const found of each.iterate(...keyRange(fid))) {
+        const [at, sum, bytes] = array(found)!;
+        const slot = slotOf(at as number);
+        visit(slot, checked(fid, slot, bytes, sum));
+      }
+    },
+    *slots(fid) {
+      for (const found of keys.iterate(...keyRange(fid))) yield slotOf(array(found)![0] as number);
+    },
+    purge(cid, limit) {
+      for (const found of ofCollection.all(cid)) {
+        const fid = array(found)![0] as number;
+        const gone = Number(purge.run(...keyRange(fid), limit).changes);
+        if (gone > 0) return gone;
+        forget.run(fid);
+      }
+      return 0;
+    },
+  };
+}
+
+function checked(fid: number, slot: number, bytes: unknown, sum: unknown): Uint8Array {
+  if (!(bytes instanceof Uint8Array) || sumOf(fid, slot, bytes) !== sum) throw new DamagedRows('a named vector');
+  return bytes;
+}
+
+/** With field and slot, so that a row out of place is none. */
+function sumOf(fid: number, slot: number, bytes: Uint8Array): number {
+  return crc32(bytes, (slot ^ Math.imul(fid, 0x9e3779b1)) >>> 0);
+}
+
+function sumOfField(fid: number, cid: number, rows: number): number {
+  return crc32(`${fid} ${cid} ${rows}`);
+}

@@ -1,0 +1,33 @@
+import type { VectorValue } from '../../point.ts';
+import type { Ranked, VectorIndex } from './vector-index.ts';
+
+/** The index of a collection's vectors of one name, whatever kind they are of. See `VectorIndex`. */
+export interface FieldIndex {
+  readonly count: number;
+  /** In memory, wherever; 0 where searches read the rows on disk. */
+  readonly bytes: number;
+  /** Those of them that lie outside of the arena. */
+  readonly heapBytes: number;
+  /** `before`: what stood in the slot; null for nothing. */
+  put(slot: number, value: VectorValue, before: VectorValue | null): void;
+  remove(slot: number, before: VectorValue | null): void;
+  search(query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
+  close(): void;
+}
+
+/** An index of dense vectors in the arena. */
+export function denseIndex(index: VectorIndex): FieldIndex {
+  return {
+    get count() {
+      return index.count;
+    },
+    get bytes() {
+      return index.bytes;
+    },
+    heapBytes: 0,
+    put: (slot, value) => index.put(slot, value as Float32Array),
+    remove: (slot) => index.remove(slot),
+    search: (query, k, options) => index.search(query as Float32Array, k, options),
+    close: () => index.close(),
+  };
+}

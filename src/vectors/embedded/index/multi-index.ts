@@ -1,0 +1,56 @@
+import type { VectorSpec } from '../../collection.ts';
+import type { VectorValue } from '../../point.ts';
+import { asCompared, likeness } from '../likeness.ts';
+import type { RowWatch } from '../row-watch.ts';
+import { ranked } from './exact-score.ts';
+import type { FieldIndex } from './field-index.ts';
+import { createTopK } from './top-k.ts';
+
+export interface MultiOptions {
+  spec: Extract<VectorSpec, { kind: 'multi' }>;
+  rows: {
+    count(): number;
+    value(slot: number): VectorValue | null;
+    each(visit: (slot: number, value: VectorValue) => void): void;
+    watch: RowWatch;
+  };
+}
+
+/** Multivectors take no memory: every search reads the rows that it is about, and is exact. */
+export function createMultiIndex({ spec, rows }: MultiOptions): FieldIndex {
+  const alike = likeness(spec);
+  return {
+    get count() {
+      return rows.count();
+    },
+    bytes: 0,
+    heapBytes: 0,
+    put() {},
+    remove() {},
+    search(query, k, { slots }) {
+      const wanted = asCompared(spec, query);
+      const top = createTopK(Math.min(k, slots?.length ?? rows.count()));
+      const rowRead = rows.watch.start();
+      const offer = (slot: number, value: VectorValue) => {
+        rowRead();
+        top.offer(alike(wanted, value), slot);
+      };
+      if (slots === null) rows.each(offer);
+      else {
+        for (const slot of slots) {
+          const value = rows.value(slot);
+          if (value !== null) offer(slot, value);
+        }
+      }
+      const found = ranked(top, 1);
+      return { slots: found.slots, scores: found.scores.map((sum) => shownScore(spec, sum)) };
+    },
+    close() {},
+  };
+}
+
+/** As Qdrant shows the sum of likenesses: of Euclid and Manhattan as a distance, less being nearer. */
+function shownScore({ distance }: MultiOptions['spec'], sum: number): number {
+  if (distance === 'Euclid') return Math.fround(Math.sqrt(Math.abs(sum)));
+  return Math.fround(distance === 'Manhattan' ? Math.abs(sum) : sum);
+}

@@ -1,0 +1,165 @@
+import { FailureError, invalid } from '../../kernel/failure.ts';
+import type { Random } from '../../kernel/random.ts';
+import type { VectorSpec } from '../collection.ts';
+import type { Filter } from '../filter/filter.ts';
+import type { VectorValue } from '../point.ts';
+import type { PointQuery, Prefetch, Target } from '../store.ts';
+import { fuse } from './fuse-results.ts';
+import type { Ranked } from './index/vector-index.ts';
+import type { OpenCollection } from './open-collection.ts';
+import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
+import { resolveInput, vectorsUsed } from './resolve-input.ts';
+import {
+  averageOf,
+  type Candidates,
+  discover,
+  diversified,
+  resolveContext,
+  resolveExamples,
+  scoreByContext,
+  scoreByExamples,
+} from './similar-points.ts';
+import type { VectorRows, VectorTables } from './vector-rows.ts';
+
+export interface RankParts {
+  tables: VectorTables;
+  open: OpenCollection;
+  random: Random;
+}
+
+/**
+ * The best `k` of what a query finds, best first and none worse than its threshold; points that it names are left out.
+ * `outer`: filters of the searches around it. Throws a FailureError for what does not fit the collection.
+ */
+export function rank(parts: RankParts, query: Prefetch, k: number, outer: readonly Filter[] = []): Ranked {
+  const filters = query.filter === null ? outer : [...outer, query.filter];
+  const { prefetch = [], target } = query;
+  if (prefetch.length === 0) {
+    if (target.kind === 'fusion') refuse('query', 'a fusion needs a prefetch, whose results it merges');
+    const slots = filters.length === 0 ? null : parts.open.memory.select(allOf(filters));
+    return passing(rankAmong(parts, query, k, slots), query, parts.open);
+  }
+  if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
+  const sources = prefetch.map((one) => rank(parts, one, one.limit, filters));
+  const ranked =
+    target.kind === 'fusion' ? fuse(sources, target.method, k) : rankAmong(parts, query, k, unionOf(sources));
+  return passing(ranked, query, parts.open);
+}
+
+function allOf(filters: readonly Filter[]): Filter {
+  if (filters.length === 1) return filters[0]!;
+  return { must: filters.map((filter) => ({ kind: 'filter', filter })), should: [], mustNot: [], minShould: null };
+}
+
+/** Ascending, each once. */
+function unionOf(sources: readonly Ranked[]): Uint32Array {
+  const all = new Set<number>();
+  for (const { slots } of sources) for (const slot of slots) all.add(slot);
+  return Uint32Array.from(all).sort();
+}
+
+function rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Array | null): Ranked {
+  const { open, random } = parts;
+  const { points } = parts.tables;
+  const { target } = query;
+  switch (target.kind) {
+    case 'order-by':
+      return withoutScores(orderByValue(open, target.order, slots, k).map(({ slot }) => slot));
+    case 'sample':
+      return withoutScores(sampleSlots(points, open, slots, k, random));
+    case 'all':
+      return withoutScores(idOrder(points, open, slots, null, k).map(({ slot }) => slot));
+    case 'fusion':
+      return withoutScores([]);
+    default:
+      return rankByVectors(parts, target, query, { k, slots });
+  }
+}
+
+type VectorTarget = Extract<Target, { kind: 'nearest' | 'recommend' | 'discover' | 'context' }>;
+
+function rankByVectors(
+  { tables: { points }, open }: RankParts,
+  target: VectorTarget,
+  { using, exact }: Prefetch,
+  among: Pick<Candidates, 'k' | 'slots'>,
+): Ranked {
+  const used = vectorsUsed(open, using);
+  const find = (vector: VectorValue, k: number, leaveOut: ReadonlySet<number>) =>
+    nearest(open, used, vector, { k, slots: among.slots, leaveOut }, exact);
+  switch (target.kind) {
+    case 'nearest': {
+      const { vector, slot } = resolveInput(points, open, used, target.vector, 'query');
+      const leaveOut = new Set(slot === null ? [] : [slot]);
+      if (target.mmr === null) return find(vector, among.k, leaveOut);
+      const { candidates, diversity } = target.mmr;
+      const ranked = find(vector, Math.min(candidates, open.row.points), leaveOut);
+      return diversified(used, vector, ranked, { limit: among.k, diversity });
+    }
+    case 'recommend': {
+      const examples = resolveExamples(points, open, used, target);
+      const named = [...examples.positive, ...examples.negative].map(({ slot }) => slot);
+      const leaveOut = new Set(named.filter((slot) => slot !== null));
+      if (target.strategy === 'average_vector') return find(averageOf(examples), among.k, leaveOut);
+      return scoreByExamples(used, examples, target.strategy, { ...among, leaveOut });
+    }
+    case 'discover': {
+      const { vector, slot } = resolveInput(points, open, used, target.target, 'target');
+      const context = resolveContext(points, open, used, target.context);
+      const leaveOut = new Set(slot === null ? context.named : [...context.named, slot]);
+      return discover(used, vector, context, { ...among, leaveOut });
+    }
+    case 'context': {
+      const context = resolveContext(points, open, used, target.context);
+      return scoreByContext(used, context, { ...among, leaveOut: new Set(context.named) });
+    }
+  }
+}
+
+/** The score that Qdrant gives where nothing is scored. */
+export const unscored = 1;
+
+function withoutScores(slots: readonly number[]): Ranked {
+  return { slots: Uint32Array.from(slots), scores: new Float64Array(slots.length).fill(unscored) };
+}
+
+function nearest(
+  open: OpenCollection,
+  used: VectorRows,
+  vector: VectorValue,
+  { k, slots, leaveOut }: Candidates,
+  exact: boolean,
+): Ranked {
+  if (k === 0 || slots?.length === 0) return withoutScores([]);
+  const ranked = open.memory.search(used.name, vector, k + leaveOut.size, { slots, exact });
+  if (leaveOut.size === 0) return ranked;
+  const kept = [...ranked.slots.keys()].filter((i) => !leaveOut.has(ranked.slots[i]!)).slice(0, k);
+  return {
+    slots: Uint32Array.from(kept, (i) => ranked.slots[i]!),
+    scores: Float64Array.from(kept, (i) => ranked.scores[i]!),
+  };
+}
+
+/** Without those that are worse than the threshold. Re-ranked by diversity, scores are in no order. */
+function passing({ slots, scores }: Ranked, query: Prefetch, { vectors }: OpenCollection): Ranked {
+  const threshold = query.scoreThreshold;
+  if (threshold === null || !isScored(query.target)) return { slots, scores };
+  const spec = vectors.get(query.using ?? '')?.spec;
+  const lessIsNearer = spec !== undefined && isDistance(query.target, spec);
+  const kept = [...scores.keys()].filter((i) => (lessIsNearer ? scores[i]! <= threshold : scores[i]! >= threshold));
+  return { slots: Uint32Array.from(kept, (i) => slots[i]!), scores: Float64Array.from(kept, (i) => scores[i]!) };
+}
+
+function isScored({ kind }: PointQuery['target']): boolean {
+  return kind !== 'order-by' && kind !== 'sample' && kind !== 'all';
+}
+
+/** Whether less is nearer. */
+function isDistance(target: Target, spec: VectorSpec): boolean {
+  if (spec.kind === 'sparse' || spec.distance === 'Cosine' || spec.distance === 'Dot') return false;
+  return target.kind === 'nearest' || (target.kind === 'recommend' && target.strategy === 'average_vector');
+}
+
+function refuse(at: string, message: string): never {
+  throw new FailureError(invalid(at, `${at}: ${message}`));
+}

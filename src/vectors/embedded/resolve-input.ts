@@ -1,0 +1,37 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { formed, vectorOf } from '../check-vector.ts';
+import type { VectorValue } from '../point.ts';
+import { noPoint } from '../refusals.ts';
+import type { VectorInput } from '../store.ts';
+import type { OpenCollection } from './open-collection.ts';
+import type { PointTable } from './point-table.ts';
+import type { VectorRows } from './vector-rows.ts';
+
+export interface ResolvedInput {
+  vector: VectorValue;
+  /** Set when it is a point of the collection. */
+  slot: number | null;
+}
+
+/** The vectors that a query compares. Throws a FailureError (400) where the collection has none of that name. */
+export function vectorsUsed({ vectors, row }: OpenCollection, using = ''): VectorRows {
+  vectorOf(row.spec, using, 'using');
+  return vectors.get(using)!;
+}
+
+/** Throws a FailureError: 404 for an unknown id or one without such a vector, 400 for a vector of another form. */
+export function resolveInput(
+  points: PointTable,
+  { cid }: OpenCollection,
+  used: VectorRows,
+  input: VectorInput,
+  at: string,
+): ResolvedInput {
+  if (!('id' in input)) return { vector: formed(used.spec, input, at), slot: null };
+  const slot = points.slotOfId(cid, input.id);
+  if (slot === null) throw noPoint(input.id);
+  const vector = used.value(slot);
+  if (vector !== null) return { vector, slot };
+  const name = used.name === '' ? 'vector' : `vector named '${used.name}'`;
+  throw new FailureError({ kind: 'not-found', message: `The point with id ${input.id} has no ${name}.` });
+}

@@ -1,0 +1,31 @@
+import { type CollectionSpec, vectorNamesOf } from './collection.ts';
+import type { NamedColumn, PointBatch, StoredPoint } from './point.ts';
+
+/** Points that were read whole, to be written elsewhere as they are. */
+export function batchOf(points: readonly StoredPoint[], spec: CollectionSpec): PointBatch {
+  const { size } = spec;
+  const without = new Set<number>();
+  const vectors = new Float32Array(points.length * size);
+  points.forEach(({ vector }, i) => {
+    if (vector == null) without.add(i);
+    else vectors.set(vector, i * size);
+  });
+  return {
+    ids: points.map(({ id }) => id),
+    vectors,
+    ...(size > 0 && without.size > 0 && { without }),
+    named: namedColumns(points, spec),
+    payloads: points.map(({ payload }) => (payload == null ? null : JSON.stringify(payload))),
+  };
+}
+
+function namedColumns(points: readonly StoredPoint[], { named = {} }: CollectionSpec): NamedColumn[] {
+  const spec = { name: '', size: 0, distance: 'Cosine', embeddingModel: null, named } as const;
+  return vectorNamesOf(spec).map((name) => ({
+    name,
+    values: points.map((point) => {
+      const values = point.named ?? {};
+      return Object.hasOwn(values, name) ? values[name]! : null;
+    }),
+  }));
+}
