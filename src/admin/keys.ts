@@ -37,6 +37,39 @@ const keyFields = {
 const keySchema = z.object(keyFields);
 const keyWithSecretSchema = z.object({ ...keyFields, key: z.string().describe('The secret. Shown this once.') });
 
+const listQuerySchema = z.strictObject({
+  ...pageFields,
+  account: filter('Only those of this account.'),
+  status: status.optional().describe('Only those that are so now.'),
+});
+const newKeySchema = z.strictObject({
+  account: z.string().min(1).max(64),
+  name: z.string().min(1).max(64),
+  expires: futureInstant('A date, a time, or how far ahead: 90d.').nullish(),
+  models: globs()
+    .min(1)
+    .nullish()
+    .describe('Models it may use; * stands for any characters. Default: all of the plan.'),
+  ips: z.array(network()).min(1).max(1_000).nullish().describe('Where it may be used from. Default: anywhere.'),
+  limits: keyLimitsSchema.nullish(),
+  share_vectors_with: z
+    .string()
+    .min(1)
+    .max(256)
+    .nullish()
+    .describe('Id of a key of the same account whose vector data it owns too.'),
+});
+const rotationSchema = z
+  .strictObject({
+    grace: z
+      .union([z.literal('0').transform(() => 0), duration({ max: graceMax })], {
+        error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
+      })
+      .prefault('24h')
+      .describe('How long the old secrets go on working; 0s: not at all.'),
+  })
+  .prefault({});
+
 /** `/keys`: secrets of accounts. */
 export function keyOperations(parts: AdminParts, records: Records): Operation[] {
   const { clock, store } = parts;
@@ -58,25 +91,13 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       method: 'GET',
       path: '/keys',
       summary: 'Keys of the configuration and the store, by account and name, without secrets.',
-      query: z.strictObject({
-        ...pageFields,
-        account: filter('Only those of this account.'),
-        status: status.optional().describe('Only those that are so now.'),
-      }),
+      query: listQuerySchema,
       body: null,
       reply: listOf(keySchema),
       async run({ query }) {
         const directory = await records.current();
         const nowMs = clock.wallMs();
-        const { account, status: wanted } = query;
-        const page = pageByText(
-          directory.keys,
-          keyText,
-          query,
-          (key) =>
-            (account === undefined || key.account === account) &&
-            (wanted === undefined || statusOf(directory, key, nowMs) === wanted),
-        );
+        const page = pageByText(directory.keys, keyText, query, (key) => isAskedFor(directory, key, query, nowMs));
         return { data: page.rows.map((key) => shown(directory, key)), next_cursor: page.next };
       },
     }),
@@ -85,23 +106,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       path: '/keys',
       summary: 'Makes a key; its secret is in this answer and nowhere else.',
       query: noQuery,
-      body: z.strictObject({
-        account: z.string().min(1).max(64),
-        name: z.string().min(1).max(64),
-        expires: futureInstant('A date, a time, or how far ahead: 90d.').nullish(),
-        models: globs()
-          .min(1)
-          .nullish()
-          .describe('Models it may use; * stands for any characters. Default: all of the plan.'),
-        ips: z.array(network()).min(1).max(1_000).nullish().describe('Where it may be used from. Default: anywhere.'),
-        limits: keyLimitsSchema.nullish(),
-        share_vectors_with: z
-          .string()
-          .min(1)
-          .max(256)
-          .nullish()
-          .describe('Id of a key of the same account whose vector data it owns too.'),
-      }),
+      body: newKeySchema,
       status: 201,
       reply: keyWithSecretSchema,
       async run({ body, actor }) {
@@ -146,16 +151,7 @@ export function keyOperations(parts: AdminParts, records: Records): Operation[] 
       path: '/keys/{id}/rotate',
       summary: 'A new secret for the same key; the old ones work until the grace is over.',
       query: noQuery,
-      body: z
-        .strictObject({
-          grace: z
-            .union([z.literal('0').transform(() => 0), duration({ max: graceMax })], {
-              error: `expected a duration of at most ${graceMax}, such as 24h, or 0s`,
-            })
-            .prefault('24h')
-            .describe('How long the old secrets go on working; 0s: not at all.'),
-        })
-        .prefault({}),
+      body: rotationSchema,
       reply: keyWithSecretSchema,
       async run({ params, body, actor }) {
         const row = storedRow(parts, keyOf(await records.current(), params.id));
@@ -207,6 +203,18 @@ function shownKey(directory: Directory, key: KnownKey, nowMs: number): z.input<t
     created_at: isoOrNull(row?.createdMs ?? null),
     revoked_at: isoOrNull(key.revokedMs),
   };
+}
+
+function isAskedFor(
+  directory: Directory,
+  key: KnownKey,
+  { account, status: wanted }: z.output<typeof listQuerySchema>,
+  nowMs: number,
+): boolean {
+  return (
+    (account === undefined || key.account === account) &&
+    (wanted === undefined || statusOf(directory, key, nowMs) === wanted)
+  );
 }
 
 function statusOf(directory: Directory, key: KnownKey, nowMs: number): z.output<typeof status> {
