@@ -1,9 +1,11 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { nearest } from '../kernel/nearest.ts';
 import { addAddCommand } from './add-command.ts';
+import { addCallerCommands } from './caller-commands.ts';
 import { CommandFailed } from './command-failed.ts';
+import { addConfigCommands } from './config-commands.ts';
 import { addImportCommand } from './import-command.ts';
-import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
+import { configOption, example, type Run } from './options.ts';
 import type { CliParts } from './parts.ts';
 import { portNumber } from './start-options.ts';
 import { addUpkeepCommands } from './upkeep-commands.ts';
@@ -86,81 +88,8 @@ Example:
       serve(parts.start({ config: options.config || undefined, host: options.host || undefined, port: options.port })),
     );
 
-  program
-    .command('init')
-    .description('write a commented configuration file; never over an existing one')
-    .argument('[file]', 'file to write', 'culvert.yaml')
-    .option(...jsonOption)
-    .addHelpText('after', example('culvert init'))
-    .action((file, options) => run(import('./commands/init.ts').then(({ init }) => init(file, options))));
-
-  program
-    .command('check')
-    .description('check the configuration, every error with file:line:column')
-    .argument('[file]', 'the same as --config')
-    .option(...configOption)
-    .option(
-      '--live',
-      'ask each provider for its list of models, with each credential, and each search engine; find local servers',
-    )
-    .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
-    .option(...jsonOption)
-    .addHelpText('after', example('culvert check --live'))
-    .action((file, options) =>
-      run(
-        import('./commands/check.ts').then(({ check }) => check({ ...options, config: file ?? options.config }, parts)),
-      ),
-    );
-
-  program
-    .command('explain')
-    .description('say what would happen to a request, without sending it')
-    .argument('<body>', 'file with the JSON body of a request; - reads standard input')
-    .option('--endpoint <name>', 'where it would be posted: chat, messages, responses or embeddings', 'chat')
-    .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')
-    .option(...configOption)
-    .option(...jsonOption)
-    .addHelpText(
-      'after',
-      example(`echo '{"model": "smart", "messages": [{"role": "user", "content": "Hi"}]}' | culvert explain -`),
-    )
-    .action((body, options) =>
-      run(import('./commands/explain.ts').then(({ explain }) => explain(body, options, parts))),
-    );
-
-  program
-    .command('models')
-    .description('list models: of the running server, else of the configuration')
-    .option(...urlOption)
-    .option(...keyOption)
-    .option(...configOption)
-    .option(...jsonOption)
-    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert models'))
-    .action((options) => run(import('./commands/models.ts').then(({ models }) => models(options, parts))));
-
-  program
-    .command('chat')
-    .description('ask the running server a question; the answer comes as it is made')
-    .argument('<text>', 'the question; - reads standard input')
-    .option('--model <model>', 'model to ask (default: the first listed that chats)')
-    .option('--system <text>', 'instructions before the question')
-    .option('--no-stream', 'wait for the whole answer')
-    .option(...urlOption)
-    .option(...keyOption)
-    .option(...configOption)
-    .option('--json', "print the server's whole answer as JSON")
-    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
-    .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
-
-  program
-    .command('mcp')
-    .description('MCP server on standard input and output, for assistants: the tools of the running server')
-    .option(...urlOption)
-    .option(...keyOption)
-    .option(...configOption)
-    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert mcp --url http://127.0.0.1:4141'))
-    .action((options) => run(import('./commands/mcp.ts').then(({ mcp }) => mcp(options))));
-
+  addConfigCommands(program, run, parts);
+  addCallerCommands(program, run, parts);
   for (const [name, description, load] of subjects) {
     const command = program.command(name).description(description);
     if (called === name || called === null) (await load()).declare(command, run, parts);

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import { configOption, example, jsonOption, keyOption, type Run, urlOption } from './options.ts';
+import type { CliParts } from './parts.ts';
+
+/** Commands that use the running server as its callers do, by an API key: models, chat, mcp. */
+export function addCallerCommands(program: Command, run: Run, parts: CliParts): void {
+  program
+    .command('models')
+    .description('list models: of the running server, else of the configuration')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert models'))
+    .action((options) => run(import('./commands/models.ts').then(({ models }) => models(options, parts))));
+
+  program
+    .command('chat')
+    .description('ask the running server a question; the answer comes as it is made')
+    .argument('<text>', 'the question; - reads standard input')
+    .option('--model <model>', 'model to ask (default: the first listed that chats)')
+    .option('--system <text>', 'instructions before the question')
+    .option('--no-stream', 'wait for the whole answer')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .option('--json', "print the server's whole answer as JSON")
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert chat "Why is the sky blue?" --model smart'))
+    .action((text, options) => run(import('./commands/chat.ts').then(({ chat }) => chat(text, options))));
+
+  program
+    .command('mcp')
+    .description('MCP server on standard input and output, for assistants: the tools of the running server')
+    .option(...urlOption)
+    .option(...keyOption)
+    .option(...configOption)
+    .addHelpText('after', example('CULVERT_API_KEY=sk-cv-… culvert mcp --url http://127.0.0.1:4141'))
+    .action((options) => run(import('./commands/mcp.ts').then(({ mcp }) => mcp(options))));
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { configOption, example, jsonOption, type Run } from './options.ts';
+import type { CliParts } from './parts.ts';
+
+/** Commands that write a configuration or say what it means, without a server: init, check, explain. */
+export function addConfigCommands(program: Command, run: Run, parts: CliParts): void {
+  program
+    .command('init')
+    .description('write a commented configuration file; never over an existing one')
+    .argument('[file]', 'file to write', 'culvert.yaml')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert init'))
+    .action((file, options) => run(import('./commands/init.ts').then(({ init }) => init(file, options))));
+
+  program
+    .command('check')
+    .description('check the configuration, every error with file:line:column')
+    .argument('[file]', 'the same as --config')
+    .option(...configOption)
+    .option(
+      '--live',
+      'ask each provider for its list of models, with each credential, and each search engine; find local servers',
+    )
+    .option('--schema', 'print the JSON Schema of culvert.yaml, for editors, and check nothing')
+    .option(...jsonOption)
+    .addHelpText('after', example('culvert check --live'))
+    .action((file, options) =>
+      run(
+        import('./commands/check.ts').then(({ check }) => check({ ...options, config: file ?? options.config }, parts)),
+      ),
+    );
+
+  program
+    .command('explain')
+    .description('say what would happen to a request, without sending it')
+    .argument('<body>', 'file with the JSON body of a request; - reads standard input')
+    .option('--endpoint <name>', 'where it would be posted: chat, messages, responses or embeddings', 'chat')
+    .option('--key <key>', 'limit it to what this key may use: its id, account/name or secret')
+    .option(...configOption)
+    .option(...jsonOption)
+    .addHelpText(
+      'after',
+      example(`echo '{"model": "smart", "messages": [{"role": "user", "content": "Hi"}]}' | culvert explain -`),
+    )
+    .action((body, options) =>
+      run(import('./commands/explain.ts').then(({ explain }) => explain(body, options, parts))),
+    );
+}
