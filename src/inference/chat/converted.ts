@@ -3,8 +3,8 @@ import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/
 import { endsOtherwise, isContent, type NeutralEvent } from '../neutral/event.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
 import type { Usage } from '../neutral/usage.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import type { AnswerReader } from '../spine/answer-reader.ts';
 import { countsNoOutput, emptyAnswer, parseAnswer, tooLargeEvent, WholeBody } from '../spine/answer-reader.ts';
 import type { OnGiven } from '../spine/pass-through.ts';

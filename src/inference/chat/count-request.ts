@@ -2,7 +2,7 @@ import type { CallerDialect, CountedRequest, DialectId, Result } from '../dialec
 import { callerDialectOf } from '../dialects/dialect-table.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import { objectsIn } from './conversation-body.ts';
 

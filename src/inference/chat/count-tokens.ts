@@ -4,7 +4,7 @@ import { isObject } from '../../kernel/json.ts';
 import { offLoopBodyBytes } from '../../kernel/limits.ts';
 import type { CountedRequest, DialectId } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import { encodeCountTokens } from '../providers/encode.ts';
 import { dialectFor } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';

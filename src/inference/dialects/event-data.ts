@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 
 /** The data of an event as the object that it must be; null for anything else. */
@@ -12,18 +12,24 @@ export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return notANumber.test(text) ? parsedWithoutNaN(text) : undefined;
+    return parsedWithoutNaN(text);
   }
 }
 
 const notANumber = /(?:[tT]okens|okenCount)"\s*:\s*-?(?:NaN|Infinity)\b/;
 
 function parsedWithoutNaN(text: string): unknown {
+  if (!notANumber.test(text)) return undefined;
   try {
     return JSON.parse(text.replaceAll(/((?:[tT]okens|okenCount)"\s*:\s*)-?(?:NaN|Infinity)\b/g, '$1-1'));
   } catch {
     return undefined;
   }
+}
+
+/** A member as the text that it should be. */
+export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
+  return typeof value === 'string' ? value : otherwise;
 }
 
 /**

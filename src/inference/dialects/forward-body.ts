@@ -2,7 +2,6 @@ import type { JsonObject } from '../../kernel/json.ts';
 import { type JsonScan, memberValue } from '../../kernel/json.ts';
 import type { Loss } from '../neutral/loss.ts';
 import type { ForwardTarget } from './dialect.ts';
-import { renameField } from './rename-field.ts';
 
 export interface ForwardBody {
   bytes: Buffer | string;
@@ -121,4 +120,12 @@ function spliced(rawBody: Buffer, edits: readonly Edit[]): Buffer {
   }
   rawBody.copy(body, to, from);
   return body;
+}
+
+/** Spells a top-level field as the provider does. When both spellings are there, the provider's own stands. */
+export function renameField(body: JsonObject, from: string, to: string): void {
+  if (!Object.hasOwn(body, from)) return;
+  const value = body[from];
+  delete body[from];
+  if (value !== undefined && (body[to] === undefined || body[to] === null)) body[to] = value;
 }

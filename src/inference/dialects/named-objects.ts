@@ -1,5 +1,5 @@
 import type { Failure } from '../../kernel/failure.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 
 /** An id in a caller's body that means something to the provider alone, which keeps what it names. */
 export interface NamedObject {
@@ -58,19 +58,15 @@ export interface NamingRules {
 }
 
 /** What a caller's body says of objects that live at providers. */
-export interface BodyObjects extends FoundNames {
+export interface BodyObjects {
+  named: NamedObject[];
+  /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
+  members: number;
   /**
    * Which ids of the answer can be named later. `all`: the provider keeps the answer itself. `objects`: only what is
    * made beside it, such as containers and files. `nothing`: nobody need look.
    */
   answerGives: 'nothing' | 'objects' | 'all';
-}
-
-/** What `findNamed` saw. */
-export interface FoundNames {
-  named: NamedObject[];
-  /** Members of all objects, however deep. Fewer than the text has: one hides another of its name. */
-  members: number;
 }
 
 /** A table for `NamingRules`, of names as the vendor spells them; in other cases of letters they are found too. */
@@ -98,36 +94,46 @@ export function folded(name: string): string {
 }
 
 /** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
-export function findNamed(body: JsonObject, rules: NamingRules): FoundNames {
-  const search = new Search(rules);
+export function findNamed(body: JsonObject, rules: NamingRules, answerGives: BodyObjects['answerGives']): BodyObjects {
+  const search = new Search(rules, answerGives);
   search.lookInto(body, rules.top ?? rules.members, 'reference');
   return search;
 }
 
 const idOfHolder = memberKinds({ id: 'id' });
 
-class Search implements FoundNames {
-  readonly named: NamedObject[] = [];
-  members = 0;
+class Search implements BodyObjects {
+  readonly named: NamedObject[];
+  members: number;
+  readonly answerGives: BodyObjects['answerGives'];
   readonly #rules: NamingRules;
   /** Of the value being looked at; made text only where an id is found. */
-  readonly #path: (string | number)[] = [];
+  readonly #path: (string | number)[];
 
-  constructor(rules: NamingRules) {
+  constructor(rules: NamingRules, answerGives: BodyObjects['answerGives']) {
+    this.named = [];
+    this.members = 0;
+    this.answerGives = answerGives;
     this.#rules = rules;
+    this.#path = [];
   }
 
-  lookInto(object: JsonObject, rules: NamingRules['members'], inherited: NamedObject['use']): void {
+  /** Looks into an object, or into those of a list. `table` is of the object's own members. */
+  lookInto(value: JsonObject | JsonValue[], table: MemberTable, inherited: NamedObject['use']): void {
     const { echoes, members } = this.#rules;
-    const use = echoes !== undefined && typeof object.type === 'string' && echoes(object.type) ? 'label' : inherited;
-    for (const name in object) {
+    if (Array.isArray(value)) {
+      for (let at = 0; at < value.length; at += 1) this.#within(at, value[at]!, inherited);
+      return;
+    }
+    const use = echoes !== undefined && typeof value.type === 'string' && echoes(value.type) ? 'label' : inherited;
+    for (const name in value) {
       this.members += 1;
-      const value = object[name]!;
-      const kind = rules.kindOf(name) ?? (rules === members ? null : members.kindOf(name));
+      const member = value[name]!;
+      const kind = table.kindOf(name) ?? (table === members ? null : members.kindOf(name));
       if (kind === null) {
-        if (typeof value === 'object' && value !== null) this.#within(name, value, use);
-      } else if (kind === 'opaque') this.members += membersIn(value);
-      else this.#take(name, value, kind, object, use);
+        if (typeof member === 'object') this.#within(name, member, use);
+      } else if (kind === 'opaque') this.members += membersIn(member);
+      else this.#take(name, member, kind, value, use);
     }
   }
 
@@ -169,19 +175,14 @@ class Search implements FoundNames {
   #valuesOf(object: JsonObject, use: NamedObject['use']): void {
     for (const free in object) {
       this.members += 1;
-      const value = object[free]!;
-      if (typeof value === 'object' && value !== null) this.#within(free, value, use);
+      this.#within(free, object[free]!, use);
     }
   }
 
   #within(name: string | number, value: JsonValue, use: NamedObject['use']): void {
+    if (typeof value !== 'object' || value === null) return;
     this.#path.push(name);
-    if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at += 1) {
-        const one = value[at]!;
-        if (typeof one === 'object' && one !== null) this.#within(at, one, use);
-      }
-    } else if (isObject(value)) this.lookInto(value, this.#rules.members, use);
+    this.lookInto(value as JsonObject | JsonValue[], this.#rules.members, use);
     this.#path.pop();
   }
 

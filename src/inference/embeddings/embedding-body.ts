@@ -11,7 +11,7 @@ import {
   type VectorEncoding,
 } from '../neutral/embedding.ts';
 import type { Loss } from '../neutral/loss.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
 

@@ -3,7 +3,7 @@ import { callerDialectOf } from '../dialects/dialect-table.ts';
 import { readImageRequest } from '../dialects/images/read-request.ts';
 import { objectNotFound } from '../dialects/named-objects.ts';
 import type { ImageNeeds, ImageRequest } from '../neutral/image.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
 import type { ImageEdit } from './image-edit.ts';

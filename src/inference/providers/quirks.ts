@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { DialectId } from '../dialects/dialect.ts';
-import { renameField } from '../dialects/rename-field.ts';
+import { renameField } from '../dialects/forward-body.ts';
 import type { Loss } from '../neutral/loss.ts';
 import { anthropic } from './anthropic.ts';
 import { bareName } from './model-facts.ts';

@@ -1,7 +1,7 @@
 import type { Result } from '../dialects/dialect.ts';
 import { readSpeechRequest } from '../dialects/speech/read-request.ts';
 import type { SpeechRequest } from '../neutral/speech.ts';
-import { estimatedTokens } from '../neutral/token-count.ts';
+import { estimatedTokens } from '../neutral/usage.ts';
 import { parseBody } from '../spine/parse-body.ts';
 import { plainFacts, type RequestBody, type RequestFacts } from '../spine/request-body.ts';
 

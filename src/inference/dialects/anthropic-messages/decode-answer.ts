@@ -1,12 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
-import { parsedData } from '../event-data.ts';
+import { parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
-import { stringOr, vendor } from './wire.ts';
+import { vendor } from './wire.ts';
 
 /**
  * Anthropic's stream → neutral events. Bytes that are no JSON of this format are skipped and counted, never thrown:

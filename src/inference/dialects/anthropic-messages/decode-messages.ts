@@ -1,10 +1,21 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { MediaSource, NeutralPart } from '../../neutral/request.ts';
-import { type Check, type Complaint, complain, within } from '../complaint.ts';
-import { boolean, object, optional, required, string, stringOf } from '../field-rules.ts';
+import { stringOr } from '../event-data.ts';
+import {
+  boolean,
+  type Check,
+  type Complaint,
+  complain,
+  object,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../fields.ts';
 import { thoughtItself, unseal, withoutProof } from './seal.ts';
-import { type CallerBlock, stringOr, vendor } from './wire.ts';
+import { type CallerBlock, vendor } from './wire.ts';
 
 const rolesSend = "one of 'user', 'assistant', 'system'";
 

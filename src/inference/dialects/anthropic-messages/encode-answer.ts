@@ -2,10 +2,10 @@ import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { stringOr } from '../event-data.ts';
 import { type BlockSink, createAnswerBlocks, type OpenedBlock } from './answer-blocks.ts';
 import { toolInputOf } from './encode-messages.ts';
 import { wishesOf } from './read-request.ts';
-import { stringOr } from './wire.ts';
 
 /**
  * Events as Anthropic's stream. Every event is named and every block is closed, since clients lose the answer without

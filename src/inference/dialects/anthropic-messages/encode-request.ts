@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { missingTool } from '../../neutral/missing-tool.ts';
 import type { NeutralReasoning, NeutralRequest, NeutralResponseFormat, NeutralTool } from '../../neutral/request.ts';
 import type { EncodedRequest, EncodeTarget, Result } from '../dialect.ts';
-import { openAiAlone } from '../openai-alone.ts';
+import { openAiAlone } from '../openai-chat/request-fields.ts';
 import { type Encoding, encodeMessages, lose, refuse } from './encode-messages.ts';
 import { type ModelRules, rulesOf } from './model-rules.ts';
 import { isRecursive, narrowSchema } from './narrow-schema.ts';

@@ -3,9 +3,8 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
-import { objectsIn } from './named-objects.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { readForCount, readRequest } from './read-request.ts';
+import { objectsIn, readForCount, readRequest } from './read-request.ts';
 import { vendor } from './wire.ts';
 
 /** Anthropic's Messages format, as callers and as providers speak it. */

@@ -1,14 +1,13 @@
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { UsageCounts } from './decode-answer.ts';
 import { faultOfError, readError } from './errors.ts';
-import { containerGiven, filesGiven } from './named-objects.ts';
 
 // What surrounds the text in a delta event of Anthropic's own spelling.
 const deltaFrameChars = '{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":""}}'.length;
@@ -152,4 +151,18 @@ function saysSomething(part: unknown): boolean {
     default:
       return [part.text, part.thinking, part.partial_json].some((value) => typeof value === 'string' && value !== '');
   }
+}
+
+/** The container of an answer, or of the event that ends one. */
+function containerGiven({ container }: JsonObject): GivenId[] {
+  return isObject(container) && typeof container.id === 'string' ? [{ id: container.id, nameable: 'always' }] : [];
+}
+
+/** Files that tools made, in a block of an answer. */
+function filesGiven(value: JsonValue | undefined): GivenId[] {
+  if (Array.isArray(value)) return value.flatMap(filesGiven);
+  // A server of the caller's own says what it likes.
+  if (!isObject(value) || value.type === 'mcp_tool_result') return [];
+  const own: GivenId[] = typeof value.file_id === 'string' ? [{ id: value.file_id, nameable: 'always' }] : [];
+  return [...own, ...filesGiven(value.content)];
 }

@@ -10,10 +10,11 @@ import type {
   NeutralRequest,
   RequestNeeds,
 } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
-import { placeFields } from '../field-table.ts';
+import { placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
+import { type BodyObjects, findNamed, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeContent, Losses } from './decode-messages.ts';
 import { historyForAnthropic } from './history-for-anthropic.ts';
 import { checkRequest, endUserOf, requestFields } from './request-fields.ts';
@@ -280,4 +281,32 @@ function decodeReasoning({ thinking, output_config: config }: CallerBody, losses
   // Anthropic goes further than others do: a word above theirs would be refused by most.
   losses.add('output_config.effort', word === 'xhigh' || word === 'max' ? 'clamped' : 'unknown');
   return word === 'xhigh' || word === 'max' ? { effort: 'high' } : asked ? { effort: 'medium' } : null;
+}
+
+/**
+ * Where a request names files, containers, skills and earlier answers that Anthropic keeps. An `mcp_servers` entry is an
+ * address and a token of the caller's own: it names nothing that is kept.
+ */
+const rules: NamingRules = {
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    container_id: 'id',
+    skill_id: 'skill',
+    // Of `thread` and `diagnostics`.
+    previous_message_id: 'id',
+    input: 'opaque',
+    input_schema: 'opaque',
+    input_examples: 'opaque',
+    metadata: 'opaque',
+    schema: 'opaque',
+  }),
+  top: memberKinds({ container: 'id' }),
+  // What a program put out, told back. Other results may hold documents, which are read.
+  echoes: (type) => type.endsWith('_execution_output'),
+};
+
+export function objectsIn(body: JsonObject): BodyObjects {
+  const kept = isObject(body.thread) || isObject(body.diagnostics);
+  return findNamed(body, rules, kept ? 'all' : 'objects');
 }

@@ -1,11 +1,15 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralTool } from '../../neutral/request.ts';
-import { asFailure, type Check, type Complaint, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
+  asFailure,
   boolean,
+  type Check,
+  checkFields,
+  complain,
+  fieldTable,
   integerIn,
   numberIn,
   object,
@@ -14,8 +18,7 @@ import {
   required,
   string,
   stringOf,
-} from '../field-rules.ts';
-import { checkFields, fieldTable } from '../field-table.ts';
+} from '../fields.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import { type CallerBody, type CallerTool, isCustomTool } from './wire.ts';
 
@@ -157,27 +160,25 @@ export const requestFields = fieldTable<CallerBody, Losses>({
   models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
 });
 
-const neverNull: ReadonlySet<string> = new Set(['model', 'messages', 'max_tokens']);
-
 /** `answer`: a request for one. `count`: only for its number of tokens, so nothing bounds the output. */
 type RequestFor = 'answer' | 'count';
+
+const requiredToCount: readonly [string, string][] = [
+  ['model', 'the name of a model (GET /v1/models lists them)'],
+  ['messages', 'an array of at least one message'],
+];
+const requiredFields = {
+  count: new Map(requiredToCount),
+  answer: new Map([...requiredToCount, ['max_tokens', 'the largest number of tokens that the answer may have']]),
+} as const satisfies Record<RequestFor, ReadonlyMap<string, string>>;
 
 /**
  * Types and bounds of a Messages request; the first fault found names its field. The value is the body itself, not a
  * copy, so unknown fields stay.
  */
 export function checkRequest(body: JsonObject, wanted: RequestFor): Result<CallerBody> {
-  const complaint = check(body, wanted);
+  const complaint = checkFields(requestFields, body, requiredFields[body.max_tokens === null ? 'answer' : wanted]);
   return complaint === null ? { ok: true, value: body as CallerBody } : { ok: false, failure: asFailure(complaint) };
-}
-
-function check(body: JsonObject, wanted: RequestFor): Complaint | null {
-  if (body.model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
-  if (body.messages === undefined) return complain('messages', undefined, 'an array of at least one message');
-  if (body.max_tokens === undefined && wanted === 'answer') {
-    return complain('max_tokens', undefined, 'the largest number of tokens that the answer may have');
-  }
-  return checkFields(requestFields, body, neverNull);
 }
 
 const endUserCharsMax = 256;

@@ -139,7 +139,3 @@ export function isCustomTool(tool: CallerTool): boolean {
 
 /** Names this dialect as the vendor of signatures, redacted reasoning, vendor blocks and extensions. */
 export const vendor = 'anthropic-messages';
-
-export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
-  return typeof value === 'string' ? value : otherwise;
-}

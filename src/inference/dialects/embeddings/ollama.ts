@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type EmbeddingFormat, lossesOf } from './format.ts';
 import { malformed, readRows } from './read-rows.ts';

@@ -1,9 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import { asFailure, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { integerIn, optional, stringOf } from '../field-rules.ts';
+import { asFailure, complain, integerIn, optional, stringOf, within } from '../fields.ts';
 import { pathModel } from '../gemini/path-members.ts';
 import { inCamelCase } from '../gemini/read-request.ts';
 import { dimensionsMax, inputsMax } from './read-request.ts';

@@ -1,10 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type EmbeddingInputs, type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
-import { asFailure, type Complaint, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { integerIn, oneOf, optional, stringOf } from '../field-rules.ts';
-import { cleanUser } from '../field-table.ts';
+import { asFailure, type Complaint, cleanUser, complain, integerIn, oneOf, optional, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
 

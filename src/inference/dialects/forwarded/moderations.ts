@@ -1,5 +1,5 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import { neutralUsage } from '../openai-chat/decode-answer.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest } from './read-fields.ts';

@@ -2,9 +2,7 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import { noNeeds } from '../../neutral/request.ts';
-import { asFailure, complain, within } from '../complaint.ts';
-import { stringOf } from '../field-rules.ts';
-import { cleanUser } from '../field-table.ts';
+import { asFailure, cleanUser, complain, stringOf, within } from '../fields.ts';
 import { prepareForTarget } from '../openai-chat/read-request.ts';
 import type { ForwardedRequest } from './endpoint.ts';
 

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
-import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { estimatedTokens, toldCount } from '../../neutral/usage.ts';
 import { neutralUsage } from '../openai-chat/decode-answer.ts';
 import type { ForwardedEndpoint } from './endpoint.ts';
 import { faultOf, forwardedRequest } from './read-fields.ts';

@@ -1,8 +1,19 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { type Check, type Complaint, complain } from '../complaint.ts';
-import { arrayOf, boolean, object, oneOf, optional, required, string } from '../field-rules.ts';
-import { noSignature, stringOr, vendor } from './wire.ts';
+import { stringOr } from '../event-data.ts';
+import {
+  arrayOf,
+  boolean,
+  type Check,
+  type Complaint,
+  complain,
+  object,
+  oneOf,
+  optional,
+  required,
+  string,
+} from '../fields.ts';
+import { noSignature, vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
 

@@ -3,9 +3,8 @@ import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
 import { encodeRequest, withOperatorFields } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
-import { objectsIn } from './named-objects.ts';
 import { readInPassing } from './read-in-passing.ts';
-import { readRequest } from './read-request.ts';
+import { objectsIn, readRequest } from './read-request.ts';
 
 /** Google's Gemini API (`generateContent`), as callers and as its provider speak it. */
 export const gemini: CallerDialect & UpstreamDialect = {

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingReader, PassingVerdict } from '../dialect.ts';
 import { brokenLine, isEndMark, parsedData } from '../event-data.ts';
 import { tellsImpossible, usageOf } from './decode-answer.ts';

@@ -2,14 +2,16 @@ import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
+import { stringOr } from '../event-data.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
+import { type BodyObjects, findNamed, type MemberKinds, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
 import { withoutPathMembers } from './path-members.ts';
 import { checkRequest, toNeutral } from './request-fields.ts';
-import { noSignature, stringOr } from './wire.ts';
+import { noSignature } from './wire.ts';
 
 /**
  * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. `model` and
@@ -236,4 +238,45 @@ function renamed(value: JsonValue): JsonValue {
   });
   // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
   return changed ? Object.fromEntries(members) : value;
+}
+
+/** As Google's reference spells them; its servers take `cached_content` as well. */
+const named: MemberKinds = {
+  cachedContent: 'id',
+  fileUri: 'file-uri',
+  fileSearchStoreNames: 'id',
+  datastore: 'id',
+  dataStore: 'id',
+  engine: 'id',
+  ragCorpus: 'id',
+  ragCorpora: 'id',
+  ragFileIds: 'id',
+  // Of Google's Secret Manager, where the operator keeps them.
+  apiKeySecret: 'id',
+  apiKeySecretVersion: 'id',
+  credentialSecret: 'id',
+  args: 'opaque',
+  response: 'opaque',
+  parameters: 'opaque',
+  parametersJsonSchema: 'opaque',
+  responseSchema: 'opaque',
+  responseJsonSchema: 'opaque',
+  labels: 'opaque',
+};
+
+/** Where a request names caches, files and stores that Google keeps. */
+const rules: NamingRules = {
+  members: memberKinds({
+    ...named,
+    ...Object.fromEntries(Object.entries(named).map(([name, kind]) => [inSnakeCase(name), kind])),
+  }),
+};
+
+/** `body` as it was written, in either spelling. Its answers give out nothing that can be named. */
+export function objectsIn(body: JsonObject): BodyObjects {
+  return findNamed(body, rules, 'nothing');
+}
+
+function inSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,21 +1,26 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { asFailure, type Check, type Complaint, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
+import { stringOr } from '../event-data.ts';
 import {
   anyJson,
   arrayOf,
+  asFailure,
   boolean,
+  type Check,
+  checkFields,
+  complain,
+  fieldTable,
   integerIn,
   numberIn,
   object,
   oneOf,
   optional,
+  placeFields,
   required,
   string,
-} from '../field-rules.ts';
-import { checkFields, fieldTable, placeFields } from '../field-table.ts';
+} from '../fields.ts';
 import {
   contents,
   decodeContents,
@@ -24,7 +29,7 @@ import {
   responsesFollowCalls,
   system,
 } from './decode-messages.ts';
-import { stringOr, vendor } from './wire.ts';
+import { vendor } from './wire.ts';
 
 const anyLength = Number.POSITIVE_INFINITY;
 const anyInteger = integerIn(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
@@ -115,8 +120,10 @@ const generationFields = fieldTable<JsonObject>({
   responseModalities: [anyJson, 'read'],
 });
 
+const noneRequired: ReadonlyMap<string, string> = new Map();
+
 const generationConfig: Check = (value) =>
-  isObject(value) ? checkFields(generationFields, value, new Set()) : complain('', value, 'an object');
+  isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object');
 
 /** `model` and `stream` are put in by the route, which has them from the path. */
 const requestFields = fieldTable<JsonObject>({
@@ -134,16 +141,12 @@ const requestFields = fieldTable<JsonObject>({
 
 /** Types and bounds of a request; the first fault found names its field. The value is the body itself, not a copy. */
 export function checkRequest(body: JsonObject): Result<JsonObject> {
-  const complaint = check(body);
+  const complaint =
+    checkFields(requestFields, body, requiredFields) ?? responsesFollowCalls(body.contents as JsonObject[]);
   return complaint === null ? { ok: true, value: body } : { ok: false, failure: asFailure(complaint) };
 }
 
-const neverNull: ReadonlySet<string> = new Set(['contents']);
-
-function check(body: JsonObject): Complaint | null {
-  if (body.contents === undefined) return complain('contents', undefined, 'an array of at least one content');
-  return checkFields(requestFields, body, neverNull) ?? responsesFollowCalls(body.contents as JsonObject[]);
-}
+const requiredFields: ReadonlyMap<string, string> = new Map([['contents', 'an array of at least one content']]);
 
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */
 export function toNeutral(body: JsonObject): NeutralRequest {

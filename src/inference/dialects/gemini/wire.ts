@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject } from '../../../kernel/json.ts';
 
 /**
  * The format of `generateContent` as Google publishes it (Gemini API reference, v1beta; types of @google/genai 3.1),
@@ -68,7 +68,3 @@ export const vendor = 'gemini';
  * the call. Google's documentation of thought signatures names it for exactly that.
  */
 export const noSignature = 'skip_thought_signature_validator';
-
-export function stringOr<T>(value: JsonValue | undefined, otherwise: T): string | T {
-  return typeof value === 'string' ? value : otherwise;
-}

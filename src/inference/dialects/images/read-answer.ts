@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/told-count.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import type { DecodedImage } from './format.ts';
 
 export function malformed(message: string): Fault {

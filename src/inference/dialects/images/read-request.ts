@@ -2,10 +2,8 @@ import { invalid } from '../../../kernel/failure.ts';
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import { type ImageOutput, type ImageRequest, imagesMax } from '../../neutral/image.ts';
 import type { ImageSize } from '../../neutral/image-size.ts';
-import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { boolean, integerIn, oneOf, optional, required, stringOf } from '../field-rules.ts';
-import { cleanUser } from '../field-table.ts';
+import { asFailure, boolean, cleanUser, complain, integerIn, oneOf, optional, required, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
 

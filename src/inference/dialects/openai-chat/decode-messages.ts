@@ -1,8 +1,17 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { type Check, type Complaint, complain, within } from '../complaint.ts';
-import { arrayOf, oneOf, optional, required, string, stringOf } from '../field-rules.ts';
-import { isGiven } from '../field-table.ts';
+import {
+  arrayOf,
+  type Check,
+  type Complaint,
+  complain,
+  oneOf,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../fields.ts';
 import { signatureIn } from './thought-signature.ts';
 import { type ChatMessage, type ChatPart, type ChatToolCall, openAiChatId } from './wire.ts';
 
@@ -182,23 +191,15 @@ const toolCalls: Check = arrayOf(
 
 /** One checked message in the neutral form; the order and number of messages stay the caller's. */
 export function decodeMessage(message: ChatMessage): NeutralMessage {
-  const parts = decodeContent(message.content);
-  const name = isGiven(message.name) && { name: message.name };
-  switch (message.role) {
-    case 'assistant':
-      return { role: 'assistant', parts: assistantParts(message, parts), ...name };
-    case 'tool':
-      return { role: 'tool', parts: [toolResult(message.tool_call_id ?? '', parts)], ...name };
-    case 'function':
-      return { role: 'tool', parts: [toolResult(legacyCallId(message.name ?? ''), parts)] };
-    default:
-      return { role: message.role, parts, ...name };
-  }
-}
-
-function decodeContent(content: ChatMessage['content']): NeutralPart[] {
-  if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return (content ?? []).map(decodePart);
+  const { content, name } = message;
+  const parts: NeutralPart[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []).map(decodePart);
+  if (message.role === 'function') return { role: 'tool', parts: [toolResult(legacyCallId(name ?? ''), parts)] };
+  const decoded: NeutralMessage = { role: message.role, parts };
+  if (message.role === 'assistant') decoded.parts = assistantParts(message, parts);
+  else if (message.role === 'tool') decoded.parts = [toolResult(message.tool_call_id ?? '', parts)];
+  if (name !== null && name !== undefined) decoded.name = name;
+  return decoded;
 }
 
 function toolResult(callId: string, parts: NeutralPart[]): NeutralPart {

@@ -2,13 +2,12 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { NeutralEvent } from '../../neutral/event.ts';
 import { isContent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { DecodeOptions, PassingFacts, PassingReader, PassingVerdict, UsageOf } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { ChunkReader, faultInWhole, neutralUsage, usual } from './decode-answer.ts';
-import { idsGivenIn } from './named-objects.ts';
 import { doneFrame } from './wire.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
@@ -202,4 +201,15 @@ class TextFinder {
     if (!data.startsWith('"index":0', this.#indexAt)) this.#indexAt = data.indexOf('"index":0');
     return this.#indexAt >= 0;
   }
+}
+
+/** Spoken answers of a whole answer or a chunk. */
+function idsGivenIn({ choices }: JsonObject): GivenId[] {
+  const given: GivenId[] = [];
+  for (const choice of Array.isArray(choices) ? (choices as JsonObject[]) : []) {
+    const said = (choice?.message ?? choice?.delta) as JsonObject | null | undefined;
+    const id = (said?.audio as JsonObject | null | undefined)?.id;
+    if (typeof id === 'string') given.push({ id, nameable: 'always' });
+  }
+  return given;
 }

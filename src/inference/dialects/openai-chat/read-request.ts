@@ -1,11 +1,11 @@
-import type { JsonScan } from '../../../kernel/json.ts';
-import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
-import { cleanUser, placeFields } from '../field-table.ts';
+import { cleanUser, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
+import { type BodyObjects, findNamed, memberKinds, type NamedObject, type NamingRules } from '../named-objects.ts';
 import { decodeMessage } from './decode-messages.ts';
 import { checkRequest, customTools, requestFields } from './request-fields.ts';
 import { takesSignatures, withoutSignatures } from './thought-signature.ts';
@@ -93,7 +93,8 @@ function toNeutral(body: ChatRequest): NeutralRequest {
     stream: body.stream === true,
     includeUsage: body.stream_options?.include_usage === true,
   };
-  const { hints, vendor } = placeFields(requestFields, request, body, undefined, customTools(body));
+  const beyond = body.tools ? customTools(body) : undefined;
+  const { hints, vendor } = placeFields(requestFields, request, body, undefined, beyond);
   if (hints !== null) request.hints = hints;
   if (vendor !== null) request.extensions = { [openAiChatId]: vendor };
   return request;
@@ -122,4 +123,60 @@ export function prepareForTarget(raw: Buffer, body: JsonObject, scan: JsonScan, 
     values.set('stream_options', JSON.stringify({ ...options, include_usage: true }));
   }
   return forwardBody(raw, body, scan, target, { values, losses });
+}
+
+/**
+ * Where a request names files, stores and earlier spoken answers (`messages[].audio.id`) that a provider keeps. A voice
+ * is none: `GET /v1/audio/voices` lists them for everybody.
+ */
+const rules: NamingRules = {
+  members: memberKinds({
+    file_id: 'id',
+    file_ids: 'id',
+    vector_store_ids: 'id',
+    // Of xAI, of Mistral.
+    collection_ids: 'id',
+    library_ids: 'id',
+    container_id: 'id',
+    comparison_response_id: 'id',
+    audio: 'holder',
+    metadata: 'opaque',
+    parameters: 'opaque',
+    schema: 'opaque',
+    logit_bias: 'opaque',
+  }),
+  // For another gateway, which asks Google or in the Responses format.
+  top: memberKinds({ previous_response_id: 'id', cached_content: 'id' }),
+};
+
+/** By what Azure reads a source when the caller sends the secret along. All else is an identity of the operator's. */
+const secretsOfCallers: ReadonlySet<JsonValue | undefined> = new Set([
+  'api_key',
+  'access_token',
+  'connection_string',
+  'encoded_api_key',
+  'key_and_key_id',
+  'username_and_password',
+]);
+
+export function objectsIn(body: JsonObject): BodyObjects {
+  const { modalities } = body;
+  const speaks = Array.isArray(modalities) && modalities.includes('audio');
+  const found = findNamed(body, rules, speaks ? 'objects' : 'nothing');
+  for (const name in body) {
+    if (name.length === 12 && /^data_sources$/iu.test(name)) found.named.push(...azureSources(name, body[name]));
+  }
+  return found;
+}
+
+/** Of Azure: what is read by the resource's own identity is the operator's, whoever names it. */
+function azureSources(name: string, sources: JsonValue | undefined): NamedObject[] {
+  return (Array.isArray(sources) ? sources : []).flatMap((source, at): NamedObject[] => {
+    const parameters = isObject(source) && isObject(source.parameters) ? source.parameters : {};
+    const { authentication, index_name: index, database_name: database } = parameters;
+    const by = isObject(authentication) ? authentication.type : undefined;
+    if (secretsOfCallers.has(by)) return [];
+    const id = [index, database].find((name) => typeof name === 'string') ?? 'data_sources';
+    return [{ id: String(id), field: `${name}[${at}]`, use: 'reference' }];
+  });
 }

@@ -1,13 +1,20 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
+  asFailure,
   boolean,
+  type Check,
+  type Complaint,
+  checkFields,
+  cleanUser,
+  complain,
+  fieldTable,
   functionName,
   integerIn,
+  isGiven,
   numberIn,
   object,
   oneOf,
@@ -15,8 +22,8 @@ import {
   required,
   string,
   stringOf,
-} from '../field-rules.ts';
-import { checkFields, cleanUser, fieldTable, isGiven } from '../field-table.ts';
+  within,
+} from '../fields.ts';
 import { messages } from './decode-messages.ts';
 import type { ChatFunction, ChatRequest } from './wire.ts';
 
@@ -236,7 +243,7 @@ function putUser(request: NeutralRequest, body: ChatRequest): undefined {
 
 /** Only this dialect knows custom tools: they go back to it, and elsewhere count among what was lost. */
 export function customTools({ tools, tool_choice: choice }: ChatRequest): [string, JsonValue][] {
-  const custom = (tools ?? []).filter((tool) => tool.type === 'custom');
+  const custom = tools?.filter((tool) => tool.type === 'custom') ?? [];
   const beyond: [string, JsonValue][] = custom.length > 0 ? [['tools', custom]] : [];
   if (isObject(choice) && (choice.type === 'custom' || choice.type === 'allowed_tools')) {
     beyond.push(['tool_choice', choice]);
@@ -293,16 +300,14 @@ export const requestFields = fieldTable<ChatRequest>({
  * unknown fields stay.
  */
 export function checkRequest(body: JsonObject): Result<ChatRequest> {
-  const complaint = missingField(body) ?? checkFields(requestFields, body, neverNull) ?? combinations(body);
+  const complaint = checkFields(requestFields, body, requiredFields) ?? combinations(body);
   return complaint === null ? { ok: true, value: body as ChatRequest } : { ok: false, failure: asFailure(complaint) };
 }
 
-const neverNull: ReadonlySet<string> = new Set(['model', 'messages']);
-
-function missingField({ model, messages }: JsonObject): Complaint | null {
-  if (model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
-  return messages === undefined ? complain('messages', undefined, 'an array of at least one message') : null;
-}
+const requiredFields: ReadonlyMap<string, string> = new Map([
+  ['model', 'the name of a model (GET /v1/models lists them)'],
+  ['messages', 'an array of at least one message'],
+]);
 
 function combinations(body: JsonObject): Complaint | null {
   const { max_tokens: old, max_completion_tokens: current } = body;
@@ -334,4 +339,27 @@ function choiceFitsTools(choice: 'required' | JsonObject, { tools }: JsonObject)
 function nameIn(holder: JsonObject, kind: string): string | null {
   const inner = holder[kind];
   return isObject(inner) && typeof inner.name === 'string' ? inner.name : null;
+}
+
+/**
+ * The first thing that a request asks for and only OpenAI's formats can say, with why it cannot be done elsewhere;
+ * null when there is none.
+ */
+export function openAiAlone(request: NeutralRequest): { field: string; message: string } | null {
+  if ((request.n ?? 1) > 1) {
+    return { field: 'n', message: 'The provider of this model gives one choice at a time.' };
+  }
+  if (request.logprobs === true || (request.topLogprobs ?? 0) > 0) {
+    return { field: 'logprobs', message: 'The provider of this model gives no log probabilities.' };
+  }
+  const openai = request.extensions?.['openai-chat'];
+  const modalities = openai?.modalities ?? request.hints?.modalities;
+  if (Array.isArray(modalities) && modalities.includes('audio')) {
+    return { field: 'modalities', message: 'The provider of this model does not answer in audio here.' };
+  }
+  if (openai?.web_search_options !== undefined || request.hints?.web_search_options !== undefined) {
+    const message = 'Web search in the answer is not available for this model here.';
+    return { field: 'web_search_options', message };
+  }
+  return null;
 }

@@ -1,8 +1,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { tellsNoCount, toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { faultInside } from './errors.ts';

@@ -1,7 +1,16 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { MediaSource, NeutralMessage, NeutralPart } from '../../neutral/request.ts';
-import { type Check, type Complaint, complain, within } from '../complaint.ts';
-import { oneOf, optional, required, string, stringOf } from '../field-rules.ts';
+import {
+  type Check,
+  type Complaint,
+  complain,
+  oneOf,
+  optional,
+  required,
+  string,
+  stringOf,
+  within,
+} from '../fields.ts';
 import { unpackThought } from './kept-thought.ts';
 import { type ContentPart, type InputItem, openAiResponsesId } from './wire.ts';
 

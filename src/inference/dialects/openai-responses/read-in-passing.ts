@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
-import { estimatedTokens } from '../../neutral/token-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { estimatedTokens } from '../../neutral/usage.ts';
 import type { PassingFacts, PassingReader, PassingVerdict, SseEvent, StreamMark, WholeGatherer } from '../dialect.ts';
 import { brokenLine, isEndMark, looksWhole, parsedData } from '../event-data.ts';
 import type { GivenId } from '../named-objects.ts';
 import { faultInWhole, neutralUsage } from './decode-answer.ts';
 import { faultInside } from './errors.ts';
-import { idsGivenBy, idsGivenWith } from './named-objects.ts';
+import { isWhole } from './read-request.ts';
 
 const nothing: PassingVerdict = { content: false, fault: null, usageOnly: false };
 const contentOnly: PassingVerdict = { content: true, fault: null, usageOnly: false };
@@ -178,4 +178,32 @@ export function gatherWhole(): WholeGatherer {
       return isBare ? { ...last, output: items } : last;
     },
   };
+}
+
+/** The ids that a response gives out, whole or as its first event has it. */
+function idsGivenBy({ id, output }: JsonObject): GivenId[] {
+  const given: GivenId[] = typeof id === 'string' ? [{ id, nameable: 'if-kept' }] : [];
+  for (const item of Array.isArray(output) ? output : []) if (isObject(item)) given.push(...idsGivenWith(item));
+  return given;
+}
+
+/** Those of one item of its output: its own, its container's, and of files that it made. */
+function idsGivenWith(item: JsonObject): GivenId[] {
+  const given: GivenId[] = [];
+  const { id, container_id: container, environment, content } = item;
+  if (typeof id === 'string') given.push({ id, nameable: isWhole(item) ? 'if-kept' : 'always' });
+  for (const one of [container, isObject(environment) ? environment.container_id : undefined]) {
+    if (typeof one === 'string') given.push({ id: one, nameable: 'always' });
+  }
+  for (const part of Array.isArray(content) ? content : []) {
+    const annotations = isObject(part) ? part.annotations : undefined;
+    for (const note of Array.isArray(annotations) ? annotations : []) if (isObject(note)) given.push(...madeIn(note));
+  }
+  return given;
+}
+
+/** What a tool made. A citation of a file names one that was there before. */
+function madeIn({ type, file_id: file, container_id: container }: JsonObject): GivenId[] {
+  if (type !== 'container_file_citation' && type !== 'file_path') return [];
+  return [file, container].flatMap((id) => (typeof id === 'string' ? [{ id, nameable: 'always' as const }] : []));
 }

@@ -1,13 +1,20 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { NeutralRequest, NeutralResponseFormat, NeutralTool, NeutralToolChoice } from '../../neutral/request.ts';
-import { asFailure, type Check, type Complaint, complain, within } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
+  asFailure,
   boolean,
+  type Check,
+  type Complaint,
+  checkFields,
+  cleanUser,
+  complain,
+  fieldTable,
   functionName,
   integerIn,
+  isGiven,
   numberIn,
   object,
   oneOf,
@@ -15,8 +22,8 @@ import {
   required,
   string,
   stringOf,
-} from '../field-rules.ts';
-import { checkFields, cleanUser, fieldTable, isGiven } from '../field-table.ts';
+  within,
+} from '../fields.ts';
 import { input, orphanOutput } from './decode-messages.ts';
 import type { ResponsesRequest, WireTool } from './wire.ts';
 
@@ -286,18 +293,15 @@ function decodeChoice(
  * its field. Null means absent, except for `model`. The value is the body itself, not a copy, so unknown fields stay.
  */
 export function checkRequest(body: JsonObject): Result<ResponsesRequest> {
-  const complaint = check(body);
+  const complaint = checkFields(requestFields, body, requiredFields) ?? conversation(body) ?? choiceFitsTools(body);
   return complaint === null
     ? { ok: true, value: body as ResponsesRequest }
     : { ok: false, failure: asFailure(complaint) };
 }
 
-const neverNull: ReadonlySet<string> = new Set(['model']);
-
-function check(body: JsonObject): Complaint | null {
-  if (body.model === undefined) return complain('model', undefined, 'the name of a model (GET /v1/models lists them)');
-  return checkFields(requestFields, body, neverNull) ?? conversation(body) ?? choiceFitsTools(body);
-}
+const requiredFields: ReadonlyMap<string, string> = new Map([
+  ['model', 'the name of a model (GET /v1/models lists them)'],
+]);
 
 function conversation(body: JsonObject): Complaint | null {
   // They bring a conversation of their own.

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/told-count.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import { lossesOf, type SpeechDialect } from './format.ts';
 
 /**

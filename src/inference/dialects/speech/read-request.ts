@@ -1,10 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type AudioFormat, audioFormats, type SpeechRequest, standardVoices } from '../../neutral/speech.ts';
-import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { numberIn, oneOf, optional, string, stringOf } from '../field-rules.ts';
-import { cleanUser } from '../field-table.ts';
+import { asFailure, cleanUser, complain, numberIn, oneOf, optional, string, stringOf } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
 

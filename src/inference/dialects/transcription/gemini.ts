@@ -1,9 +1,9 @@
 import { isObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/told-count.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import { readError } from '../openai-chat/errors.ts';
 import { pathFor, type TranscriptionDialect } from './format.ts';
 

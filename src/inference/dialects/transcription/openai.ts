@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { fault } from '../../neutral/outcome.ts';
-import { toldCount } from '../../neutral/told-count.ts';
 import type { TranscriptionRequest } from '../../neutral/transcript.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { toldCount } from '../../neutral/usage.ts';
 import { errorInside } from '../forwarded/read-whole.ts';
 import { type FormPart, formBody } from './form-body.ts';
 import { missingTimes, needsTimes, pathFor, type TranscriptionDialect } from './format.ts';

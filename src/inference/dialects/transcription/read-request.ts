@@ -6,9 +6,8 @@ import {
   type TranscriptionTask,
   transcriptFormats,
 } from '../../neutral/transcript.ts';
-import { asFailure, complain } from '../complaint.ts';
 import type { Result } from '../dialect.ts';
-import { cleanUser } from '../field-table.ts';
+import { asFailure, cleanUser, complain } from '../fields.ts';
 import { gatewayOnlyFields } from '../forward-body.ts';
 import { faultOf } from '../forwarded/read-fields.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { estimatedTokens } from './token-count.ts';
+import { estimatedTokens } from './usage.ts';
 
 test('token estimates: nothing is nothing, prose about four bytes a token', () => {
   const estimated = (text: string) => estimatedTokens(Buffer.byteLength(text));

@@ -1,0 +1,239 @@
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
+import type { NeutralRequest } from '../neutral/request.ts';
+import { gatewayOnlyFields } from './forward-body.ts';
+
+/** One fault in a request: where, what stands there, what should. */
+export interface Complaint {
+  /** OpenAI's spelling: `messages[0].content`; '' is the value checked itself. */
+  path: string;
+  /** Undefined when it is missing. */
+  got: JsonValue | undefined;
+  /** Ends the sentence "send …". */
+  send: string;
+}
+
+/** Null when the value is as it should be. Checks allocate only when they complain. */
+export type Check = (value: JsonValue) => Complaint | null;
+
+export function complain(path: string, got: JsonValue | undefined, send: string): Complaint {
+  return { path, got, send };
+}
+
+/** The same complaint, seen from the holder of the value: `within('messages[0]', …)`. */
+export function within(holder: string, complaint: Complaint): Complaint {
+  const { path } = complaint;
+  const joined = path === '' ? holder : path.startsWith('[') ? `${holder}${path}` : `${holder}.${path}`;
+  return { ...complaint, path: joined };
+}
+
+export function asFailure({ path, got, send }: Complaint): Failure {
+  const message =
+    got === undefined ? `Missing '${path}': send ${send}.` : `Invalid '${path}': got ${shown(got)}; send ${send}.`;
+  return invalid(path, message);
+}
+
+const shownCharsMax = 60;
+
+/** A value as an error message may show it: short, and without raw control characters. */
+function shown(value: JsonValue): string {
+  if (typeof value === 'string') {
+    return value.length > shownCharsMax
+      ? `a string of ${value.length} characters (${JSON.stringify(value.slice(0, shownCharsMax))}…)`
+      : `the string ${JSON.stringify(value)}`;
+  }
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (isObject(value)) return 'an object';
+  return String(value);
+}
+
+/** A finite number; JSON's 1e999 reads as Infinity and is refused. */
+export function numberIn(min: number, max: number): Check {
+  const send = `a number from ${min} to ${max}`;
+  return (value) => (typeof value === 'number' && value >= min && value <= max ? null : complain('', value, send));
+}
+
+export function integerIn(min: number, max: number): Check {
+  const send =
+    max >= Number.MAX_SAFE_INTEGER
+      ? min === 1
+        ? 'a positive integer'
+        : 'an integer'
+      : `an integer from ${min} to ${max}`;
+  return (value) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+      ? null
+      : complain('', value, send);
+}
+
+export const boolean: Check = (value) => (typeof value === 'boolean' ? null : complain('', value, 'true or false'));
+
+export const string: Check = (value) => (typeof value === 'string' ? null : complain('', value, 'a string'));
+
+/** `lengthMin` and `lengthMax` in UTF-16 units. */
+export function stringOf(lengthMin: number, lengthMax: number): Check {
+  const send =
+    lengthMin === 0
+      ? `a string of at most ${lengthMax} characters`
+      : `a string of ${lengthMin} to ${lengthMax} characters`;
+  return (value) =>
+    typeof value === 'string' && value.length >= lengthMin && value.length <= lengthMax
+      ? null
+      : complain('', value, send);
+}
+
+export function oneOf(...words: readonly string[]): Check {
+  const send = `one of ${words.map((word) => `'${word}'`).join(', ')}`;
+  return (value) => (typeof value === 'string' && words.includes(value) ? null : complain('', value, send));
+}
+
+export const object: Check = (value) => (isObject(value) ? null : complain('', value, 'an object'));
+
+export function arrayOf(item: Check, lengthMin: number, lengthMax: number, what: string): Check {
+  const send =
+    lengthMax === Number.POSITIVE_INFINITY
+      ? lengthMin === 0
+        ? `an array of ${what}`
+        : `an array of at least ${lengthMin} ${what}`
+      : `an array of ${lengthMin} to ${lengthMax} ${what}`;
+  return (value) => {
+    if (!Array.isArray(value) || value.length < lengthMin || value.length > lengthMax) return complain('', value, send);
+    for (let i = 0; i < value.length; i += 1) {
+      const complaint = item(value[i]!);
+      if (complaint !== null) return within(`[${i}]`, complaint);
+    }
+    return null;
+  };
+}
+
+export function optional(holder: { [key: string]: JsonValue | undefined }, name: string, check: Check) {
+  const value = holder[name];
+  if (value === undefined || value === null) return null;
+  const complaint = check(value);
+  return complaint === null ? null : within(name, complaint);
+}
+
+export function required(holder: { [key: string]: JsonValue | undefined }, name: string, check: Check, send: string) {
+  const value = holder[name];
+  if (value === undefined) return complain(name, undefined, send);
+  const complaint = check(value);
+  return complaint === null ? null : within(name, complaint);
+}
+
+const functionNamePattern = /^[a-zA-Z0-9_-]{1,64}$/;
+
+export const functionName: Check = (value) =>
+  typeof value === 'string' && functionNamePattern.test(value)
+    ? null
+    : complain('', value, 'a name of 1 to 64 letters, digits, _ or -');
+
+/** What no rule knows may be anything, but for what JSON could not say again: 1e999. */
+export const anyJson: Check = (value) =>
+  value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY
+    ? complain('', value, 'a number that a double can hold')
+    : null;
+
+/** Members of the neutral form that hold what the wire says as it is. */
+type PlainName =
+  | 'temperature'
+  | 'topP'
+  | 'frequencyPenalty'
+  | 'presencePenalty'
+  | 'n'
+  | 'seed'
+  | 'logprobs'
+  | 'topLogprobs'
+  | 'logitBias'
+  | 'parallelToolCalls';
+
+/**
+ * Where a field stands in the neutral form: under a name of that, as it is; where a function puts it, which may find that
+ * only this dialect knows such a value; `hint`: it changes cost, speed or bookkeeping, never what is answered; `vendor`:
+ * only this dialect knows it; `read`: with the body as a whole, or it says nothing to others.
+ */
+export type Place<Body, Context> =
+  | PlainName
+  | 'hint'
+  | 'vendor'
+  | 'read'
+  | ((request: NeutralRequest, body: Body, context: Context) => 'vendor' | undefined);
+
+/** Every field of a dialect's request that is known, once: how it is checked, and where it goes. */
+export type FieldTable<Body, Context = undefined> = ReadonlyMap<
+  string,
+  readonly [check: Check, place: Place<Body, Context>]
+>;
+
+/** For a table written as an object. */
+export function fieldTable<Body, Context = undefined>(
+  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>]>>,
+): FieldTable<Body, Context> {
+  return new Map(Object.entries(fields));
+}
+
+/**
+ * The first complaint names its field. `required`: what is to be sent for fields that must be there. Null means absent,
+ * but for those; unknown fields are kept as they came.
+ */
+export function checkFields(
+  table: ReadonlyMap<string, readonly [check: Check, ...rest: unknown[]]>,
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+): Complaint | null {
+  for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || (value === null && !required.has(name))) continue;
+    const complaint = (table.get(name)?.[0] ?? anyJson)(value);
+    if (complaint !== null) return within(name, complaint);
+  }
+  return null;
+}
+
+/** What no neutral name holds; null when there is nothing. */
+export interface LeftOver {
+  hints: JsonObject | null;
+  vendor: JsonObject | null;
+}
+
+/** Puts every field of a checked body where it goes. `says`: false for a value without a meaning. */
+export function placeFields<Body extends JsonObject, Context>(
+  table: FieldTable<Body, Context>,
+  request: NeutralRequest,
+  body: Body,
+  context: Context,
+  beyond: readonly [string, JsonValue][] = noFields,
+  says: ((value: JsonValue) => boolean) | null = null,
+): LeftOver {
+  const hints: [string, JsonValue][] = [];
+  const vendor: [string, JsonValue][] = [];
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || value === null || gatewayOnlyFields.has(name)) continue;
+    let place = table.get(name)?.[1] ?? 'vendor';
+    if (typeof place === 'function') place = place(request, body, context) ?? 'read';
+    if (place === 'read') continue;
+    if (place !== 'hint' && place !== 'vendor') request[place] = value as never;
+    else if (says === null || says(value)) (place === 'hint' ? hints : vendor).push([name, value]);
+  }
+  vendor.push(...beyond);
+  // fromEntries defines members, so a `__proto__` from the wire stays a plain member (S21).
+  return {
+    hints: hints.length > 0 ? Object.fromEntries(hints) : null,
+    vendor: vendor.length > 0 ? Object.fromEntries(vendor) : null,
+  };
+}
+
+const noFields: readonly [string, JsonValue][] = [];
+
+export function isGiven<T>(value: T | null | undefined): value is T {
+  return value !== null && value !== undefined;
+}
+
+/** An end-user id as ledger and log may keep it, or null. */
+export function cleanUser(user: string | null | undefined): string | null {
+  if (!user) return null;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
+  const clean = user.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
+  return clean === '' ? null : clean;
+}
