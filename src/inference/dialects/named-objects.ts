@@ -96,7 +96,7 @@ export function folded(name: string): string {
 /** Every id that a body names by `rules`. Goes over it once, whatever it holds. */
 export function findNamed(body: JsonObject, rules: NamingRules, answerGives: BodyObjects['answerGives']): BodyObjects {
   const search = new Search(rules, answerGives);
-  search.lookInto(body, rules.top ?? rules.members, 'reference');
+  search.look('', body, rules.top ?? rules.members, 'reference');
   return search;
 }
 
@@ -118,33 +118,39 @@ class Search implements BodyObjects {
     this.#path = [];
   }
 
-  /** Looks into an object, or into those of a list. `table` is of the object's own members. */
-  lookInto(value: JsonObject | JsonValue[], table: MemberTable, inherited: NamedObject['use']): void {
-    const { echoes, members } = this.#rules;
+  /** Looks into an object, or into those of a list; `step` leads to it. `table` is of the object's own members. */
+  look(step: string | number, value: JsonValue, table: MemberTable, inherited: NamedObject['use']): void {
+    if (typeof value !== 'object' || value === null) return;
+    this.#path.push(step);
     if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at += 1) this.#within(at, value[at]!, inherited);
-      return;
+      for (let at = 0; at < value.length; at += 1) this.look(at, value[at]!, table, inherited);
+    } else {
+      const { echoes, members } = this.#rules;
+      const object = value as JsonObject;
+      const use = echoes !== undefined && typeof object.type === 'string' && echoes(object.type) ? 'label' : inherited;
+      for (const name in object) {
+        this.members += 1;
+        const member = object[name]!;
+        const kind = table.kindOf(name) ?? (table === members ? null : members.kindOf(name));
+        if (kind === null) {
+          if (typeof member === 'object') this.look(name, member, members, use);
+        } else if (kind === 'opaque') this.members += membersIn(member);
+        else this.#take(name, member, kind, object, use);
+      }
     }
-    const use = echoes !== undefined && typeof value.type === 'string' && echoes(value.type) ? 'label' : inherited;
-    for (const name in value) {
-      this.members += 1;
-      const member = value[name]!;
-      const kind = table.kindOf(name) ?? (table === members ? null : members.kindOf(name));
-      if (kind === null) {
-        if (typeof member === 'object') this.#within(name, member, use);
-      } else if (kind === 'opaque') this.members += membersIn(member);
-      else this.#take(name, member, kind, value, use);
-    }
+    this.#path.pop();
   }
 
   #take(name: string | number, value: JsonValue, kind: MemberKind, holder: JsonObject, use: NamedObject['use']): void {
     if (typeof value === 'string') return this.#takeText(name, value, kind, holder, use);
     if (typeof value !== 'object' || value === null) return;
+    const isList = Array.isArray(value);
+    if (!isList && kind !== 'free-names') {
+      return this.look(name, value, this.#tableIn(kind), kind === 'labels' ? 'label' : use);
+    }
     this.#path.push(name);
-    if (Array.isArray(value)) {
-      for (let at = 0; at < value.length; at += 1) this.#take(at, value[at]!, kind, holder, use);
-    } else if (kind === 'free-names') this.#valuesOf(value as JsonObject, use);
-    else this.lookInto(value as JsonObject, this.#tableIn(kind), kind === 'labels' ? 'label' : use);
+    if (isList) for (let at = 0; at < value.length; at += 1) this.#take(at, value[at]!, kind, holder, use);
+    else this.#valuesOf(value as JsonObject, use);
     this.#path.pop();
   }
 
@@ -175,15 +181,8 @@ class Search implements BodyObjects {
   #valuesOf(object: JsonObject, use: NamedObject['use']): void {
     for (const free in object) {
       this.members += 1;
-      this.#within(free, object[free]!, use);
+      this.look(free, object[free]!, this.#rules.members, use);
     }
-  }
-
-  #within(name: string | number, value: JsonValue, use: NamedObject['use']): void {
-    if (typeof value !== 'object' || value === null) return;
-    this.#path.push(name);
-    this.lookInto(value as JsonObject | JsonValue[], this.#rules.members, use);
-    this.#path.pop();
   }
 
   #found(name: string | number, id: string, use: NamedObject['use']): void {

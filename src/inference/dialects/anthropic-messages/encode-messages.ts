@@ -61,7 +61,9 @@ export function encodeMessages(
       else turns.push({ role, content: blocks });
     }
   }
-  for (const turn of turns) if (turn.role === 'user') turn.content = resultsFirst(turn.content);
+  for (const turn of turns) {
+    if (turn.role === 'user' && turn.content.length > 1) turn.content = resultsFirst(turn.content);
+  }
   return repaired(system, turns, rules, encoding);
 }
 
@@ -117,13 +119,16 @@ interface Place {
 
 function pathOf(part: NeutralPart, { message, contents, calls, inResult }: Place): string {
   if (inResult >= 0) return `messages[${message}].content[${inResult}]`;
-  if (part.type === 'tool-call') return `messages[${message}].tool_calls[${calls}]`;
-  return standsBeside(part) ? `messages[${message}]` : `messages[${message}].content[${contents}]`;
-}
-
-/** Of the message, but not of its content. */
-function standsBeside(part: NeutralPart): boolean {
-  return part.type === 'reasoning' || part.type === 'redacted-reasoning' || part.type === 'tool-result';
+  switch (part.type) {
+    case 'tool-call':
+      return `messages[${message}].tool_calls[${calls}]`;
+    case 'reasoning':
+    case 'redacted-reasoning':
+    case 'tool-result':
+      return `messages[${message}]`;
+    default:
+      return `messages[${message}].content[${contents}]`;
+  }
 }
 
 function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): Block[] {
@@ -132,8 +137,18 @@ function blocksOf(message: NeutralMessage, index: number, encoding: Encoding): B
   for (const part of message.parts) {
     const block = encodePart(part, place, encoding);
     if (block !== null) blocks.push(block);
-    if (part.type === 'tool-call') place.calls++;
-    else if (!standsBeside(part)) place.contents++;
+    switch (part.type) {
+      case 'tool-call':
+        place.calls++;
+        break;
+      // They stand beside the content.
+      case 'reasoning':
+      case 'redacted-reasoning':
+      case 'tool-result':
+        break;
+      default:
+        place.contents++;
+    }
   }
   return blocks;
 }
