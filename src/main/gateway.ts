@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { AdminParts } from '../admin/parts.ts';
 import type { Config } from '../config/schema.ts';
@@ -6,19 +5,13 @@ import type { Route } from '../http/exchange.ts';
 import { urlOf, whyNotListening } from '../http/listening.ts';
 import { createBodyRoom } from '../http/read-body.ts';
 import { createGatewayServer } from '../http/server.ts';
-import { createTranscoder } from '../inference/audio/transcode.ts';
 import { createProviderObjects } from '../inference/chat/provider-objects.ts';
-import { createLocalEngines } from '../inference/engines/local-engines.ts';
 import { createHostedFiles } from '../inference/images/hosted-files.ts';
-import { startRestLooks } from '../inference/models/health-checks.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
-import { createHealth } from '../inference/routing/health.ts';
-import { createSilenceWatch } from '../inference/routing/silence.ts';
 import { createWebhookPost } from '../inference/transport/post-webhook.ts';
 import { environmentProxies, type ProxyOf } from '../inference/transport/proxy.ts';
 import { createSystemResolver } from '../inference/transport/resolve-name.ts';
-import { createTransport } from '../inference/transport/send.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { createNotices } from '../metering/notices.ts';
 import { createRefusals } from '../metering/refusals.ts';
@@ -26,19 +19,15 @@ import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Log } from '../observe/log.ts';
 import { createMetrics } from '../observe/metrics.ts';
 import { createLocalFiles } from '../stores/files/local-folder.ts';
-import { ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
-import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
-import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
-import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
+import { openBooks } from './books.ts';
+import { every, pruneByTime } from './by-time.ts';
 import { openCallers } from './callers.ts';
-import { closableAccounts } from './closed-books.ts';
-import { pruneByTime } from './prune-by-time.ts';
 import { openRoutes } from './routes.ts';
 import { openServices } from './services.ts';
-import { keepSnapshot } from './snapshot.ts';
 import { openStorage } from './storage.ts';
-import { openStores, StartRefused, type Stores } from './stores.ts';
+import { StartRefused } from './stores.ts';
 import { createAliasWatch, tellFinished, tellRefused } from './tell.ts';
+import { openUpstreams } from './upstreams.ts';
 
 export interface GatewayOptions {
   config: Config;
@@ -80,171 +69,89 @@ export interface Gateway {
 /** How soon a model that has gone down is told. */
 const aliasLookMs = 1_000;
 
-/** How often what waits for an upstream is looked at. */
-const silenceLookMs = 250;
-
-function proxiesOf(env: GatewayOptions['env']): ProxyOf {
-  try {
-    return environmentProxies(env);
-  } catch (error) {
-    throw new StartRefused((error as Error).message);
-  }
-}
+/** Called with how each part is closed, as soon as it is open. */
+type Opened = (close: () => Promise<void> | void) => void;
 
 /** Puts the rooms together and listens. Throws `StartRefused` for what the operator can mend. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+  const open: (() => Promise<void> | void)[] = [];
+  /** The last first: at the end, or when the start is given up. */
+  const closeAll = async () => {
+    for (const close of open.toReversed()) await close();
+  };
+  try {
+    return await startGateway(options, (close) => void open.push(close), closeAll);
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+async function startGateway(options: GatewayOptions, opened: Opened, closeAll: () => Promise<void>): Promise<Gateway> {
   const { config, env, log } = options;
   const clock = systemClock;
   const proxyOf = proxiesOf(env);
-
-  const folder = openDataFolder(config.storage.data_dir);
-  const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
-  if (lock.kind === 'held') throw new StartRefused(lock.message);
-
   const onTrouble = (message: string) => log.error(message);
-  /** How what is open by now is closed: the last first, at the end or when the start is given up. */
-  const opened: (() => Promise<void> | void)[] = [lock.release];
-  const closeAll = async () => {
-    for (const close of opened.toReversed()) await close();
-  };
-  const orGiveUp = async (error: unknown): Promise<never> => {
-    await closeAll();
-    throw error;
-  };
-  const openedStores = await openStores({ config, folder, clock, onTrouble }).catch(orGiveUp);
-  opened.push(openedStores.close);
-  const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
-  opened.push(folderWatch.stop);
-  const damage = lookForDamage({ folder, tell: onTrouble });
-  opened.push(damage.stop);
-  // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
-  const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
-  const folderTrouble = () => (isTruthInFolder ? (folderWatch.trouble ?? damage.trouble) : null);
-  const stores: Stores = {
-    ...openedStores,
-    accounts: closableAccounts(openedStores.accounts, folderTrouble),
-    troubles: () => ({ ...openedStores.troubles(), folder: folderWatch.trouble ?? damage.trouble }),
-  };
+  const books = await openBooks({ config, clock, onTrouble, opened });
+  const { folder, stores, secret } = books;
   const { ledger } = stores;
-  const generatedSecret = async () => ensureSecret(folder, () => randomBytes(32).toString('base64'));
-  const secret = config.storage.secret ?? (await generatedSecret().catch(orGiveUp));
-  const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log }).catch(orGiveUp);
-  opened.push(callers.stop);
-  const { ring, plans } = callers;
+  const callers = await openCallers({ config, folder, accounts: stores.accounts, clock, log });
+  opened(callers.stop);
+  const { plans } = callers;
   const storage = openStorage({
     folder,
     allowed: (account) => plans().plan(callers.planOf(account)).storageBytes,
-    reserve: () => snapshots.current().config.storage.reserve ?? null,
+    reserve: () => upstreams.snapshot().config.storage.reserve ?? null,
     clock,
   });
-  opened.push(storage.close);
-  const recovered = await ledger.recover().catch(orGiveUp);
+  opened(storage.close);
+  const recovered = await ledger.recover();
   if (recovered > 0) log.warn({ requests: recovered }, 'requests of a crashed process were charged at their estimate');
 
   const metrics = createMetrics();
-  const transport = createTransport({ proxyOf });
-  const health = createHealth({ clock });
-  const transcoder = createTranscoder({ searchPath: env.PATH ?? '' });
-  opened.push(transcoder.close);
-  const localEngines = createLocalEngines({
-    dataDir: folder.path,
-    clock,
-    async *decode(tenant, ...sound) {
-      yield* transcoder.of(tenant).decodeFile(...sound);
-    },
-    searchPath: env.PATH ?? '',
-  });
-  opened.push(localEngines.close);
-  const snapshots = await keepSnapshot({
-    lookForEngines: localEngines.look,
-    config,
-    env,
-    locals: options.locals,
-    folder,
-    plans,
-    transport,
-    health,
-    clock,
-    log,
-  });
-  opened.push(snapshots.close);
-  const snapshot = snapshots.current;
-
+  const upstreams = await openUpstreams({ options, folder, plans, proxyOf, clock, opened });
+  const { snapshot, transport, health } = upstreams;
   const post = createWebhookPost(transport);
   const notices = createNotices({ store: stores.notices, plans, clock, post, onTrouble });
-  const resolve = createSystemResolver();
-  const addressesOf = options.resolve ?? (async (hostname: string) => (await resolve(hostname)).addresses);
+  const resolver = createSystemResolver();
+  const resolve = options.resolve ?? (async (hostname: string) => (await resolver(hostname)).addresses);
   const aliases = createAliasWatch({ models: () => snapshot().models, health, clock, log });
-  const looking = setInterval(aliases.look, aliasLookMs);
-  looking.unref();
-  opened.push(() => clearInterval(looking));
+  opened(every(aliasLookMs, aliases.look));
   const objects = createProviderObjects({ open: stores.providerObjects, clock, onTrouble });
-  const stopRestLooks = startRestLooks({ clock, transport, health, snapshot });
-  const silence = createSilenceWatch(health);
-  const silenceLooks = setInterval(() => silence.look(clock.monotonicMs()), silenceLookMs);
-  silenceLooks.unref();
-  opened.push(
-    async () => clearInterval(silenceLooks),
-    async () => stopRestLooks(),
-  );
-  opened.push(objects.close, async () => {
+  opened(objects.close);
+  opened(async () => {
     // No request is left; what runs is a look at a provider's models or health, which nobody waits for.
     transport.destroy();
     await notices.stop();
   });
   const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
-  const services = await openServices({
-    clock,
-    transport,
-    health,
-    silence,
-    snapshot,
-    plans,
-    transcoder,
-    files,
-    folder,
-    stores,
-    storage,
-    notices,
-    objects,
-    engines: localEngines.engines,
-    log,
-    secret,
-    resolve: addressesOf,
-    folderTrouble,
-    finished: tellFinished(log, metrics, snapshot, aliases),
-    onTrouble,
-    opened: (close) => void opened.push(close),
-  }).catch(orGiveUp);
-  const onUnexpected = (error: unknown, requestId: string) =>
-    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+  const finished = tellFinished(log, metrics, snapshot, aliases);
+  const shared = { ...upstreams, books, clock, plans, storage, resolve, log, onTrouble, opened };
+  const services = await openServices({ ...shared, files, notices, objects, finished });
   const refusals = createRefusals(ledger);
   const bodies = createBodyRoom(snapshot);
+  const onUnexpected = (error: unknown, requestId: string) =>
+    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+  const draining = () => server.draining;
   const routes = await openRoutes({
+    ...shared,
     options,
     services,
-    folder,
-    storage,
-    stores,
     callers,
     metrics,
     refusals,
-    secret,
-    resolve: addressesOf,
-    draining: () => server.draining,
     bodies,
-    onTrouble,
+    draining,
     onUnexpected,
-    opened: (close) => void opened.push(close),
-  }).catch(orGiveUp);
+  });
   const server = createGatewayServer({
     clock,
+    keys: callers.ring,
     admission: services.admission,
     bodies,
-    onRefused: tellRefused(log, metrics, refusals),
     routes,
-    keys: ring,
     snapshot,
+    onRefused: tellRefused(log, metrics, refusals),
     onDropped: (connections) =>
       log.warn(
         { connections },
@@ -252,25 +159,17 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       ),
     onUnexpected,
   });
-
-  const gauges = () => ledger.gauges();
-  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => gauges().queued);
-  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => gauges().open);
-
+  metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
+  metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
 
-  let address: { host: string; port: number };
-  try {
-    address = await server.listen(config.server.host, config.server.port);
-  } catch (error) {
-    await closeAll();
-    throw new StartRefused(whyNotListening(error, config.server.host, config.server.port));
-  }
-  const url = urlOf(config.server.host, address.port);
-  lock.announce(url);
+  const { host, port } = config.server;
+  const address = await server.listen(host, port).catch((error: unknown) => {
+    throw new StartRefused(whyNotListening(error, host, port));
+  });
+  const url = urlOf(host, address.port);
+  books.announce(url);
   void notices.start();
-
-  const modelsKnown = snapshots.look();
   const stopPruning = pruneByTime({
     prune(nowMs) {
       const beforeMs = nowMs - snapshot().config.storage.retention;
@@ -292,17 +191,25 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     newAdminKey: callers.newAdminKey,
     issueFirstKey: callers.issueFirstKey,
     snapshot,
-    modelsKnown,
+    modelsKnown: upstreams.look(),
     async reconfigure(next) {
       callers.declare(next);
-      await snapshots.reconfigure(next);
+      await upstreams.reconfigure(next);
     },
-    useLocals: snapshots.useLocals,
+    useLocals: upstreams.useLocals,
     async close(graceMs) {
-      snapshots.stop();
+      upstreams.stopLooking();
       stopPruning();
       await server.drain(graceMs);
       await closeAll();
     },
   };
+}
+
+function proxiesOf(env: GatewayOptions['env']): ProxyOf {
+  try {
+    return environmentProxies(env);
+  } catch (error) {
+    throw new StartRefused((error as Error).message);
+  }
 }

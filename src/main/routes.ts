@@ -27,29 +27,25 @@ import type { Ledger } from '../metering/ledger.ts';
 import type { Refusals } from '../metering/refusals.ts';
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { createVectorOperator } from '../vectors/operator.ts';
+import type { Books } from './books.ts';
 import type { Callers } from './callers.ts';
 import { createCrawlSink } from './crawl-sink.ts';
 import { openCrawls } from './crawls.ts';
 import type { GatewayOptions } from './gateway.ts';
 import { boundedPages, type Storage } from './storage.ts';
-import type { Stores } from './stores.ts';
 import { openTools } from './tools.ts';
 import { openVectors } from './vectors.ts';
 
 export interface RoutesParts {
   options: GatewayOptions;
   services: Services;
-  folder: DataFolder;
+  books: Books;
   storage: Storage;
-  stores: Stores;
   callers: Callers;
   metrics: Metrics;
   refusals: Pick<Refusals, 'find'>;
   bodies: Room;
-  /** Signs and seals what this server gives out and takes back. */
-  secret: string;
   resolve: ResolveAddresses;
   draining(): boolean;
   onTrouble(message: string): void;
@@ -60,7 +56,8 @@ export interface RoutesParts {
 
 /** Every route, with the vector store and the web tools behind them. */
 export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> {
-  const { options, services, folder, stores, callers, metrics, secret, resolve, onTrouble, onUnexpected } = parts;
+  const { options, services, books, callers, metrics, resolve, onTrouble, onUnexpected } = parts;
+  const { folder, stores, secret } = books;
   const { config, version, log } = options;
   const { clock, admission, snapshot, health, transport } = services;
   const { counters } = stores;

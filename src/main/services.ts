@@ -20,28 +20,21 @@ import { createLimitedAdmission, createSettledLimits, createSettlement } from '.
 import type { ResolveAddresses } from '../net/fetch-guard.ts';
 import { openSpool } from '../net/spool.ts';
 import type { Log } from '../observe/log.ts';
-import type { DataFolder } from '../stores/sqlite/data-folder.ts';
 import { accountOfTenant } from '../stores/sqlite/storage-sizes.ts';
-import { closableAdmission } from './closed-books.ts';
+import type { Books } from './books.ts';
 import type { Storage } from './storage.ts';
-import type { Stores } from './stores.ts';
 
 export interface ServicesParts
   extends Pick<SpineServices, 'clock' | 'transport' | 'health' | 'silence' | 'snapshot' | 'finished'>,
     Pick<Services, 'plans' | 'transcoder' | 'files'> {
-  folder: DataFolder;
-  stores: Stores;
+  books: Books;
   storage: Storage;
   notices: Notices;
   objects: ProviderObjects;
   engines: Engines;
   log: Log;
-  /** Signs and seals what this server gives out and takes back. */
-  secret: string;
   /** Who is asked for the names in callers' URLs. */
   resolve: ResolveAddresses;
-  /** Why nothing can be kept in the data folder right now. */
-  folderTrouble(): string | null;
   onTrouble(message: string): void;
   /** Called with how each part is closed. */
   opened(close: () => Promise<void> | void): void;
@@ -50,11 +43,10 @@ export interface ServicesParts
 /** What the requests of all families run on. */
 export async function openServices(parts: ServicesParts): Promise<Services> {
   const { clock, transport, health, silence, snapshot, finished, plans, transcoder, files, objects } = parts;
-  const { stores, storage, notices, engines, log, resolve, onTrouble } = parts;
-  const { counters, ledger, bootId } = stores;
+  const { books, storage, notices, engines, log, resolve, onTrouble } = parts;
+  const { counters, ledger, bootId, replies } = books.stores;
   const { observe } = notices;
   const fetching = { rules: () => snapshot().config.fetch, resolve };
-  const admission = createLimitedAdmission({ counters, ledger, plans, bootId, clock, observe });
   const services: Services = {
     clock,
     random: systemRandom,
@@ -63,11 +55,11 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     retryBudget: createRetryBudget(),
     silence,
     plans,
-    admission: closableAdmission(admission, parts.folderTrouble),
+    admission: createLimitedAdmission({ troubles: books.troubles, counters, ledger, plans, bootId, clock, observe }),
     settlement: createSettlement(ledger, createSettledLimits({ counters, plans, observe }), plans),
     idempotency: createIdempotency({
-      store: stores.replies,
-      sealer: createSealer(parts.secret, 'idempotent replies'),
+      store: replies,
+      sealer: createSealer(books.secret, 'idempotent replies'),
       bootId,
       clock,
       async mayKeep(tenant, bytes) {
@@ -91,7 +83,7 @@ export async function openServices(parts: ServicesParts): Promise<Services> {
     transcriptionEngines: engines.transcription,
     voiceLists: createVoiceLists({ transport, clock, snapshot }),
     transcoder,
-    spool: await openSpool(join(parts.folder.path, 'spool')),
+    spool: await openSpool(join(books.folder.path, 'spool')),
     imageCodec: createImageCodec(),
     pictures: createPictureFetcher(fetching),
     files,

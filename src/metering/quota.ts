@@ -38,6 +38,14 @@ export interface LimitedAdmissionParts {
   clock: Clock;
   /** How full the limits stand after each hold; must not throw. */
   observe: ObserveLimits;
+  /** While one of them says why, nothing that counts is let in; what is free keeps nothing. */
+  troubles?: readonly BooksTrouble[];
+}
+
+/** What may keep anything from being recorded. */
+export interface BooksTrouble {
+  /** In words that end a sentence; null while there is none. */
+  readonly trouble: string | null;
 }
 
 const nothing: Spent = { costMilli: 0, tokens: 0, usdNano: 0 };
@@ -59,7 +67,7 @@ const passing = { openai: letPass('openai'), anthropic: letPass('anthropic') };
  * nothing is dispatched (`quota-unavailable`) and nothing stays held.
  */
 export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission {
-  const { counters, ledger, plans, bootId, clock, observe } = parts;
+  const { counters, ledger, plans, bootId, clock, observe, troubles = [] } = parts;
 
   function entered(answer: EntryAnswer, set: LimitSet, weight: AdmitWeight, { form }: Arrival): Admitted | Failure {
     if (answer.kind === 'full') return refusal(answer, set, milliPerCall[weight], noStates, form, clock.wallMs());
@@ -110,6 +118,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
 
   return {
     admit(principal: Principal, weight, arrival) {
+      const trouble = weight === 'free' ? null : troubleOf(troubles);
+      if (trouble !== null) return booksClosed(trouble);
       const set = plans().limits(principal, null);
       if (weight === 'free' && set.freeCalls.length === 0) return passing[arrival.form];
       const answer = counters.enter({
@@ -125,6 +135,8 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
     },
 
     reserve(claim) {
+      const trouble = troubleOf(troubles);
+      if (trouble !== null) return booksClosed(trouble);
       const { principal, requestId, costMilli } = claim;
       claim.admitted.asked = claim.alias;
       const set = plans().limits(principal, claim.tier);
@@ -138,6 +150,19 @@ export function createLimitedAdmission(parts: LimitedAdmissionParts): Admission 
       });
       return held instanceof Promise ? held.then((late) => booked(claim, set, late)) : booked(claim, set, held);
     },
+  };
+}
+
+/** The first of them. */
+export function troubleOf(troubles: readonly BooksTrouble[]): string | null {
+  for (const { trouble } of troubles) if (trouble !== null) return trouble;
+  return null;
+}
+
+export function booksClosed(trouble: string): Failure {
+  return {
+    kind: 'quota-unavailable',
+    message: `This server cannot record anything: ${trouble}. Nothing was run and nothing is charged.`,
   };
 }
 

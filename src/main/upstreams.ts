@@ -1,18 +1,78 @@
 import type { Config } from '../config/schema.ts';
-import type { Engines } from '../inference/engines/local-engines.ts';
+import { createTranscoder, type SharedTranscoder } from '../inference/audio/transcode.ts';
+import { createLocalEngines, type Engines } from '../inference/engines/local-engines.ts';
 import { buildSnapshot, simulatorName } from '../inference/models/build-snapshot.ts';
-import { createHealthChecks } from '../inference/models/health-checks.ts';
+import { createHealthChecks, startRestLooks } from '../inference/models/health-checks.ts';
 import { createKnownModels, createModelRefresh } from '../inference/models/known-models.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
-import type { Health } from '../inference/routing/health.ts';
+import { createHealth, type Health } from '../inference/routing/health.ts';
+import { createSilenceWatch, type SilenceWatch } from '../inference/routing/silence.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
+import { createTransport } from '../inference/transport/send.ts';
 import type { Transport } from '../inference/transport/upstream-call.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { PlanBook } from '../metering/plan-book.ts';
 import type { Log } from '../observe/log.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
+import { every } from './by-time.ts';
+import type { GatewayOptions } from './gateway.ts';
 
-export interface SnapshotParts {
+/** Whoever answers requests: transport, models that run here, and the models of providers as they stand. */
+export interface Upstreams extends SnapshotKeeper {
+  transport: Transport;
+  health: Health;
+  silence: SilenceWatch;
+  transcoder: SharedTranscoder;
+  engines: Engines;
+}
+
+export interface UpstreamsParts {
+  options: GatewayOptions;
+  folder: DataFolder;
+  plans(): PlanBook;
+  proxyOf: ProxyOf;
+  clock: Clock;
+  /** Called at once with how each part is closed; the transport's end is left to whoever asks it last. */
+  opened(close: () => Promise<void> | void): void;
+}
+
+/** How often what waits for an upstream is looked at. */
+const silenceLookMs = 250;
+
+export async function openUpstreams({
+  options,
+  folder,
+  plans,
+  proxyOf,
+  clock,
+  opened,
+}: UpstreamsParts): Promise<Upstreams> {
+  const { config, env, locals, log } = options;
+  const searchPath = env.PATH ?? '';
+  const transport = createTransport({ proxyOf });
+  const health = createHealth({ clock });
+  const transcoder = createTranscoder({ searchPath });
+  opened(transcoder.close);
+  const { engines, look, close } = createLocalEngines({
+    dataDir: folder.path,
+    clock,
+    async *decode(tenant, ...sound) {
+      yield* transcoder.of(tenant).decodeFile(...sound);
+    },
+    searchPath,
+  });
+  opened(close);
+  const shared = { transport, health, clock };
+  const keeper = await keepSnapshot({ ...shared, lookForEngines: look, config, env, locals, folder, plans, log });
+  opened(keeper.close);
+  opened(startRestLooks({ ...shared, snapshot: keeper.snapshot }));
+  const silence = createSilenceWatch(health);
+  opened(every(silenceLookMs, () => silence.look(clock.monotonicMs())));
+  return { ...keeper, transport, health, silence, transcoder, engines };
+}
+
+interface SnapshotParts {
   config: Config;
   env: Readonly<Record<string, string | undefined>>;
   /** Servers on this machine that the operator has confirmed. */
@@ -28,19 +88,19 @@ export interface SnapshotParts {
 }
 
 /** The configuration in force with its providers and models, made anew when any of them changes. */
-export interface SnapshotKeeper {
-  current(): Snapshot;
+interface SnapshotKeeper {
+  snapshot(): Snapshot;
   reconfigure(config: Config): Promise<void>;
   useLocals(locals: readonly LocalServer[]): Promise<void>;
   /** Asks every provider for its models; resolves when all have answered or failed. */
   look(): Promise<void>;
-  /** No provider is asked any more. */
-  stop(): void;
+  /** No provider is asked for its models any more. */
+  stopLooking(): void;
   /** After the last request. */
   close(): Promise<void>;
 }
 
-export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
+async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper> {
   const { env, folder, plans, transport, health, clock, log } = parts;
   let { config, locals } = parts;
   const known = createKnownModels({
@@ -107,7 +167,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
   });
 
   return {
-    current: () => snapshot,
+    snapshot: () => snapshot,
     async reconfigure(next) {
       config = next;
       await renew();
@@ -119,7 +179,7 @@ export async function keepSnapshot(parts: SnapshotParts): Promise<SnapshotKeeper
       await modelRefresh.look();
     },
     look: modelRefresh.look,
-    stop: modelRefresh.stop,
+    stopLooking: modelRefresh.stop,
     async close() {
       healthChecks.stop();
       await simulator?.close();

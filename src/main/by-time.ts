@@ -1,6 +1,13 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { Log } from '../observe/log.ts';
 
+/** Calls `look` so often, without holding the process, until what it returns is called. */
+export function every(ms: number, look: () => void): () => void {
+  const timer = setInterval(look, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
 /** Soon after the start too: a server that is restarted every hour would keep everything for ever. */
 const firstPruneMs = 60_000;
 const pruneIntervalMs = 3_600_000;

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import type { AccountStore } from '../auth/account-store.ts';
+import type { Config } from '../config/schema.ts';
+import { urlOf } from '../http/listening.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { FailureError } from '../kernel/failure.ts';
+import { type BooksTrouble, booksClosed, troubleOf } from '../metering/quota.ts';
+import { type DataFolder, ensureSecret, openDataFolder } from '../stores/sqlite/data-folder.ts';
+import { lockDataFolder } from '../stores/sqlite/data-folder-lock.ts';
+import { watchDataFolder } from '../stores/sqlite/data-folder-watch.ts';
+import { lookForDamage } from '../stores/sqlite/integrity-look.ts';
+import { openStores, StartRefused, type Stores } from './stores.ts';
+
+/** Where everything is recorded. */
+export interface Books {
+  folder: DataFolder;
+  stores: Stores;
+  /** While one of them says why, nothing that counts may begin. */
+  troubles: readonly BooksTrouble[];
+  /** Signs and seals what this server gives out and takes back. */
+  secret: string;
+  /** Tells whoever else wants the folder where this server is. */
+  announce(url: string): void;
+}
+
+export interface BooksOptions {
+  config: Config;
+  clock: Clock;
+  onTrouble(message: string): void;
+  /** Called at once with how each part is closed. */
+  opened(close: () => Promise<void> | void): void;
+}
+
+/** Locks the data folder and opens what is in it. Throws `StartRefused` for what the operator can mend. */
+export async function openBooks({ config, clock, onTrouble, opened }: BooksOptions): Promise<Books> {
+  const folder = openDataFolder(config.storage.data_dir);
+  const lock = lockDataFolder(folder, urlOf(config.server.host, config.server.port));
+  if (lock.kind === 'held') throw new StartRefused(lock.message);
+  opened(lock.release);
+  const stores = await openStores({ config, folder, clock, onTrouble });
+  opened(stores.close);
+  const folderWatch = watchDataFolder({ folder, tell: onTrouble, clock });
+  opened(folderWatch.stop);
+  const damage = lookForDamage({ folder, tell: onTrouble });
+  opened(damage.stop);
+  // Over PostgreSQL and Qdrant the folder holds nothing that a request is charged for or that is asked for again.
+  const isTruthInFolder = config.storage.database === 'sqlite' || config.vectors.engine !== 'qdrant';
+  const troubles = isTruthInFolder ? [folderWatch, damage] : [];
+  return {
+    folder,
+    stores: {
+      ...stores,
+      accounts: closableAccounts(stores.accounts, troubles),
+      troubles: () => ({ ...stores.troubles(), folder: troubleOf([folderWatch, damage]) }),
+    },
+    troubles,
+    secret: config.storage.secret ?? ensureSecret(folder, () => randomBytes(32).toString('base64')),
+    announce: lock.announce,
+  };
+}
+
+/** Accounts, keys and plans are read, and not changed while there is trouble. */
+function closableAccounts(store: AccountStore, troubles: readonly BooksTrouble[]): AccountStore {
+  return {
+    ...store,
+    async apply(changes, audit) {
+      const trouble = troubleOf(troubles);
+      if (trouble !== null) throw new FailureError(booksClosed(trouble));
+      return store.apply(changes, audit);
+    },
+  };
+}
