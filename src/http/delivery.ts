@@ -113,23 +113,20 @@ export class ResponseDelivery implements Delivery {
     if (this.gone || this.ended) return;
     this.ended = true;
     this.stopTimers();
-    if (failed !== null) return this.fail(failed);
-    if (this.form === 'whole') {
+    if (failed !== null) {
+      const { failure, headers, mark } = failed;
+      const { dialect } = exchange.route!;
+      const nowMs = this.clock.wallMs();
+      if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
+      // Never by what looks like a clean end; a stream of bytes has no place for an error.
+      if (this.form === 'bytes') return this.breakOff();
+      response.end(dialect.errorFrame(failure, exchange.requestId, nowMs, mark));
+    } else if (this.form === 'whole') {
       this.committed = true;
       writeAnswer(exchange, this.status, this.headers, this.whole ?? '');
     } else response.end();
-    this.watchLastBytes();
-  }
-
-  /** Never by what looks like a clean end; a stream of bytes has no place for an error. */
-  private fail({ failure, headers, mark }: Failed): void {
-    const { exchange, response } = this;
-    const { dialect } = exchange.route!;
-    const nowMs = this.clock.wallMs();
-    if (!this.committed) return writeFailure(exchange, failure, dialect, nowMs, headers);
-    if (this.form === 'bytes') return this.breakOff();
-    response.end(dialect.errorFrame(failure, exchange.requestId, nowMs, mark));
-    this.watchLastBytes();
+    // What was written last may still wait for a reader who never takes it.
+    if (!response.writableFinished && response.writableLength > 0) this.watchReader();
   }
 
   /** By a reset: to who reads until the connection ends, a plain end would look like the answer's. */
@@ -145,11 +142,6 @@ export class ResponseDelivery implements Delivery {
     if (!this.committed) this.start('events', this.earlyHeaders);
     if (!this.behind) this.response.write(keepAliveComment);
     this.keepAlive = setTimeout(() => this.breakSilence(), keepAliveAfterMs);
-  }
-
-  /** What was written last may still wait for a reader who never takes it. */
-  private watchLastBytes(): void {
-    if (!this.response.writableFinished && this.response.writableLength > 0) this.watchReader();
   }
 
   /** Drops a reader who takes nothing for so long; `close` follows and tells the pipeline. */

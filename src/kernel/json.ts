@@ -58,6 +58,7 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
   const end = body.length;
   const latin1 = body.toString('latin1');
   const members: number[] = [];
+  let tooDeep = false;
   let memberCount = 0;
   let membersInAll = 0;
   let modelCount = 0;
@@ -91,8 +92,10 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
       if (depth === 0 && byte === openBrace && afterBrace < 0) afterBrace = at + 1;
       if (depth === 1 && inValue && valueStart < 0) valueStart = at;
       depth += 1;
-      if (depth > depthMax)
-        return found(body, members, true, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
+      if (depth > depthMax) {
+        tooDeep = true;
+        break;
+      }
     } else if (byte === closeBrace || byte === closeBracket || (byte === comma && depth === 1)) {
       if (depth === 1) {
         if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
@@ -123,7 +126,17 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
     }
     at += 1;
   }
-  return found(body, members, false, afterBrace, memberCount, membersInAll, modelCount, opaqueKeys);
+  return {
+    tooDeep,
+    afterBrace,
+    memberCount,
+    membersInAll,
+    modelCount,
+    model: modelCount === 1 ? memberValue(body, members, 'model') : null,
+    streamOptions: memberValue(body, members, 'stream_options'),
+    opaqueKeys,
+    members,
+  };
 }
 
 /** Where the value of top-level member `name` (ASCII) stands; null when it is absent or there are several. */
@@ -149,29 +162,6 @@ export function repeatedName(body: Buffer, members: readonly number[]): string |
     seen.add(name);
   }
   return null;
-}
-
-function found(
-  body: Buffer,
-  members: readonly number[],
-  tooDeep: boolean,
-  afterBrace: number,
-  memberCount: number,
-  membersInAll: number,
-  modelCount: number,
-  opaqueKeys: boolean,
-): JsonScan {
-  return {
-    tooDeep,
-    afterBrace,
-    memberCount,
-    membersInAll,
-    modelCount,
-    model: modelCount === 1 ? memberValue(body, members, 'model') : null,
-    streamOptions: memberValue(body, members, 'stream_options'),
-    opaqueKeys,
-    members,
-  };
 }
 
 // Most keys end within these; beyond them the engine's own search is faster.

@@ -41,6 +41,8 @@ export class AttemptTimers {
   private waitsFor: 'first-token' | 'idle' = 'first-token';
   /** When the wait for the next content began, moved on by the length of each pause. */
   private sinceMs: number;
+  /** How long it may last. */
+  private waitMs: number;
   private pausedAtMs = 0;
 
   /** `onExpire` is called at most once, and the timers are stopped by then. */
@@ -49,6 +51,7 @@ export class AttemptTimers {
     this.onExpire = onExpire;
     this.time = time;
     this.sinceMs = time.monotonicMs();
+    this.waitMs = limits.firstTokenMs;
     this.set(this.sinceMs);
   }
 
@@ -61,6 +64,7 @@ export class AttemptTimers {
     if (this.state === 'paused') this.pausedAtMs = nowMs;
     if (this.waitsFor === 'idle') return;
     this.waitsFor = 'idle';
+    this.waitMs = this.limits.idleMs;
     // The alarm may stand later than the new wait ends.
     if (this.limits.idleMs < this.limits.firstTokenMs) this.reset();
   }
@@ -91,12 +95,8 @@ export class AttemptTimers {
     if (this.state === 'stopped') return;
     const nowMs = this.time.monotonicMs();
     if (nowMs >= this.limits.totalDeadlineMs) this.expire('total');
-    else if (this.state === 'running' && nowMs >= this.waitEndsMs()) this.expire(this.waitsFor);
+    else if (this.state === 'running' && nowMs >= this.sinceMs + this.waitMs) this.expire(this.waitsFor);
     else this.set(nowMs);
-  }
-
-  private waitEndsMs(): number {
-    return this.sinceMs + (this.waitsFor === 'idle' ? this.limits.idleMs : this.limits.firstTokenMs);
   }
 
   private reset(): void {
@@ -106,7 +106,7 @@ export class AttemptTimers {
 
   private set(nowMs: number): void {
     const total = this.limits.totalDeadlineMs;
-    const nextMs = this.state === 'paused' ? total : Math.min(total, this.waitEndsMs());
+    const nextMs = this.state === 'paused' ? total : Math.min(total, this.sinceMs + this.waitMs);
     // Timers count whole ms and may go off a fraction early: up, and never 0, or `check` would spin.
     const waitMs = Math.max(1, Math.ceil(nextMs - nowMs));
     this.alarm = this.time.after(Math.min(waitMs, alarmMaxMs), () => this.check());
