@@ -3,7 +3,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
-import { createEngineChild, type EngineChildOptions, queuedOrdersMax } from './engine-child.ts';
+import { EngineChild, type EngineChildOptions, queuedOrdersMax } from './engine-child.ts';
 import { EngineError } from './engine-error.ts';
 
 interface Answer {
@@ -34,7 +34,7 @@ function heldTimers() {
 function childFor(t: TestContext, options: Partial<EngineChildOptions> = {}) {
   const clock = fakeClock();
   const timers = heldTimers();
-  const child = createEngineChild({
+  const child = new EngineChild({
     name: 'the engine test',
     load: {},
     clock,

@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/clock.ts';
 import { builtInEngines } from './built-in-engines.ts';
 import type { EngineLoad } from './child/load-transformers.ts';
 import type { EmbeddingEngine } from './embedding-engine.ts';
-import { createEngineChild, type EngineChild } from './engine-child.ts';
+import { EngineChild } from './engine-child.ts';
 import { engineBusy, engineMissing } from './engine-error.ts';
 import { createEspeak, type Espeak, findEspeak } from './espeak.ts';
 import { createEspeakSpeech, espeakModel } from './espeak-speech.ts';
@@ -98,7 +98,7 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
       weights,
       embeds: embeds ?? null,
     };
-    const child = createEngineChild({ name: id, load, clock });
+    const child = new EngineChild({ name: id, load, clock });
     children.set(id, child);
     return child;
   }
