@@ -40,110 +40,14 @@ const ownHeaders = new Set([
 ]);
 
 export async function startGuardedProxy(): Promise<GuardedProxy> {
-  const passes = new Map<string, Admitted & { password: Buffer }>();
+  const passes: Passes = new Map();
   const server = createServer({ maxHeaderSize: headerBytesMax, requestTimeout: 0 });
   server.maxConnections = connectionsMax;
   // Whatever breaks, breaks for one connection alone.
-  server.on('request', (request, response) => forward(request, response).catch(() => request.socket.destroy()));
-  server.on('connect', (request, socket, head) => tunnel(request, socket, head).catch(() => socket.destroy()));
+  server.on('request', (request, response) => forward(passes, request, response).catch(() => request.socket.destroy()));
+  server.on('connect', (request, socket, head) => tunnel(passes, request, socket, head).catch(() => socket.destroy()));
   server.on('upgrade', (_request, socket) => socket.destroy());
   server.on('clientError', (_error, socket) => socket.destroy());
-
-  function admitted({ headers }: IncomingMessage): Admitted | null {
-    const said = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
-    const text = Buffer.from(said, 'base64').toString('latin1');
-    const colon = text.indexOf(':');
-    const known = passes.get(text.slice(0, colon));
-    const password = Buffer.from(text.slice(colon + 1), 'latin1');
-    if (known === undefined || password.length !== known.password.length) return null;
-    return timingSafeEqual(password, known.password) && !known.pass.ended() ? known : null;
-  }
-
-  /** Null: told to the pass already. */
-  async function checked({ pass, guard }: Admitted, text: string): Promise<Checked | null> {
-    const url = text.length > urlCharsMax ? null : URL.parse(text);
-    if (url === null || !pass.begin()) return null;
-    const verdict = await guard.check(url);
-    if (verdict.ok) return pass.ended() ? null : { url, addresses: verdict.addresses, guard };
-    pass.refused(url, verdict);
-    return null;
-  }
-
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const one = admitted(request);
-    if (one === null) {
-      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="culvert"', 'content-length': '0' }).end();
-      return;
-    }
-    const { pass } = one;
-    pass.holds(request.socket);
-    const place = /^http:/i.test(request.url ?? '') ? await checked(one, request.url!) : null;
-    // A page that is refused gets no answer of ours, which it would take for its server's.
-    if (place === null) return void request.socket.destroy();
-    const { url } = place;
-    const upstream = httpRequest({
-      host: bareHost(url),
-      port: portOf(url),
-      path: url.pathname + url.search,
-      method: request.method ?? 'GET',
-      // A socket of its own: one that is kept could have been connected for another check.
-      agent: false,
-      maxHeaderSize: headerBytesMax,
-      lookup: lookupOf(place),
-      headers: ['host', url.host, ...passedOn(request.rawHeaders, 'host'), 'connection', 'close'],
-    });
-    upstream.on('socket', (socket) => watch(pass, place, socket));
-    upstream.on('error', () => request.socket.destroy());
-    upstream.on('response', (answer) => {
-      answer.on('error', () => response.destroy());
-      try {
-        response.writeHead(answer.statusCode ?? 502, passedOn(answer.rawHeaders));
-      } catch {
-        // A head that node cannot write.
-        return void response.destroy();
-      }
-      answer.on('aborted', () => response.destroy());
-      answer.pipe(counted(pass)).pipe(response);
-    });
-    response.on('close', () => upstream.destroy());
-    request.pipe(counted(pass)).pipe(upstream);
-  }
-
-  async function tunnel(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    socket.on('error', () => socket.destroy());
-    const one = admitted(request);
-    if (one === null) {
-      socket.end(
-        'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="culvert"\r\ncontent-length: 0\r\n\r\n',
-      );
-      return;
-    }
-    const { pass } = one;
-    pass.holds(socket);
-    const place = await checked(one, `https://${request.url}/`);
-    if (place === null) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
-    const { url } = place;
-    const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: lookupOf(place) });
-    watch(pass, place, upstream);
-    upstream.on('error', () => socket.destroy());
-    upstream.on('close', () => {
-      // What came whole is still on its way to the browser.
-      if (!upstream.readableEnded) socket.destroy();
-    });
-    socket.on('close', () => upstream.destroy());
-    upstream.once('connect', () => {
-      if (upstream.destroyed) return;
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      if (head.length > 0) socket.unshift(head);
-      socket.once('data', (first: Buffer) => {
-        if (first[0] !== tlsHandshake) return void socket.destroy();
-        socket.pause();
-        socket.unshift(first);
-        socket.pipe(counted(pass)).pipe(upstream);
-        upstream.pipe(counted(pass)).pipe(socket);
-      });
-    });
-  }
 
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -175,10 +79,112 @@ interface Admitted {
   guard: FetchGuard;
 }
 
+/** By user. */
+type Passes = Map<string, Admitted & { password: Buffer }>;
+
 interface Checked {
   url: URL;
   addresses: (GuardVerdict & { ok: true })['addresses'];
   guard: FetchGuard;
+}
+
+/** Null: it has no pass, or one that has ended. */
+function admitted(passes: Passes, { headers }: IncomingMessage): Admitted | null {
+  const said = /^Basic ([\w+/=-]{1,400})$/i.exec(headers['proxy-authorization'] ?? '')?.[1] ?? '';
+  const text = Buffer.from(said, 'base64').toString('latin1');
+  const colon = text.indexOf(':');
+  const known = passes.get(text.slice(0, colon));
+  const password = Buffer.from(text.slice(colon + 1), 'latin1');
+  if (known === undefined || password.length !== known.password.length) return null;
+  return timingSafeEqual(password, known.password) && !known.pass.ended() ? known : null;
+}
+
+/** Null: told to the pass already. */
+async function checked({ pass, guard }: Admitted, text: string): Promise<Checked | null> {
+  const url = text.length > urlCharsMax ? null : URL.parse(text);
+  if (url === null || !pass.begin()) return null;
+  const verdict = await guard.check(url);
+  if (verdict.ok) return pass.ended() ? null : { url, addresses: verdict.addresses, guard };
+  pass.refused(url, verdict);
+  return null;
+}
+
+/** A request without TLS. */
+async function forward(passes: Passes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const one = admitted(passes, request);
+  if (one === null) {
+    response.writeHead(407, { 'proxy-authenticate': 'Basic realm="culvert"', 'content-length': '0' }).end();
+    return;
+  }
+  const { pass } = one;
+  pass.holds(request.socket);
+  const place = /^http:/i.test(request.url ?? '') ? await checked(one, request.url!) : null;
+  // A page that is refused gets no answer of ours, which it would take for its server's.
+  if (place === null) return void request.socket.destroy();
+  const { url } = place;
+  const upstream = httpRequest({
+    host: bareHost(url),
+    port: portOf(url),
+    path: url.pathname + url.search,
+    method: request.method ?? 'GET',
+    // A socket of its own: one that is kept could have been connected for another check.
+    agent: false,
+    maxHeaderSize: headerBytesMax,
+    lookup: lookupOf(place),
+    headers: ['host', url.host, ...passedOn(request.rawHeaders, 'host'), 'connection', 'close'],
+  });
+  upstream.on('socket', (socket) => watch(pass, place, socket));
+  upstream.on('error', () => request.socket.destroy());
+  upstream.on('response', (answer) => {
+    answer.on('error', () => response.destroy());
+    try {
+      response.writeHead(answer.statusCode ?? 502, passedOn(answer.rawHeaders));
+    } catch {
+      // A head that node cannot write.
+      return void response.destroy();
+    }
+    answer.on('aborted', () => response.destroy());
+    answer.pipe(counted(pass)).pipe(response);
+  });
+  response.on('close', () => upstream.destroy());
+  request.pipe(counted(pass)).pipe(upstream);
+}
+
+/** `CONNECT`: to a checked address, and TLS alone. */
+async function tunnel(passes: Passes, request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  socket.on('error', () => socket.destroy());
+  const one = admitted(passes, request);
+  if (one === null) {
+    socket.end(
+      'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="culvert"\r\ncontent-length: 0\r\n\r\n',
+    );
+    return;
+  }
+  const { pass } = one;
+  pass.holds(socket);
+  const place = await checked(one, `https://${request.url}/`);
+  if (place === null) return void socket.end('HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n');
+  const { url } = place;
+  const upstream = connect({ host: bareHost(url), port: portOf(url), lookup: lookupOf(place) });
+  watch(pass, place, upstream);
+  upstream.on('error', () => socket.destroy());
+  upstream.on('close', () => {
+    // What came whole is still on its way to the browser.
+    if (!upstream.readableEnded) socket.destroy();
+  });
+  socket.on('close', () => upstream.destroy());
+  upstream.once('connect', () => {
+    if (upstream.destroyed) return;
+    socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (head.length > 0) socket.unshift(head);
+    socket.once('data', (first: Buffer) => {
+      if (first[0] !== tlsHandshake) return void socket.destroy();
+      socket.pause();
+      socket.unshift(first);
+      socket.pipe(counted(pass)).pipe(upstream);
+      upstream.pipe(counted(pass)).pipe(socket);
+    });
+  });
 }
 
 /** The connection is the pass's, goes to a checked address or nowhere, and is given up when nothing comes of it. */
