@@ -1,17 +1,13 @@
-import { relative } from 'node:path';
-import type { Reloaded, ReloadMode } from '../admin/parts.ts';
 import { type StartFacts, startMessage } from '../cli/start-table.ts';
 import { type ConfigResult, checkConfigText } from '../config/check.ts';
-import { whyNotReplaced } from '../config/declared.ts';
 import { findConfigFile, loadConfig } from '../config/load.ts';
 import { formatProblem } from '../config/problem.ts';
-import type { Config } from '../config/schema.ts';
-import { settled, watchConfig } from '../config/watch.ts';
 import { providersInEnvironment } from '../inference/providers/catalog.ts';
 import { probeGet } from '../inference/providers/probe-get.ts';
 import { type LocalServer, probeLocalServers } from '../inference/providers/probe-local.ts';
-import { createLog } from '../observe/log.ts';
+import { createLog, type Log } from '../observe/log.ts';
 import { type Gateway, openGateway } from './gateway.ts';
+import { Reloads } from './reloads.ts';
 import { StartRefused } from './stores.ts';
 
 export interface StartOptions {
@@ -31,7 +27,7 @@ export async function start(options: StartOptions): Promise<number> {
   const env = process.env;
   const file = findConfigFile({ flag: options.config, env, cwd: process.cwd() });
   const implicitProviders = providersInEnvironment(env).map(({ id }) => id);
-  const load = () => loadConfig({ file, env, implicitProviders });
+  const load = () => overridden(loadConfig({ file, env, implicitProviders }), options);
   const loaded = load();
   if (!loaded.ok) {
     for (const problem of loaded.errors) console.error(formatProblem(problem));
@@ -40,17 +36,14 @@ export async function start(options: StartOptions): Promise<number> {
     );
     return 1;
   }
-  const overridden = (config: Config): Config => ({
-    ...config,
-    server: { ...config.server, host: options.host ?? config.server.host, port: options.port ?? config.server.port },
-  });
-  const config = overridden(loaded.config);
+  const { config } = loaded;
   const interactive = process.stdout.isTTY === true;
   const { log, flush } = await createLog({ level: config.telemetry.log.level, form: interactive ? 'pretty' : 'json' });
   for (const warning of loaded.warnings) console.error(`warning: ${formatProblem(warning)}`);
 
   const wanted = env.CULVERT_AUTODETECT === '1' ? 'on' : config.autodetect;
   const probing: Promise<LocalServer[]> = wanted === 'off' ? Promise.resolve([]) : probeLocalServers({ probeGet });
+  const reloads = new Reloads({ load, file, loaded, log, flush, apply: (next) => gateway.reconfigure(next) });
   let gateway: Gateway;
   try {
     gateway = await openGateway({
@@ -62,7 +55,7 @@ export async function start(options: StartOptions): Promise<number> {
       configFile: file,
       checkConfig: (text) =>
         checkConfigText(text, file ?? 'culvert.yaml', env, { implicitProviders, shownAs: 'culvert.yaml' }),
-      reload: (mode) => reload('the admin API', mode),
+      reload: (mode) => reloads.reload('the admin API', mode),
     });
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
@@ -75,63 +68,44 @@ export async function start(options: StartOptions): Promise<number> {
   process.on('unhandledRejection', (error) =>
     log.error({ error: error instanceof Error ? error.stack : String(error) }, 'unhandled rejection'),
   );
+  reloads.begin();
+  return untilStopped({ gateway, reloads, log, flush }, async (newUserKey) => {
+    setImmediate(options.flushCompileCache);
+    const found = await probing;
+    await announce({ gateway, found, newUserKey, version: options.version });
+    if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
+  });
+}
 
-  let current = config;
-  let sources = loaded.sources;
-  const watch = watchConfig({ sources, onChange: () => void reload('the file changed', 'careful') });
-  let settling: Promise<void> | null = null;
-  async function reload(why: string, mode: ReloadMode): Promise<Reloaded> {
-    settling ??= settled(sources).finally(() => {
-      settling = null;
-    });
-    await settling;
-    const next = mode === 'force' ? load() : replacing(load());
-    sources = next.sources;
-    watch.update(sources);
-    if (!next.ok) {
-      log.error(
-        { errors: next.errors.map(formatProblem) },
-        `configuration not reloaded (${why}): it has errors, the old one stays in use`,
-      );
-      flush();
-      return next;
-    }
-    const config = overridden(next.config);
-    for (const key of needsRestart(current, config)) log.warn(`${key} changed: it takes effect at the next start`);
-    current = config;
-    log.level = config.telemetry.log.level;
-    await gateway.reconfigure(config);
-    log.info(`configuration reloaded (${why})`);
-    flush();
-    return { ok: true, config };
-  }
-  /** A file that was cut where a list begins is valid, and must not lock everybody out. */
-  function replacing(next: ConfigResult): ConfigResult {
-    const message = next.ok ? whyNotReplaced(current, next.config) : null;
-    if (message === null || file === null) return next;
-    return {
-      ok: false,
-      errors: [{ file: relative('', file), line: 1, column: 1, path: 'keys', message }],
-      sources: next.sources,
-    };
-  }
-  process.on('SIGHUP', () => void reload('SIGHUP', 'careful'));
+/** With what the command line says over it. */
+function overridden(result: ConfigResult, { host, port }: Pick<StartOptions, 'host' | 'port'>): ConfigResult {
+  if (!result.ok) return result;
+  const { server } = result.config;
+  const config = { ...result.config, server: { ...server, host: host ?? server.host, port: port ?? server.port } };
+  return { ...result, config };
+}
 
+interface Started {
+  gateway: Gateway;
+  reloads: Reloads;
+  log: Log;
+  flush(): void;
+}
+
+/** Issues the first key and greets with it, then serves until a signal; the exit code. */
+function untilStopped(
+  { gateway, reloads, log, flush }: Started,
+  greet: (newUserKey: string | null) => Promise<void>,
+): Promise<number> {
   return new Promise((resolve) => {
     let stopping = false;
     // Not awaited: requests are served already, and a signal must find its handlers below.
     gateway.issueFirstKey().then(greet, refuse);
-    async function greet(newUserKey: string | null): Promise<void> {
-      setImmediate(options.flushCompileCache);
-      const found = await probing;
-      await announce({ gateway, found, newUserKey, version: options.version });
-      if (wanted === 'ask' && interactive && process.stdin.isTTY) await askAboutLocals(gateway, found);
-    }
     async function refuse(error: unknown): Promise<void> {
       if (stopping) return;
       stopping = true;
       console.error(error instanceof StartRefused ? error.message : error);
-      watch.close();
+      reloads.close();
       await gateway.close(0).catch(() => undefined);
       flush();
       resolve(1);
@@ -143,10 +117,11 @@ export async function start(options: StartOptions): Promise<number> {
         process.exit(130);
       }
       stopping = true;
-      log.info(`${signal}: finishing running requests, at most ${current.server.shutdown_grace / 1_000} s`);
+      const graceMs = reloads.current.server.shutdown_grace;
+      log.info(`${signal}: finishing running requests, at most ${graceMs / 1_000} s`);
       flush();
-      watch.close();
-      gateway.close(current.server.shutdown_grace).then(
+      reloads.close();
+      gateway.close(graceMs).then(
         () => {
           flush();
           resolve(0);
@@ -187,21 +162,4 @@ async function askAboutLocals(gateway: Gateway, found: readonly LocalServer[]): 
     // Raw mode swallows Ctrl-C.
     if (answer === '\u0003') process.kill(process.pid, 'SIGINT');
   });
-}
-
-/** What is taken once, at the start. */
-const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
-  'server.host': ({ server }) => server.host,
-  'server.port': ({ server }) => server.port,
-  'storage.data_dir': ({ storage }) => storage.data_dir,
-  'storage.database': ({ storage }) => storage.database,
-  'storage.state': ({ storage }) => storage.state,
-  'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
-  'storage.secret': ({ storage }) => storage.secret,
-  'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
-  vectors: ({ vectors }) => JSON.stringify(vectors),
-};
-
-function needsRestart(before: Config, after: Config): string[] {
-  return Object.entries(takenAtStart).flatMap(([key, of]) => (of(before) === of(after) ? [] : [key]));
 }

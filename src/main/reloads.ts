@@ -1,0 +1,112 @@
+import { relative } from 'node:path';
+import type { Reloaded, ReloadMode } from '../admin/parts.ts';
+import type { ConfigResult } from '../config/check.ts';
+import { whyNotReplaced } from '../config/declared.ts';
+import { formatProblem } from '../config/problem.ts';
+import type { Config } from '../config/schema.ts';
+import { type ConfigWatch, settled, watchConfig } from '../config/watch.ts';
+import type { Log } from '../observe/log.ts';
+
+export interface ReloadsParts {
+  /** Reads it again, with what the command line says over it. */
+  load(): ConfigResult;
+  /** Null: no file. */
+  file: string | null;
+  /** What the start read. */
+  loaded: ConfigResult & { ok: true };
+  log: Log;
+  flush(): void;
+  apply(config: Config): Promise<void>;
+}
+
+/** The configuration in force, and the ways to another one without a restart: its file changes, a signal, the admin API. */
+export class Reloads {
+  readonly #parts: ReloadsParts;
+  #current: Config;
+  #sources: readonly string[];
+  #watch: ConfigWatch | null = null;
+  #settling: Promise<void> | null = null;
+
+  constructor(parts: ReloadsParts) {
+    this.#parts = parts;
+    this.#current = parts.loaded.config;
+    this.#sources = parts.loaded.sources;
+  }
+
+  get current(): Config {
+    return this.#current;
+  }
+
+  /** From now on its files and SIGHUP are heeded. */
+  begin(): void {
+    this.#watch = watchConfig({
+      sources: this.#sources,
+      onChange: () => void this.reload('the file changed', 'careful'),
+    });
+    process.on('SIGHUP', () => void this.reload('SIGHUP', 'careful'));
+  }
+
+  /** `why` is told to the log. One with errors changes nothing. */
+  async reload(why: string, mode: ReloadMode): Promise<Reloaded> {
+    const { load, log, flush } = this.#parts;
+    this.#settling ??= settled(this.#sources).finally(() => {
+      this.#settling = null;
+    });
+    await this.#settling;
+    const next = mode === 'force' ? load() : this.#replacing(load());
+    this.#sources = next.sources;
+    this.#watch?.update(next.sources);
+    if (!next.ok) {
+      log.error(
+        { errors: next.errors.map(formatProblem) },
+        `configuration not reloaded (${why}): it has errors, the old one stays in use`,
+      );
+      flush();
+      return next;
+    }
+    const { config } = next;
+    for (const key of needsRestart(this.#current, config)) {
+      log.warn(`${key} changed: it takes effect at the next start`);
+    }
+    this.#current = config;
+    log.level = config.telemetry.log.level;
+    await this.#parts.apply(config);
+    log.info(`configuration reloaded (${why})`);
+    flush();
+    return { ok: true, config };
+  }
+
+  /** Its files are not looked at any more. */
+  close(): void {
+    this.#watch?.close();
+  }
+
+  /** A file that was cut where a list begins is valid, and must not lock everybody out. */
+  #replacing(next: ConfigResult): ConfigResult {
+    const { file } = this.#parts;
+    const message = next.ok ? whyNotReplaced(this.#current, next.config) : null;
+    if (message === null || file === null) return next;
+    return {
+      ok: false,
+      errors: [{ file: relative('', file), line: 1, column: 1, path: 'keys', message }],
+      sources: next.sources,
+    };
+  }
+}
+
+/** What is taken once, at the start. */
+const takenAtStart: Readonly<Record<string, (config: Config) => unknown>> = {
+  'server.host': ({ server }) => server.host,
+  'server.port': ({ server }) => server.port,
+  'storage.data_dir': ({ storage }) => storage.data_dir,
+  'storage.database': ({ storage }) => storage.database,
+  'storage.state': ({ storage }) => storage.state,
+  'storage.on_state_loss': ({ storage }) => storage.on_state_loss,
+  'storage.secret': ({ storage }) => storage.secret,
+  'telemetry.prometheus': ({ telemetry }) => telemetry.prometheus,
+  vectors: ({ vectors }) => JSON.stringify(vectors),
+};
+
+function needsRestart(before: Config, after: Config): string[] {
+  return Object.entries(takenAtStart).flatMap(([key, of]) => (of(before) === of(after) ? [] : [key]));
+}
