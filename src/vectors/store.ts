@@ -1,5 +1,6 @@
 import type { CollectionInfo, CollectionSpec, PayloadType } from './collection.ts';
 import type { Filter } from './filter/filter.ts';
+import type { Formula } from './formula.ts';
 import type { PointBatch, PointId, ScoredPoint, StoredPoint, VectorBatch, VectorValue, Want } from './point.ts';
 
 /**
@@ -94,6 +95,8 @@ export type Target =
   | { kind: 'discover'; target: VectorInput; context: readonly ContextPair[] }
   /** Those that lie in the better half of every pair, 0; others by how far they are from it. */
   | { kind: 'context'; context: readonly ContextPair[] }
+  /** What the prefetches found, scored by a formula. */
+  | { kind: 'formula'; formula: Formula }
   /** What the prefetches found, merged. */
   | { kind: 'fusion'; method: Fusion }
   | { kind: 'order-by'; order: OrderBy }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JsonObject, JsonValue } from '../../src/kernel/json.ts';
 import type { CollectionSpec } from '../../src/vectors/collection.ts';
 import type { PointId, SparseVector, VectorValue } from '../../src/vectors/point.ts';
 import type { Target, VectorInput, VectorStore, WriteOperation } from '../../src/vectors/store.ts';
+import { readTarget } from '../../src/vectors/wire/read-target.ts';
 import { vectorDrivers } from './vector-drivers.ts';
 import { owner, tenant } from './vector-points.ts';
 import { everything, idsOnly, query, refusal, where } from './vector-suite.ts';
@@ -215,6 +217,45 @@ for (const driver of vectorDrivers) {
     ]);
     assert.equal(await refusal(found(store, '', rrf)), 'invalid-request');
     assert.equal(await refusal(found(store, '', { kind: 'all' }, { prefetch })), 'invalid-request');
+  });
+
+  test(`${name}: a filter asks which points have a vector of some name`, async (t) => {
+    const store = await filled(await driver.open(t));
+    const count = (filter: object) => store.count(tenant, 'docs', where(filter));
+    assert.equal(await count({ must: [{ has_vector: '' }] }), 2);
+    assert.equal(await count({ must: [{ has_vector: 'words' }] }), 3);
+    assert.equal(await count({ must_not: [{ has_vector: 'rare' }] }), 2);
+  });
+
+  test(`${name}: a formula reckons from scores, payloads and conditions, with defaults`, async (t) => {
+    const store = await filled(await driver.open(t));
+    await store.write(tenant, 'docs', [
+      { kind: 'set-payload', which: { ids: [1] }, payload: '{"stars":4,"at":{"lat":0,"lon":0}}', key: null },
+      { kind: 'set-payload', which: { ids: [3] }, payload: '{"kind":"x"}', key: null },
+    ]);
+    const prefetch = [{ ...part('words', nearest(sparse({ 9: 1, 4000000000: 1 }))), limit: 3 }];
+    const score = (formula: JsonValue, defaults: JsonObject = { stars: 1 }) =>
+      found(store, '', readTarget({ formula, defaults }, 'query', 10, null as never, ''), { prefetch });
+    // By words: 3 has 3, 1 has 2, 2 has 1.
+    assert.deepEqual(await score({ mult: ['$score', 'stars'] }), [
+      [1, 8],
+      [3, 3],
+      [2, 1],
+    ]);
+    const boosted = { sum: ['$score[0]', { mult: [10, { key: 'kind', match: { value: 'x' } }] }] };
+    assert.deepEqual((await score(boosted))[0], [3, 13]);
+    const decayed = { gauss_decay: { x: 'stars', target: 4, scale: 3, midpoint: 0.5 } };
+    assert.deepEqual(await score(decayed), [
+      [1, 1],
+      [2, 0.5],
+      [3, 0.5],
+    ]);
+    const divided = { div: { left: { neg: 'stars' }, right: { pow: { base: 2, exponent: 3 } } } };
+    assert.deepEqual((await score(divided)).at(-1), [1, -0.5]);
+    const far = { geo_distance: { origin: { lat: 0, lon: 1 }, to: 'at' } };
+    assert.equal(Math.round((await score(far, { at: { lat: 0, lon: 1 } }))[0]![1]), 111_195);
+    assert.equal(await refusal(score('stars', {})), 'invalid-request');
+    assert.equal(await refusal(score({ ln: 0 })), 'invalid-request');
   });
 
   test(`${name}: discovery stays on the better side of its pairs`, async (t) => {

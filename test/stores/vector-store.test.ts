@@ -210,7 +210,7 @@ for (const driver of vectorDrivers) {
     for (const [what, json] of filters) {
       const filter = where(json);
       const expected = sorted(
-        points.filter(({ id, payload }) => matches(filter, { id, payload, hasVector: true })).map(({ id }) => id),
+        points.filter(({ id, payload }) => matches(filter, { id, payload, hasVector: () => true })).map(({ id }) => id),
       );
       assert.equal(await store.count(tenant, 'docs', filter), expected.length, what);
       const [found] = await store.query(tenant, 'docs', [query([1, 0, 0, 0], { filter, limit: 100 })]);

@@ -17,6 +17,7 @@ export interface FieldTable {
   remove(fid: number, slot: number): void;
   /** Null when the point has none. */
   read(fid: number, slot: number): Uint8Array | null;
+  has(fid: number, slot: number): boolean;
   /** By slot. */
   each(fid: number, visit: (slot: number, bytes: Uint8Array) => void): void;
   slots(fid: number): Iterable<number>;
@@ -33,6 +34,7 @@ export function openFieldTable(shard: ShardFile): FieldTable {
   const remove = shard.prepare('DELETE FROM field_row WHERE key = ?');
   const read = shard.prepareRows('SELECT sum, vector FROM field_row WHERE key = ?');
   const each = shard.prepareRows('SELECT key, sum, vector FROM field_row WHERE key BETWEEN ? AND ?');
+  const one = shard.prepareRows('SELECT key FROM field_row WHERE key = ?');
   const keys = shard.prepareRows('SELECT key FROM field_row WHERE key BETWEEN ? AND ?');
   const ofCollection = shard.prepareRows('SELECT fid FROM field WHERE cid = ?');
   const purge = shard.prepare(
@@ -68,6 +70,7 @@ export function openFieldTable(shard: ShardFile): FieldTable {
       const found = array(read.get(rowKey(fid, slot)));
       return found === undefined ? null : checked(fid, slot, found[1], found[0]);
     },
+    has: (fid, slot) => one.get(rowKey(fid, slot)) !== undefined,
     each(fid, visit) {
       for (const found of each.iterate(...keyRange(fid))) {
         const [at, sum, bytes] = array(found)!;

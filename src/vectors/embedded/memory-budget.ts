@@ -150,6 +150,8 @@ export function createMemoryBudget(options: {
               each: (visit) => points.eachRow(cid, visit),
               row: (slot) => points.row(cid, slot),
               slotOf: (id) => points.slotOfId(cid, id),
+              hasVector: (slot, name) => vectors.get(name)?.has(slot) ?? false,
+              withVector: (name) => vectors.get(name)?.slots() ?? [],
               watch,
               tooLarge(key) {
                 if (!toldKey) options.tell(columnTooLarge(spec.name, key, columnBytesMax));

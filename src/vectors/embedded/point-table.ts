@@ -43,6 +43,7 @@ export interface PointTable {
   count(cid: number): number;
   lastSlot(cid: number): number;
   slots(cid: number): Iterable<number>;
+  slotsWithVector(cid: number): Iterable<number>;
   /** Removes up to `limit` rows of a dropped collection; how many went. */
   purge(cid: number, limit: number): number;
 }
@@ -72,6 +73,9 @@ export function openPointTable(shard: ShardFile): PointTable {
   );
   const payloadBytes = shard.prepareRows('SELECT octet_length(payload) FROM point WHERE key = ?');
   const vectorBytes = shard.prepareRows('SELECT length(vector) FROM point WHERE key = ?');
+  const withVector = shard.prepareRows(
+    'SELECT key FROM point NOT INDEXED WHERE key BETWEEN ? AND ? AND length(vector) > 0',
+  );
   const array = (found: unknown) => found as unknown[] | undefined;
 
   return {
@@ -153,6 +157,9 @@ export function openPointTable(shard: ShardFile): PointTable {
     },
     *slots(cid) {
       for (const found of keys.iterate(...keyRange(cid))) yield slotOf(array(found)![0] as number);
+    },
+    *slotsWithVector(cid) {
+      for (const found of withVector.iterate(...keyRange(cid))) yield slotOf(array(found)![0] as number);
     },
     purge: (cid, limit) => Number(purge.run(...keyRange(cid), limit).changes),
   };

@@ -9,6 +9,7 @@ import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
 import { resolveInput, vectorsUsed } from './resolve-input.ts';
+import { scoreByFormula } from './score-by-formula.ts';
 import {
   averageOf,
   type Candidates,
@@ -35,15 +36,22 @@ export function rank(parts: RankParts, query: Prefetch, k: number, outer: readon
   const filters = query.filter === null ? outer : [...outer, query.filter];
   const { prefetch = [], target } = query;
   if (prefetch.length === 0) {
-    if (target.kind === 'fusion') refuse('query', 'a fusion needs a prefetch, whose results it merges');
+    if (target.kind === 'fusion' || target.kind === 'formula') {
+      refuse('query', `a ${target.kind} needs a prefetch, whose results it works on`);
+    }
     const slots = filters.length === 0 ? null : parts.open.memory.select(allOf(filters));
     return passing(rankAmong(parts, query, k, slots), query, parts.open);
   }
   if (target.kind === 'all') refuse('query', 'is missing: say how the results of the prefetch are ranked');
   const sources = prefetch.map((one) => rank(parts, one, one.limit, filters));
-  const ranked =
-    target.kind === 'fusion' ? fuse(sources, target.method, k) : rankAmong(parts, query, k, unionOf(sources));
-  return passing(ranked, query, parts.open);
+  return passing(rankSources(parts, query, k, sources), query, parts.open);
+}
+
+function rankSources(parts: RankParts, query: Prefetch, k: number, sources: readonly Ranked[]): Ranked {
+  const { target } = query;
+  if (target.kind === 'fusion') return fuse(sources, target.method, k);
+  if (target.kind === 'formula') return scoreByFormula(parts.tables, parts.open, target.formula, sources, k);
+  return rankAmong(parts, query, k, unionOf(sources));
 }
 
 function allOf(filters: readonly Filter[]): Filter {
@@ -70,6 +78,7 @@ function rankAmong(parts: RankParts, query: Prefetch, k: number, slots: Uint32Ar
     case 'all':
       return withoutScores(idOrder(points, open, slots, null, k).map(({ slot }) => slot));
     case 'fusion':
+    case 'formula':
       return withoutScores([]);
     default:
       return rankByVectors(parts, target, query, { k, slots });

@@ -18,6 +18,7 @@ export interface VectorRows {
   setCount(count: number): void;
   /** Null when the point has none. */
   value(slot: number): VectorValue | null;
+  has(slot: number): boolean;
   /** By slot. */
   each(visit: (slot: number, value: VectorValue) => void): void;
   /** Slots of the points that have one, ascending. */
@@ -40,11 +41,8 @@ export function unnamedRows({ points }: VectorTables, row: CollectionRow, spec: 
     setCount() {},
     value: (slot) => points.vector(cid, slot, size),
     each: (visit) => points.eachVector(cid, size, visit),
-    *slots() {
-      const slots: number[] = [];
-      points.eachVector(cid, size, (slot) => slots.push(slot));
-      yield* slots;
-    },
+    has: (slot) => points.hasVector(cid, slot),
+    slots: () => points.slotsWithVector(cid),
   } satisfies VectorRows as VectorRows;
 }
 
@@ -64,6 +62,7 @@ export function namedRows({ fields }: VectorTables, name: string, spec: VectorSp
       return bytes === null ? null : decodeVector(spec, bytes);
     },
     each: (visit) => fields.each(fid, (slot, bytes) => visit(slot, decodeVector(spec, bytes))),
+    has: (slot) => fields.has(fid, slot),
     slots: () => fields.slots(fid),
   };
 }

@@ -12,7 +12,8 @@ export interface Filter {
 export type Condition =
   | { kind: 'filter'; filter: Filter }
   | { kind: 'has-id'; ids: ReadonlySet<PointId> }
-  | { kind: 'has-vector' }
+  /** '' is the unnamed one. */
+  | { kind: 'has-vector'; name: string }
   | { kind: 'is-empty'; key: KeyPath }
   | { kind: 'is-null'; key: KeyPath }
   | { kind: 'nested'; key: KeyPath; filter: Filter }

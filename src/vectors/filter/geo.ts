@@ -22,10 +22,11 @@ export function inBox(box: GeoBox, lat: number, lon: number): boolean {
 
 /** Great-circle distance below the radius. */
 export function inRadius(circle: GeoRadius, lat: number, lon: number): boolean {
-  return metresBetween(circle.lat, circle.lon, lat, lon) < circle.radius;
+  return metresBetween(circle, { lat, lon }) < circle.radius;
 }
 
-function metresBetween(lat1: number, lon1: number, lat2: number, lon2: number): number {
+/** Along a great circle. */
+export function metresBetween({ lat: lat1, lon: lon1 }: GeoPoint, { lat: lat2, lon: lon2 }: GeoPoint): number {
   const toRadians = Math.PI / 180;
   const half = Math.sin(((lat2 - lat1) * toRadians) / 2) ** 2;
   const along = Math.sin(((lon2 - lon1) * toRadians) / 2) ** 2;

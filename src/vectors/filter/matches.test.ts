@@ -5,7 +5,7 @@ import { matches } from './matches.ts';
 import { readFilter } from './read-filter.ts';
 
 function passes(filter: object, payload: JsonObject | null, id: number | string = 1): boolean {
-  return matches(readFilter(filter, 'filter'), { id, payload, hasVector: true });
+  return matches(readFilter(filter, 'filter'), { id, payload, hasVector: (name) => name === '' });
 }
 
 /** Whether one condition holds on `{a: value}`; without a value, on a payload without `a`. */
@@ -211,6 +211,7 @@ test('has_id and has_vector look at the point', () => {
   assert.ok(passes({ must: { has_id: [1, 2] } }, null, 2));
   assert.ok(!passes({ must: { has_id: [1, 2] } }, null, 3));
   assert.ok(passes({ must: { has_vector: '' } }, null));
+  assert.ok(!passes({ must: { has_vector: 'title' } }, null));
 });
 
 const berlin = { lat: 52.52, lon: 13.4 };

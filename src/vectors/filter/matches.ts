@@ -11,7 +11,7 @@ import { reach, valuesAt } from './reach.ts';
 export interface FilteredPoint {
   id: PointId | null;
   payload: JsonObject | null;
-  hasVector: boolean;
+  hasVector(name: string): boolean;
 }
 
 /** Whether a point passes: what every filter means, and what column caches are held against. */
@@ -24,6 +24,8 @@ export function matches(filter: Filter, point: FilteredPoint): boolean {
   return conditions.reduce((held, condition) => (held < count && holds(condition) ? held + 1 : held), 0) >= count;
 }
 
+const none = (): boolean => false;
+
 /** One condition of a filter. */
 function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
   switch (condition.kind) {
@@ -32,14 +34,14 @@ function conditionHolds(condition: Condition, point: FilteredPoint): boolean {
     case 'has-id':
       return point.id !== null && condition.ids.has(point.id);
     case 'has-vector':
-      return point.hasVector;
+      return point.hasVector(condition.name);
     case 'is-empty':
       return valuesAt(point.payload, condition.key.steps).every(isEmptyValue);
     case 'is-null':
       return reach(point.payload, condition.key.steps, (value) => value === null);
     case 'nested':
       return reach(point.payload, elementsOf(condition.key), (value) => {
-        return isObject(value) && matches(condition.filter, { id: null, payload: value, hasVector: false });
+        return isObject(value) && matches(condition.filter, { id: null, payload: value, hasVector: none });
       });
     case 'field':
       return fieldHolds(condition.key, condition.tests, point.payload);

@@ -83,7 +83,7 @@ test('every kind of condition of Qdrant 1.19 is read', () => {
     { kind: 'is-empty', key: { text: key, steps } },
     { kind: 'is-null', key: { text: key, steps } },
     { kind: 'has-id', ids: new Set([7, '550e8400-e29b-41d4-a716-446655440000']) },
-    { kind: 'has-vector' },
+    { kind: 'has-vector', name: '' },
     {
       kind: 'nested',
       key: { text: key, steps },
@@ -200,9 +200,10 @@ for (const [json, message] of wrong) {
   test(`400 ${message}`, () => assert.equal(refusal(json), message));
 }
 
-test('the name of a vector is 501: there are none', () => {
-  const failure = failureOf({ must: { has_vector: 'image' } });
-  assert.equal(failure.kind, 'unsupported');
+test('has_vector takes the name of any vector', () => {
+  assert.deepEqual(readFilter({ must: { has_vector: 'image' } }, 'filter').must, [
+    { kind: 'has-vector', name: 'image' },
+  ]);
 });
 
 test('a filter is bounded in depth, conditions, listed values and the text that is looked for', () => {

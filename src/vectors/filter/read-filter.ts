@@ -1,4 +1,3 @@
-import { FailureError } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
 import { readPointId } from '../point-id.ts';
 import type { Condition, Filter } from './filter.ts';
@@ -19,16 +18,25 @@ const conditionKeys = [...fieldKeys, 'has_id', 'has_vector', 'nested', ...filter
 
 /**
  * A filter as Qdrant 1.19 writes it in JSON. `at` is where it stands, such as `filter`. Throws a FailureError: 400 that
- * names the place, such as `filter.must[2].range.gte`; 501 for named vectors.
+ * names the place, such as `filter.must[2].range.gte`.
  */
 export function readFilter(json: unknown, at: string): Filter {
-  return readInner(json, at, {
+  return readInner(json, at, wholeBudget());
+}
+
+/** One condition that stands by itself. */
+export function readLoneCondition(json: unknown, at: string): Condition {
+  return readCondition(json, at, wholeBudget());
+}
+
+function wholeBudget(): FilterBudget {
+  return {
     conditions: filterConditionsMax,
     values: filterValuesMax,
     texts: filterTextsMax,
     depth: 0,
     nested: false,
-  });
+  };
 }
 
 function readInner(json: unknown, at: string, budget: FilterBudget): Filter {
@@ -109,9 +117,7 @@ function readHasId(json: unknown, at: string, budget: FilterBudget): Condition {
 function readHasVector(json: unknown, at: string, budget: FilterBudget): Condition {
   if (budget.nested) refuse(at, 'a nested object has no vector: put has_vector beside the nested condition');
   if (typeof json !== 'string') refuse(at, `expected the name of a vector, got ${kindOf(json)}`);
-  if (json === '') return { kind: 'has-vector' };
-  const message = `${at}: named vectors are not supported; the vector of a collection has the name ""`;
-  throw new FailureError({ kind: 'unsupported', message });
+  return { kind: 'has-vector', name: json };
 }
 
 function readNested(json: unknown, at: string, budget: FilterBudget): Condition {

@@ -1,6 +1,11 @@
 import type { Condition, FieldTest, Filter, Scalar } from '../filter/filter.ts';
 import { keyInPayload, type Partition, type QdrantCondition } from './partition.ts';
 
+/** One condition that stands by itself, in a formula. */
+export function writeLoneCondition(partition: Partition, condition: Condition): QdrantCondition {
+  return writeCondition(partition, condition, keyInPayload);
+}
+
 /** A filter as Qdrant takes it, over the points of the partition alone. */
 export function writeFilter(partition: Partition, filter: Filter | null): QdrantCondition {
   if (filter === null) return { must: [partition.mine] };
@@ -36,8 +41,7 @@ function writeCondition(partition: Partition, condition: Condition, keyOf: KeyOf
     case 'has-id':
       return { has_id: [...condition.ids].map(partition.pointIdOf) };
     case 'has-vector':
-      // Every point has one.
-      return partition.mine;
+      return { has_vector: condition.name };
     case 'is-empty':
       return { is_empty: { key: keyOf(condition.key.text) } };
     case 'is-null':

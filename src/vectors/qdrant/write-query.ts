@@ -4,6 +4,7 @@ import type { Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
+import { writeFormula } from './write-formula.ts';
 import { valueText } from './write-operations.ts';
 
 /** One of the searches of `points/query/batch`, as JSON text. Throws 501 for what Qdrant cannot do here. */
@@ -59,6 +60,8 @@ function targetText(partition: Partition, target: Target): string | null {
       if (method.kind === 'dbsf') return '{"fusion":"dbsf"}';
       return JSON.stringify({ rrf: { k: method.k, ...(method.weights !== null && { weights: method.weights }) } });
     }
+    case 'formula':
+      return JSON.stringify(writeFormula(partition, target.formula));
     case 'order-by':
       throw unsupported('order-by');
     case 'sample':

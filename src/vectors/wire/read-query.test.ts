@@ -239,9 +239,15 @@ for (const [verb, body, message] of [
   ],
   [
     'query-points',
-    { query: { formula: {} } },
-    '501 query.formula: this kind of query is not supported; take more points, and score them again.',
+    { query: { formula: { sum: ['$score[a]'] } } },
+    "400 query.formula.sum[0]: expected $score, $score[0] or a payload key, got '$score[a]'",
   ],
+  [
+    'query-points',
+    { query: { formula: { exp_decay: { x: 'a', midpoint: 1 } } } },
+    '400 query.formula.exp_decay.midpoint: expected a number between 0 and 1, got 1',
+  ],
+  ['query-points', { query: { formula: { sun: [1] } } }, "400 query.formula: unknown key 'sun'"],
   [
     'query-points',
     { query: { relevance_feedback: {} } },

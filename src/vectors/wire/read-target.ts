@@ -5,6 +5,7 @@ import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
 import { readPointId } from '../point-id.ts';
 import type { ContextPair, Fusion, OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
+import { readFormula } from './read-formula.ts';
 import { optional, readFinite, readList, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
@@ -19,11 +20,20 @@ const rrfK = 2;
 const strategies = ['average_vector', 'best_score', 'sum_scores'] as const satisfies readonly RecommendStrategy[];
 
 /** Kinds of query by the key that tells them. */
-const queryKinds = ['nearest', 'recommend', 'discover', 'context', 'fusion', 'rrf', 'order_by', 'sample'] as const;
+const queryKinds = [
+  'nearest',
+  'recommend',
+  'discover',
+  'context',
+  'fusion',
+  'rrf',
+  'formula',
+  'order_by',
+  'sample',
+] as const;
 /** One of these says that an object stands for a vector. */
 const vectorKeys = ['text', 'indices', 'values', 'image', 'object', ''];
 const unsupportedKinds: Readonly<Record<string, string>> = {
-  formula: 'take more points, and score them again',
   relevance_feedback: 'use recommend with positive and negative',
 };
 
@@ -47,7 +57,7 @@ export function readTarget(
     return nearest(readVectorInput(value, at, vectors, using));
   }
   const inner = `${at}.${kind}`;
-  readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
+  if (kind !== 'formula') readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
   switch (kind) {
     case 'nearest':
       return {
@@ -76,6 +86,8 @@ export function readTarget(
       const method = readWord(value.fusion, inner, ['rrf', 'dbsf']);
       return { kind: 'fusion', method: method === 'dbsf' ? { kind: 'dbsf' } : { kind: 'rrf', k: rrfK, weights: null } };
     }
+    case 'formula':
+      return { kind: 'formula', formula: readFormula(value, at) };
     case 'rrf':
       return { kind: 'fusion', method: readRrf(value.rrf, inner) };
     case 'order_by':

@@ -77,7 +77,7 @@ const filters = fc.letrec((tie) => ({
     path.map((key) => ({ is_empty: { key } })),
     path.map((key) => ({ is_null: { key } })),
     fc.uniqueArray(fc.integer({ min: 0, max: 400 }), { maxLength: 5 }).map((ids) => ({ has_id: ids })),
-    fc.constant({ has_vector: '' }),
+    fc.constantFrom({ has_vector: '' }, { has_vector: 'even' }, { has_vector: 'none' }),
     tie('filter'),
     fc.tuple(fc.constantFrom('a', 'b', 'a[]'), tie('inner')).map(([key, filter]) => ({ nested: { key, filter } })),
   ),
@@ -122,7 +122,7 @@ function slotsThatMatch(rows: Rows, json: unknown): number[] {
     .all()
     .filter(({ id, payload: text }) => {
       const object = text === null ? null : (JSON.parse(text) as JsonObject);
-      return matches(wanted, { id, payload: object, hasVector: true });
+      return matches(wanted, { id, payload: object, hasVector: (name) => rows.hasVector(rows.slotOf(id)!, name) });
     })
     .map(({ slot }) => slot);
 }

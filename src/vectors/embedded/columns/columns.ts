@@ -14,6 +14,10 @@ export interface ColumnSource {
   row(slot: number): { id: PointId; payload: string | null };
   /** All rows. */
   each(visit: (slot: number, id: PointId, payload: string | null) => void): void;
+  /** Whether its point has a vector of that name. */
+  hasVector(slot: number, name: string): boolean;
+  /** Slots of the points that have one. */
+  withVector(name: string): Iterable<number>;
   /** Told of rows that are gone through for one call. */
   watch: RowWatch;
   /** The column of a key does not fit: filters on it read rows. */

@@ -31,11 +31,12 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
     const columns = cache.load(keysOf(filter));
     const { live, slotEnd } = cache;
     const column = (key: KeyPath) => columns.get(key.text) ?? null;
-    const verdict = decide(filter, { live, slotEnd, column, slotOf: (id) => source.slotOf(id) });
+    const { slotOf, withVector } = source;
+    const verdict = decide(filter, { live, slotEnd, column, slotOf, withVector });
     if (isExact(verdict)) return verdict.sure;
     const passed = verdict.sure.slice();
     visitRows(without(verdict.possible, verdict.sure), (slot, id, payload) => {
-      if (matches(filter, { id, payload, hasVector: true })) addSlot(passed, slot);
+      if (matches(filter, { id, payload, hasVector: (name) => source.hasVector(slot, name) })) addSlot(passed, slot);
     });
     return passed;
   }
@@ -62,7 +63,8 @@ export function createColumns(source: ColumnSource, bytesMax: number): Columns {
     const rowRead = source.watch.start();
     source.each((slot, id, payload) => {
       rowRead();
-      if (matches(filter, { id, payload: parsed(payload), hasVector: true })) slots.push(slot);
+      const hasVector = (name: string) => source.hasVector(slot, name);
+      if (matches(filter, { id, payload: parsed(payload), hasVector })) slots.push(slot);
     });
     return Uint32Array.from(slots).sort();
   }

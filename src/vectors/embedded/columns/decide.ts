@@ -12,6 +12,7 @@ export interface Known {
   /** Null when the key has no column: then any row may pass. */
   column(key: KeyPath): Column | null;
   slotOf(id: PointId): number | null;
+  withVector(name: string): Iterable<number>;
 }
 
 /** Key paths that `decide` asks columns of. */
@@ -58,7 +59,7 @@ function decideCondition(condition: Condition, known: Known): Verdict {
       return exactly(set);
     }
     case 'has-vector':
-      return exactly(live);
+      return exactly(setOf(known.withVector(condition.name), live.length));
     case 'nested': {
       const necessary = necessaryOf(condition).map((field) => decideCondition(field, known).possible);
       const possible = necessary.map(exactly).reduce(bothHold, exactly(live)).possible;
@@ -74,6 +75,12 @@ function decideCondition(condition: Condition, known: Known): Verdict {
       return column.passing(condition.tests, live, slotEnd);
     }
   }
+}
+
+function setOf(slots: Iterable<number>, words: number): SlotSet {
+  const set = new Uint32Array(words);
+  for (const slot of slots) addSlot(set, slot);
+  return set;
 }
 
 /** What must hold of a row if an element of its array is to pass: each `must` of the inner filter, by some element. */

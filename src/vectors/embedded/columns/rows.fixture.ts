@@ -18,6 +18,7 @@ export function createRows(): Rows {
   const rows = new Map<number, { slot: number; id: PointId; payload: string | null }>();
   let passes = 0;
   let reads = 0;
+  const hasVector = (slot: number, name: string) => name === '' || (name === 'even' && slot % 2 === 0);
   const all = () => [...rows.values()].sort((a, b) => a.slot - b.slot);
   return {
     get passes() {
@@ -38,6 +39,9 @@ export function createRows(): Rows {
       passes++;
       for (const { slot, id, payload } of all()) visit(slot, id, payload);
     },
+    // Points in even slots have the vector 'even'.
+    hasVector,
+    withVector: (name) => [...rows.keys()].filter((slot) => hasVector(slot, name)),
     watch: unwatched,
     tooLarge() {},
     put: (slot, id, payload) => void rows.set(slot, { slot, id, payload }),
