@@ -16,7 +16,7 @@ export interface RollupRow extends Sums {
   provider: string;
 }
 
-/** The columns of `rollup` that are summed; what an event adds to each says `addTo`. */
+/** The columns of `rollup` that are summed; `BatchSums.add` says what an event adds to each. */
 const sumNames = [
   'requests',
   'errors',
@@ -38,33 +38,6 @@ const sumNames = [
 type Sums = Record<FieldOf<(typeof sumNames)[number]>, number>;
 
 const noSums = Object.fromEntries(sumNames.map((name) => [fieldOf(name), 0])) as Sums;
-
-/**
- * USD are rounded event by event, as the counters in memory have them. The parts of tokens (input and output) and USD
- * that no upstream told are summed apart: those that we counted, and those that we estimated.
- */
-function addTo(sums: Sums, event: UsageEvent): void {
-  const tokens = event.inputTokens + event.outputTokens;
-  const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * nanoPerUsd);
-  sums.requests += 1;
-  if (event.class !== 'ok') sums.errors += 1;
-  sums.costMilli += event.costMilli;
-  sums.inputTokens += event.inputTokens;
-  sums.outputTokens += event.outputTokens;
-  sums.cachedInputTokens += event.cachedInputTokens;
-  sums.reasoningTokens += event.reasoningTokens;
-  sums.characters += event.characters;
-  sums.audioMs += Math.round(event.audioMs);
-  sums.images += event.images;
-  sums.usdNano += usdNano;
-  if (event.usageSource === 'counted') {
-    sums.countedTokens += tokens;
-    sums.countedUsdNano += usdNano;
-  } else if (event.usageSource === 'estimated') {
-    sums.estimatedTokens += tokens;
-    sums.estimatedUsdNano += usdNano;
-  }
-}
 
 /** What tells the rows of `rollup` apart, its primary key, then its sums. */
 export const rollupKey: readonly Column[] = columnsOf([
@@ -104,7 +77,10 @@ const minuteMs = 60_000;
 const hourMs = 3_600_000;
 const nanoPerUsd = 1e9;
 
-/** What a batch of events adds to quota buckets and roll-ups, so that each row is written once a batch. */
+/**
+ * What a batch of events adds to quota buckets and roll-ups, so that each row is written once a batch. Refusals do not
+ * belong here: nothing was run.
+ */
 export class BatchSums {
   readonly #bucketsOf: BucketsOf;
   /** By whatever tells them apart; a batch has few. */
@@ -115,13 +91,35 @@ export class BatchSums {
     this.#bucketsOf = bucketsOf;
   }
 
+  /**
+   * USD are rounded event by event, as the counters in memory have them. The parts of tokens (input and output) and USD
+   * that no upstream told are summed apart: those that we counted, and those that we estimated.
+   */
   add(event: UsageEvent): void {
-    // Nothing was run: the record is for whoever looks for it.
-    if (!isRefusal(event)) addTo(this.#groupOf(event), event);
+    const sums = this.#groupOf(event);
+    const tokens = event.inputTokens + event.outputTokens;
+    const usdNano = event.costUsd === null ? 0 : Math.round(event.costUsd * nanoPerUsd);
+    sums.requests += 1;
+    if (event.class !== 'ok') sums.errors += 1;
+    sums.costMilli += event.costMilli;
+    sums.inputTokens += event.inputTokens;
+    sums.outputTokens += event.outputTokens;
+    sums.cachedInputTokens += event.cachedInputTokens;
+    sums.reasoningTokens += event.reasoningTokens;
+    sums.characters += event.characters;
+    sums.audioMs += Math.round(event.audioMs);
+    sums.images += event.images;
+    sums.usdNano += usdNano;
+    if (event.usageSource === 'counted') {
+      sums.countedTokens += tokens;
+      sums.countedUsdNano += usdNano;
+    } else if (event.usageSource === 'estimated') {
+      sums.estimatedTokens += tokens;
+      sums.estimatedUsdNano += usdNano;
+    }
   }
 
-  /** In the order of their keys, which two writers of one database need to lock them in. */
-  buckets(): readonly BucketRow[] {
+  buckets(): BucketRow[] {
     const rows = new Map<string, BucketRow>();
     for (const group of this.#groups.values()) {
       const moved = this.#bucketsOf({
@@ -141,11 +139,10 @@ export class BatchSums {
         }
       }
     }
-    return inOrder([...rows.values()], ['scope', 'grainMs', 'bucket']);
+    return [...rows.values()];
   }
 
-  /** In the order of their keys too. */
-  rollups(): readonly RollupRow[] {
+  rollups(): RollupRow[] {
     const rows = new Map<string, RollupRow>();
     for (const group of this.#groups.values()) {
       const { hour, account, keyId, endpoint, alias, provider } = group;
@@ -154,7 +151,7 @@ export class BatchSums {
       if (sum === undefined) rows.set(name, { ...group });
       else for (const { field } of rollupSums) sum[field as keyof Sums] += group[field as keyof Sums];
     }
-    return inOrder([...rows.values()], ['hour', 'account', 'keyId', 'endpoint', 'alias', 'provider']);
+    return [...rows.values()];
   }
 
   clear(): void {
@@ -194,15 +191,6 @@ export class BatchSums {
     this.#last = group;
     return group;
   }
-}
-
-/** Sorts by these fields, text by its UTF-16. */
-function inOrder<Row>(rows: Row[], fields: readonly (keyof Row)[]): Row[] {
-  if (rows.length < 2) return rows;
-  return rows.sort((a, b) => {
-    for (const field of fields) if (a[field] !== b[field]) return a[field] < b[field] ? -1 : 1;
-    return 0;
-  });
 }
 
 /** The record of a refused request (metering/refusal): written without a reservation. Statements name it too. */

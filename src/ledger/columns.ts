@@ -189,25 +189,37 @@ export function columnsOf(table: readonly (readonly [name: string, type: ColumnT
 export const eventTable: readonly Column[] = columnsOf(eventColumns);
 export const reservationTable: readonly Column[] = columnsOf(reservationColumns);
 
-/** What of a row goes into a column. */
-export function cellOf({ field, held }: Column, row: object): SqlCell {
-  const value = (row as Record<string, unknown>)[field];
-  switch (held) {
-    case 'text':
-    case 'text?':
-    case 'real?':
-      return value as SqlCell;
-    case 'flag':
-      return value === true ? 1 : 0;
-    case 'route':
-      // Its attempts are the next column.
-      return JSON.stringify({ ...(value as UsageRoute), attempts: undefined });
-    case 'attempts':
-      return attemptsJson((value as UsageRoute).attempts);
-    default:
-      // Both databases refuse a fraction there.
-      return value === null ? null : Math.round(value as number);
+/** What of a row goes into the columns of its table; written over `cells`, the answer. */
+export function cellsOf(
+  columns: readonly Column[],
+  row: object,
+  cells: SqlCell[] = new Array(columns.length),
+): SqlCell[] {
+  for (let at = 0; at < columns.length; at += 1) {
+    const { field, held } = columns[at]!;
+    const value = (row as Record<string, unknown>)[field];
+    switch (held) {
+      case 'text':
+      case 'text?':
+      case 'real?':
+        cells[at] = value as SqlCell;
+        break;
+      case 'flag':
+        cells[at] = value === true ? 1 : 0;
+        break;
+      case 'route':
+        // Its attempts are the next column.
+        cells[at] = JSON.stringify({ ...(value as UsageRoute), attempts: undefined });
+        break;
+      case 'attempts':
+        cells[at] = attemptsJson((value as UsageRoute).attempts);
+        break;
+      default:
+        // Both databases refuse a fraction there.
+        cells[at] = value === null ? null : Math.round(value as number);
+    }
   }
+  return cells;
 }
 
 /** A row of `usage_event`, as a database gives it. */

@@ -64,62 +64,12 @@ export class MemoryCounters implements Counters {
   }
 
   enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
-    const names = () => [...entry.limits, ...entry.places].map(({ scope }) => scope);
-    return this.#enterLoaded(entry) ?? this.#whenLoaded(entry.account, names, () => this.#enterLoaded(entry));
-  }
-
-  hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable> {
-    const names = () => [...hold.scopes, ...hold.limits.map(({ scope }) => scope)];
-    return this.#holdLoaded(hold) ?? this.#whenLoaded(hold.account, names, () => this.#holdLoaded(hold));
-  }
-
-  settle({ requestId }: Held, spent: Spent): void {
-    const hold = this.#open.get(requestId);
-    if (hold === undefined) return;
-    this.#open.delete(requestId);
-    const nowMs = this.#clock.nowMs();
-    // A scope that holds something is never forgotten.
-    const scopes = this.#bound(hold.scopes, loadedScope)!;
-    const backMilli = hold.costMilli - spent.costMilli;
-    for (let i = 0; i < scopes.length; i++) {
-      const scope = scopes[i]!;
-      scope.holds--;
-      scope.lastUsedMs = nowMs;
-      if (backMilli > 0) scope.removeUnits(nowMs, hold.quotaMs, backMilli);
-      scope.addSpent(nowMs, spent.tokens, spent.usdNano);
-    }
-  }
-
-  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
-    const names = () => limits.map(({ scope }) => scope);
-    const answer = await this.#whenLoaded(account, names, () => {
-      const known = this.#bound(limits, boundLimit);
-      return known === null ? null : this.#statesOf(this.#clock.nowMs(), known, []);
-    });
-    if ('kind' in answer) throw new FailureError({ kind: 'quota-unavailable', message: answer.reason });
-    return answer;
-  }
-
-  async running(_account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
-    return scopes.map((name) => this.#scopes.get(name)?.running ?? 0);
-  }
-
-  /** Books that cannot be read are the ledger's trouble, and concern only scopes that are not loaded. */
-  trouble(): null {
-    return null;
-  }
-
-  async close(): Promise<void> {}
-
-  gauges(): MemoryGauges {
-    return { scopes: this.#scopes.size(), holds: this.#open.size };
-  }
-
-  /** Null: something of it is not loaded. */
-  #enterLoaded(entry: Entry): EntryAnswer | null {
     const limits = this.#bound(entry.limits, boundLimit);
     const places = this.#bound(entry.places, boundPlace);
-    if (limits === null || places === null) return null;
+    if (limits === null || places === null) {
+      const scopes = [...entry.limits, ...entry.places].map(({ scope }) => scope);
+      return this.#whenLoaded(entry.account, scopes, () => this.enter(entry));
+    }
     const nowMs = this.#clock.nowMs();
     const full = this.#refusedBy(nowMs, limits, entry.callMilli, 0) ?? this.#withoutPlace(places);
     if (full !== null) return full;
@@ -141,11 +91,13 @@ export class MemoryCounters implements Counters {
     };
   }
 
-  /** Null: something of it is not loaded. */
-  #holdLoaded(hold: Hold): Held | Full | Unavailable | null {
+  hold(hold: Hold): Held | Full | Unavailable | Promise<Held | Full | Unavailable> {
     const limits = this.#bound(hold.limits, boundLimit);
     const counted = this.#bound(hold.scopes, loadedScope);
-    if (limits === null || counted === null) return null;
+    if (limits === null || counted === null) {
+      const needed = [...hold.scopes, ...hold.limits.map(({ scope }) => scope)];
+      return this.#whenLoaded(hold.account, needed, () => this.hold(hold));
+    }
     const { requestId, account, scopes, costMilli } = hold;
     const known = this.#open.get(requestId);
     if (known !== undefined) return known;
@@ -166,20 +118,61 @@ export class MemoryCounters implements Counters {
     return held;
   }
 
-  /** Answers at once where nothing must be loaded, or the books answer at once; else later. */
+  settle({ requestId }: Held, spent: Spent): void {
+    const hold = this.#open.get(requestId);
+    if (hold === undefined) return;
+    this.#open.delete(requestId);
+    const nowMs = this.#clock.nowMs();
+    // A scope that holds something is never forgotten.
+    const scopes = this.#bound(hold.scopes, loadedScope)!;
+    const backMilli = hold.costMilli - spent.costMilli;
+    for (let i = 0; i < scopes.length; i++) {
+      const scope = scopes[i]!;
+      scope.holds--;
+      scope.lastUsedMs = nowMs;
+      if (backMilli > 0) scope.removeUnits(nowMs, hold.quotaMs, backMilli);
+      scope.addSpent(nowMs, spent.tokens, spent.usdNano);
+    }
+  }
+
+  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
+    const scopes = limits.map(({ scope }) => scope);
+    const answer = await this.#whenLoaded(account, scopes, () =>
+      this.#statesOf(this.#clock.nowMs(), this.#bound(limits, boundLimit)!, []),
+    );
+    if ('kind' in answer) throw new FailureError({ kind: 'quota-unavailable', message: answer.reason });
+    return answer;
+  }
+
+  async running(_account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
+    return scopes.map((name) => this.#scopes.get(name)?.running ?? 0);
+  }
+
+  /** Books that cannot be read are the ledger's trouble, and concern only scopes that are not loaded. */
+  trouble(): null {
+    return null;
+  }
+
+  async close(): Promise<void> {}
+
+  gauges(): MemoryGauges {
+    return { scopes: this.#scopes.size(), holds: this.#open.size };
+  }
+
+  /** `answer` once all of these are loaded: at once where the books answer at once. */
   #whenLoaded<A>(
     account: string,
-    scopes: () => Scope[],
-    answer: () => A | null,
+    scopes: readonly Scope[],
+    answer: () => A | Promise<A>,
   ): A | Unavailable | Promise<A | Unavailable> {
-    const loaded = (): A => {
-      const now = answer();
-      if (now === null) throw new Error('a scope that was loaded is not there');
-      return now;
+    const loaded = () => {
+      if (scopes.some((name) => this.#scopes.get(name) === undefined))
+        throw new Error('a scope that was loaded is not there');
+      return answer();
     };
     let wait: Promise<void> | undefined;
     try {
-      wait = this.#scopes.load(account, scopes());
+      wait = this.#scopes.load(account, scopes);
     } catch (error) {
       return unavailableFor(error);
     }
@@ -253,7 +246,8 @@ export class MemoryCounters implements Counters {
       if (state === undefined) states[i] = { used, leavesAtMs };
       else {
         state.used = used;
-        state.leavesAtMs = leavesAtMs;
+        // The same for many requests, and what is not written is not allocated.
+        if (state.leavesAtMs !== leavesAtMs) state.leavesAtMs = leavesAtMs;
       }
     }
     return states;

@@ -1,4 +1,4 @@
-import { type Column, cellOf } from '../../ledger/columns.ts';
+import { type Column, cellsOf } from '../../ledger/columns.ts';
 import type { Run, Statement } from './database.ts';
 
 const arrayTypes = { text: 'text', whole: 'bigint', real: 'double precision' } as const;
@@ -23,9 +23,10 @@ export function bulkInsert<T extends object>(
   return {
     async into(run, rows) {
       if (rows.length === 0) return;
+      const cells = rows.map((row) => cellsOf(columns, row));
       await run(
         statement,
-        columns.map((column) => rows.map((row) => cellOf(column, row))),
+        columns.map((_, at) => cells.map((ofRow) => ofRow[at])),
       );
     },
   };

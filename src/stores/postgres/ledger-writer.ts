@@ -51,9 +51,18 @@ export function writeCloses(
 export async function writeEvents(run: Run, events: readonly UsageEvent[], bucketsOf: BucketsOf): Promise<void> {
   await insertEvents.into(run, events);
   const sums = new BatchSums(bucketsOf);
-  for (const event of events) sums.add(event);
-  await addBuckets.into(run, sums.buckets());
-  await addRollups.into(run, sums.rollups());
+  for (const event of events) if (!isRefusal(event)) sums.add(event);
+  await addBuckets.into(run, inOrder(sums.buckets(), bucketKey));
+  await addRollups.into(run, inOrder(sums.rollups(), rollupKey));
+}
+
+/** Sorts rows by their key; text by its UTF-16. */
+function inOrder<Row extends object>(rows: Row[], key: readonly Column[]): Row[] {
+  const fields = key.map(({ field }) => field as keyof Row);
+  return rows.sort((a, b) => {
+    for (const field of fields) if (a[field] !== b[field]) return a[field] < b[field] ? -1 : 1;
+    return 0;
+  });
 }
 
 const insertReservations = bulkInsert<ReservationRow>('reservation', reservationTable, 'ON CONFLICT DO NOTHING');

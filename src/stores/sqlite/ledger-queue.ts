@@ -103,7 +103,7 @@ export class LedgerQueue {
   }
 
   /** See the port's `open`. */
-  open(row: ReservationRow): Promise<void> {
+  readonly open = (row: ReservationRow): Promise<void> => {
     if (this.#refusal !== null) return Promise.reject(notRecorded(this.#refusal));
     if (this.#opens.length >= queuedOpensMax || this.#reserved.size >= reservedMax)
       return Promise.reject(notRecorded('too many requests are open'));
@@ -111,7 +111,7 @@ export class LedgerQueue {
     this.#opens.push({ row, sinceMs: this.#clock.monotonicMs(), key: 0, done });
     this.#schedule();
     return done.promise;
-  }
+  };
 
   /** See the port's `note`. */
   note(refused: UsageEvent): void {
@@ -120,14 +120,14 @@ export class LedgerQueue {
   }
 
   /** See the port's `close`. */
-  close(event: UsageEvent): void {
+  readonly close = (event: UsageEvent): void => {
     const key = this.#reserved.get(event.requestId);
     if (key === undefined) return;
     this.#reserved.delete(event.requestId);
     const close: WaitingClose = { event, sinceMs: this.#clock.monotonicMs(), key };
     if (this.#closes.length >= queuedClosesMax) this.#drop(close, 'too many closes wait');
     else this.#enqueue(close);
-  }
+  };
 
   /** Written with the next commit, or by one of its own. */
   heartbeat(bootId: string, nowMs: number): void {

@@ -12,7 +12,7 @@ import {
 } from '../../ledger/batch-sums.ts';
 import {
   type Column,
-  cellOf,
+  cellsOf,
   eventTable,
   readReservation,
   reservationTable,
@@ -93,13 +93,16 @@ export function createLedgerWriter(database: Database, bucketsOf: BucketsOf): Le
   };
 }
 
-/** Inserts a row at the first key from `first` on that is free, and gives that. A taken key undoes its statement only. */
+/**
+ * Inserts a row at the first key from `first` on that is free, and gives that. A taken key undoes its statement only. The
+ * cells of a statement are one array, filled anew for each row: SQLite copies what it is given.
+ */
 function insertInto(database: Database, table: string, columns: readonly Column[]) {
   const names = columns.map(({ name }) => name).join(', ');
   const statement = database.prepare(`INSERT INTO ${table} (key, ${names}) VALUES (?, ${marks(columns.length)})`);
   const cells = new Array<SqlCell>(columns.length);
   return (first: number, row: object): number => {
-    fill(cells, columns, row);
+    cellsOf(columns, row, cells);
     for (let key = first; ; key += 1) {
       try {
         statement.run(key, ...cells);
@@ -120,14 +123,8 @@ function addInto(database: Database, table: string, columns: readonly Column[], 
   );
   const cells = new Array<SqlCell>(columns.length);
   return (row: object): void => {
-    fill(cells, columns, row);
-    statement.run(...cells);
+    statement.run(...cellsOf(columns, row, cells));
   };
-}
-
-/** The cells of a statement are one array, filled anew for each row: SQLite copies what it is given. */
-function fill(cells: SqlCell[], columns: readonly Column[], row: object): void {
-  for (let at = 0; at < columns.length; at += 1) cells[at] = cellOf(columns[at]!, row);
 }
 
 function marks(count: number): string {
@@ -174,7 +171,8 @@ const dataSync = promisify(fdatasync);
 export class WalSync {
   /** Not yet in the database, as of the last sync. */
   pendingBytes = 0;
-  readonly #database: Database;
+  /** Opening it besides SQLite is safe: SQLite's locks are on the database and the -shm file. */
+  readonly #log: string;
   readonly #watch: { longBytes: number; onLong(pendingBytes: number): void; onBroken(error: Error): void };
   readonly #measure: StatementSync;
   readonly #frameBytes: number;
@@ -189,7 +187,7 @@ export class WalSync {
     watch: { longBytes: number; onLong(pendingBytes: number): void; onBroken(error: Error): void },
   ) {
     requireNoopCheckpoint(database);
-    this.#database = database;
+    this.#log = `${database.file}-wal`;
     this.#watch = watch;
     // Reads two counters and takes no lock.
     this.#measure = database.prepare('PRAGMA wal_checkpoint(NOOP)');
@@ -208,7 +206,7 @@ export class WalSync {
     this.#timer = null;
     if (this.#running !== null || this.#stopped) return;
     try {
-      this.#openLog();
+      this.#descriptor ??= openSync(this.#log, 'r');
     } catch {
       // Out of file descriptors, which passes (F22). Nothing was asked of the disk yet, so nothing is unknown.
       this.dirty();
@@ -217,12 +215,6 @@ export class WalSync {
     this.sync().catch(this.#watch.onBroken);
   };
 
-  /** Opening the log besides SQLite is safe: its locks are on the database and the -shm file. */
-  #openLog(): number {
-    this.#descriptor ??= openSync(`${this.#database.file}-wal`, 'r');
-    return this.#descriptor;
-  }
-
   /**
    * Resolves once everything committed so far is on the disk. One at a time; whoever comes while one runs gets the one
    * after it, since its own commits may have missed it.
@@ -230,7 +222,8 @@ export class WalSync {
   async sync(): Promise<void> {
     while (this.#running !== null) await this.#running.catch(() => {});
     this.#isDirty = false;
-    this.#running = dataSync(this.#openLog());
+    this.#descriptor ??= openSync(this.#log, 'r');
+    this.#running = dataSync(this.#descriptor);
     try {
       await this.#running;
     } finally {

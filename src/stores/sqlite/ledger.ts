@@ -85,8 +85,8 @@ export function openSqliteLedger(options: SqliteLedgerOptions): SqliteLedger {
   heartbeat.unref();
 
   return {
-    open: (row) => queue.open(row),
-    close: (event) => queue.close(event),
+    open: queue.open,
+    close: queue.close,
     note: (refused) => queue.note(refused),
     recover: () => recoverReservations(writer, bootId, options.chargeCrashed).finally(walSync.dirty),
     // Who asks must see his own requests, so what waits is written first.
