@@ -16,11 +16,16 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 
 /** A choice as far as it was sent. */
 interface SentChoice {
+  /** A chunk of it up to the value of `delta`: joined once, not for every piece of text. */
+  opening: string;
   finished: boolean;
   textLength: number;
   /** One entry a tool call: whether any of its arguments were sent. */
   callHasArguments: boolean[];
 }
+
+/** A chunk behind the value of `delta`. */
+const chunkEnd = ',"logprobs":null,"finish_reason":null}]}\n\n';
 
 class ChunkEncoder implements StreamEncoder {
   readonly #head: AnswerHead;
@@ -77,7 +82,11 @@ class ChunkEncoder implements StreamEncoder {
         return annotation === null ? '' : this.#say(event.choice, `{"annotations":[${JSON.stringify(annotation)}]}`);
       }
       case 'logprobs':
-        return this.#say(event.choice, '{}', JSON.stringify(event.logprobs));
+        return this.#say(
+          event.choice,
+          '{}',
+          `,"logprobs":${JSON.stringify(event.logprobs)},"finish_reason":null}]}\n\n`,
+        );
       case 'usage':
         this.#usage = event.usage;
         return '';
@@ -96,34 +105,39 @@ class ChunkEncoder implements StreamEncoder {
     }
   }
 
-  /** A chunk, behind one with the role if this is the first thing that the choice says. All but `choice` is JSON. */
-  #say(choice: number, delta: string, logprobs = 'null', finishReason = 'null'): string {
-    const role = this.#choices.has(choice) ? '' : this.#begin(choice);
-    return `${role}${this.#opening}[{"index":${choice},"delta":${delta},"logprobs":${logprobs},"finish_reason":${finishReason}}]}\n\n`;
+  /** A chunk, behind one with the role if this is the first thing that the choice says. */
+  #say(choice: number, delta: string, end = chunkEnd): string {
+    const known = this.#choices.get(choice);
+    if (known !== undefined) return known.opening + delta + end;
+    const { opening } = this.#begin(choice);
+    return `${opening}{"role":"assistant","content":"","refusal":null}${chunkEnd}${opening}${delta}${end}`;
   }
 
-  #begin(choice: number): string {
+  #begin(choice: number): SentChoice {
     if (this.#opening === '') {
       const { id, model, createdS } = this.#start ?? { id: null, model: null, createdS: null };
       const head = this.#head;
       this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},"choices":`;
     }
-    this.#choices.set(choice, { finished: false, textLength: 0, callHasArguments: [] });
-    return this.#say(choice, '{"role":"assistant","content":"","refusal":null}');
+    const opening = `${this.#opening}[{"index":${choice},"delta":`;
+    const sent: SentChoice = { opening, finished: false, textLength: 0, callHasArguments: [] };
+    this.#choices.set(choice, sent);
+    return sent;
   }
 
   #finish(choice: number, reason: FinishReason): string {
-    let frames = this.#choices.has(choice) ? '' : this.#begin(choice);
-    const sent = this.#choices.get(choice)!;
-    if (sent.finished) return frames;
-    sent.finished = true;
-    for (const [call, hasArguments] of sent.callHasArguments.entries()) {
+    const { finished = false, callHasArguments = [] } = this.#choices.get(choice) ?? {};
+    if (finished) return '';
+    let frames = '';
+    for (const [call, hasArguments] of callHasArguments.entries()) {
       // Clients parse the arguments, and an empty string is no JSON.
       if (hasArguments === false) {
         frames += this.#say(choice, `{"tool_calls":[{"index":${call},"function":{"arguments":"{}"}}]}`);
       }
     }
-    return frames + this.#say(choice, '{}', 'null', `"${finishReasons[reason]}"`);
+    frames += this.#say(choice, '{}', `,"logprobs":null,"finish_reason":"${finishReasons[reason]}"}]}\n\n`);
+    this.#choices.get(choice)!.finished = true;
+    return frames;
   }
 
   #end(): string {
