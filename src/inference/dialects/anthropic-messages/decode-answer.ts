@@ -22,11 +22,7 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   if (!Array.isArray(body.content)) {
     return [{ type: 'failed', fault: fault('malformed', 'the answer has no content') }];
   }
-  const events: NeutralEvent[] = [];
-  const decoder = new AnswerDecoder(options?.unwrapTool);
-  decoder.read({ type: 'message_start', message: body }, events);
-  decoder.read({ type: 'message_stop' }, events);
-  return events;
+  return new AnswerDecoder(options?.unwrapTool).whole(body);
 }
 
 type OpenBlock =
@@ -45,6 +41,8 @@ class AnswerDecoder implements StreamDecoder {
   readonly #unwrapTool: string | undefined;
   readonly #open = new Map<number, OpenBlock>();
   readonly #counts = new UsageCounts();
+  /** What is told of the event that is being read. */
+  #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
   #finished = false;
@@ -60,12 +58,12 @@ class AnswerDecoder implements StreamDecoder {
   }
 
   step({ data }: SseEvent): NeutralEvent[] {
-    const events: NeutralEvent[] = [];
+    this.#events = [];
     // The type stands in the data too: servers that leave out `event:` are read as well.
-    if (this.#over || data === '') return events;
+    if (this.#over || data === '') return this.#events;
     const said = parsedData(data);
-    if (said === null || !this.read(said, events)) this.#malformed += 1;
-    return events;
+    if (said === null || !this.#read(said)) this.#malformed += 1;
+    return this.#events;
   }
 
   finish(): NeutralEvent[] {
@@ -77,46 +75,52 @@ class AnswerDecoder implements StreamDecoder {
     return this.#malformed;
   }
 
-  /** Appends what one event says; false when it is no object of this format. Never throws, whatever it is given. */
-  read(data: JsonObject, events: NeutralEvent[]): boolean {
+  /** The events of an answer that comes whole. */
+  whole(message: JsonObject): NeutralEvent[] {
+    this.#read({ type: 'message_start', message });
+    this.#read({ type: 'message_stop' });
+    return this.#events;
+  }
+
+  /** Reads one event; false when it is no object of this format. Never throws, whatever it is given. */
+  #read(data: JsonObject): boolean {
     switch (data.type) {
       case 'message_start':
-        this.#startMessage(isObject(data.message) ? data.message : {}, events);
+        this.#startMessage(isObject(data.message) ? data.message : {});
         return true;
       case 'content_block_start':
         if (typeof data.index !== 'number' || !isObject(data.content_block)) return false;
-        if (!this.#started) this.#startMessage({}, events);
-        if (this.#open.size >= openBlocksMax)
-          this.#fail(`The answer has more than ${openBlocksMax} open blocks.`, events);
-        else this.#openBlock(data.index, data.content_block, events);
+        if (!this.#started) this.#startMessage({});
+        if (this.#open.size >= openBlocksMax) this.#fail(`The answer has more than ${openBlocksMax} open blocks.`);
+        else this.#openBlock(data.index, data.content_block);
         return true;
       case 'content_block_delta':
         if (typeof data.index !== 'number' || !isObject(data.delta)) return false;
-        if (!this.#started) this.#startMessage({}, events);
-        return this.#delta(data.index, data.delta, events);
+        if (!this.#started) this.#startMessage({});
+        return this.#delta(data.index, data.delta);
       case 'content_block_stop':
         if (typeof data.index !== 'number') return false;
-        this.#closeBlock(data.index, events);
+        this.#closeBlock(data.index);
         return true;
       case 'message_delta':
-        if (!this.#started) this.#startMessage({}, events);
-        if (isObject(data.delta)) this.#stop(data.delta, events);
-        if (this.#counts.take(data.usage)) events.push({ type: 'usage', usage: this.#counts.usage() });
+        if (!this.#started) this.#startMessage({});
+        if (isObject(data.delta)) this.#stop(data.delta);
+        if (this.#counts.take(data.usage)) this.#say({ type: 'usage', usage: this.#counts.usage() });
         else if (this.#counts.impossible) {
-          events.push({ type: 'usage', usage: this.#counts.usage(), impossible: true });
+          this.#say({ type: 'usage', usage: this.#counts.usage(), impossible: true });
         }
         return true;
       case 'message_stop':
-        if (!this.#started) this.#startMessage({}, events);
-        if (this.#early !== null) this.#stop(this.#early, events);
+        if (!this.#started) this.#startMessage({});
+        if (this.#early !== null) this.#stop(this.#early);
         this.#over = true;
         // Without a reason nobody can tell a whole answer from a cut one.
-        if (this.#finished) events.push({ type: 'end' });
-        else this.#fail('The answer ended without a stop reason.', events);
+        if (this.#finished) this.#say({ type: 'end' });
+        else this.#fail('The answer ended without a stop reason.');
         return true;
       case 'error':
         this.#over = true;
-        events.push({ type: 'failed', fault: faultOfError(data) });
+        this.#say({ type: 'failed', fault: faultOfError(data) });
         return true;
       // Anthropic asks clients to ignore event types they do not know; ping is one that means nothing.
       default:
@@ -124,20 +128,20 @@ class AnswerDecoder implements StreamDecoder {
     }
   }
 
-  #fail(message: string, events: NeutralEvent[]): void {
+  #fail(message: string): void {
     this.#over = true;
-    events.push({ type: 'failed', fault: fault('malformed', message) });
+    this.#say({ type: 'failed', fault: fault('malformed', message) });
   }
 
   /** `message` is empty where a server leaves its message_start out. */
-  #startMessage(message: JsonObject, events: NeutralEvent[]): void {
+  #startMessage(message: JsonObject): void {
     const first = !this.#started;
     this.#started = true;
     if (first) {
       const { id, model } = message;
-      events.push({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
+      this.#say({ type: 'start', id: stringOr(id, null), model: stringOr(model, null), createdS: null });
     }
-    if (this.#counts.take(message.usage)) events.push({ type: 'usage', usage: this.#counts.usage() });
+    if (this.#counts.take(message.usage)) this.#say({ type: 'usage', usage: this.#counts.usage() });
     if (!first) return;
     if (typeof message.stop_reason === 'string') this.#early = message;
     if (!Array.isArray(message.content)) return;
@@ -145,30 +149,30 @@ class AnswerDecoder implements StreamDecoder {
       const block = message.content[i];
       if (!isObject(block)) continue;
       // Negative indexes: a stream's own blocks begin at 0 again.
-      this.#openBlock(-1 - i, block, events);
-      this.#closeBlock(-1 - i, events);
+      this.#openBlock(-1 - i, block);
+      this.#closeBlock(-1 - i);
     }
   }
 
-  #openBlock(index: number, block: JsonObject, events: NeutralEvent[]): void {
-    if (this.#open.has(index)) this.#closeBlock(index, events);
+  #openBlock(index: number, block: JsonObject): void {
+    if (this.#open.has(index)) this.#closeBlock(index);
     switch (block.type) {
       case 'text':
-        this.#beginPart('text', events);
+        this.#beginPart('text');
         this.#open.set(index, { kind: 'text' });
-        pushText('text-delta', block.text, events);
-        if (Array.isArray(block.citations)) for (const citation of block.citations) pushCitation(citation, events);
+        this.#text('text-delta', block.text);
+        if (Array.isArray(block.citations)) for (const citation of block.citations) this.#cite(citation);
         return;
       case 'thinking':
-        this.#beginPart('thinking', events);
+        this.#beginPart('thinking');
         this.#open.set(index, { kind: 'thinking', signature: stringOr(block.signature, '') });
-        pushText('reasoning-delta', block.thinking, events);
+        this.#text('reasoning-delta', block.thinking);
         return;
       case 'redacted_thinking':
         this.#lastPart = null;
         this.#open.set(index, { kind: 'ignored' });
         if (typeof block.data === 'string') {
-          events.push({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
+          this.#say({ type: 'redacted-reasoning', choice: 0, data: block.data, vendor });
         }
         return;
       case 'tool_use': {
@@ -181,7 +185,7 @@ class AnswerDecoder implements StreamDecoder {
         }
         const call = this.#toolCalls++;
         this.#open.set(index, { kind: 'tool', call, input: block.input, argumentsSeen: false });
-        events.push({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
+        this.#say({ type: 'tool-call-start', choice: 0, call, id: stringOr(block.id, ''), name });
         return;
       }
       default:
@@ -189,77 +193,79 @@ class AnswerDecoder implements StreamDecoder {
     }
   }
 
-  #beginPart(kind: 'text' | 'thinking', events: NeutralEvent[]): void {
-    if (this.#lastPart === kind) events.push({ type: 'part-end', choice: 0 });
+  #beginPart(kind: 'text' | 'thinking'): void {
+    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
     this.#lastPart = kind;
   }
 
-  #closeBlock(index: number, events: NeutralEvent[]): void {
+  #closeBlock(index: number): void {
     const block = this.#open.get(index);
     if (block === undefined) return;
     this.#open.delete(index);
     if (block.kind === 'thinking' && block.signature !== '') {
-      events.push({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
+      this.#say({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
     } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
       // A call without arguments streams nothing or ""; a whole answer has them in the block itself.
-      pushArguments(block, isObject(block.input) ? JSON.stringify(block.input) : '{}', events);
+      this.#arguments(block, isObject(block.input) ? JSON.stringify(block.input) : '{}');
     }
   }
 
-  #delta(index: number, change: JsonObject, events: NeutralEvent[]): boolean {
+  #delta(index: number, change: JsonObject): boolean {
     const block = this.#open.get(index);
     switch (change.type) {
       case 'text_delta':
         // Some servers leave out content_block_start: text must not be lost for that.
-        if (block === undefined) this.#openBlock(index, { type: 'text' }, events);
-        if (block === undefined || block.kind === 'text') pushText('text-delta', change.text, events);
+        if (block === undefined) this.#openBlock(index, { type: 'text' });
+        if (block === undefined || block.kind === 'text') this.#text('text-delta', change.text);
         return true;
       case 'thinking_delta':
-        if (block === undefined) this.#openBlock(index, { type: 'thinking' }, events);
-        if (block === undefined || block.kind === 'thinking') pushText('reasoning-delta', change.thinking, events);
+        if (block === undefined) this.#openBlock(index, { type: 'thinking' });
+        if (block === undefined || block.kind === 'thinking') this.#text('reasoning-delta', change.thinking);
         return true;
       case 'signature_delta':
         if (block?.kind === 'thinking') block.signature = stringOr(change.signature, block.signature);
         return true;
       case 'input_json_delta':
         if (block?.kind === 'tool' || block?.kind === 'unwrapped') {
-          pushArguments(block, stringOr(change.partial_json, ''), events);
+          this.#arguments(block, stringOr(change.partial_json, ''));
         }
         return block !== undefined;
       case 'citations_delta':
-        pushCitation(change.citation, events);
+        this.#cite(change.citation);
         return true;
       default:
         return true;
     }
   }
 
-  #stop({ stop_reason: word, stop_sequence: sequence }: JsonObject, events: NeutralEvent[]): void {
+  #stop({ stop_reason: word, stop_sequence: sequence }: JsonObject): void {
     if (this.#finished || typeof word !== 'string') return;
     this.#finished = true;
-    for (const index of [...this.#open.keys()]) this.#closeBlock(index, events);
+    for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, this.#toolCalls, this.#unwrapped);
-    events.push({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+    this.#say({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
-}
 
-function pushText(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined, events: NeutralEvent[]): void {
-  if (typeof text === 'string' && text !== '') events.push({ type, choice: 0, text });
-}
+  #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {
+    if (typeof text === 'string' && text !== '') this.#say({ type, choice: 0, text });
+  }
 
-function pushCitation(citation: JsonValue | undefined, events: NeutralEvent[]): void {
-  if (isObject(citation)) events.push({ type: 'citation', choice: 0, citation });
-}
+  #cite(citation: JsonValue | undefined): void {
+    if (isObject(citation)) this.#say({ type: 'citation', choice: 0, citation });
+  }
 
-function pushArguments(
-  block: OpenBlock & { kind: 'tool' | 'unwrapped' },
-  argumentsJson: string,
-  events: NeutralEvent[],
-): void {
-  if (argumentsJson === '') return;
-  block.argumentsSeen = true;
-  if (block.kind === 'tool') events.push({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
-  else events.push({ type: 'text-delta', choice: 0, text: argumentsJson });
+  #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
+    if (argumentsJson === '') return;
+    block.argumentsSeen = true;
+    if (block.kind === 'tool') this.#say({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
+    else this.#say({ type: 'text-delta', choice: 0, text: argumentsJson });
+  }
+
+  /** A list of one is made for one event: a list that grows would take seventeen places. */
+  #say(event: NeutralEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
+  }
 }
 
 /**

@@ -19,12 +19,7 @@ export function decodeStream(): StreamDecoder {
 
 /** A whole answer as the events of its stream: told by the same decoder, so that the two cannot differ. */
 export function decodeWhole(body: JsonObject): NeutralEvent[] {
-  const events: NeutralEvent[] = [];
-  const decoder = new AnswerDecoder();
-  if (!decoder.read(body, events)) {
-    return [{ type: 'failed', fault: fault('malformed', 'the answer has no candidates') }];
-  }
-  return [...events, ...decoder.finish()];
+  return new AnswerDecoder().whole(body);
 }
 
 interface Candidate {
@@ -43,18 +38,20 @@ const callsMax = 256;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #candidates = new Map<number, Candidate>();
+  /** What is told of the chunk that is being read. */
+  #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
   #malformed = 0;
   #idPrefix = 'call_';
 
   step({ data }: SseEvent): NeutralEvent[] {
-    const events: NeutralEvent[] = [];
+    this.#events = [];
     // Some servers of this format close with OpenAI's mark.
-    if (this.#over || data === '' || data === '[DONE]') return events;
+    if (this.#over || data === '' || data === '[DONE]') return this.#events;
     const said = parsedData(data);
-    if (said === null || !this.read(said, events)) this.#malformed += 1;
-    return events;
+    if (said === null || !this.#read(said)) this.#malformed += 1;
+    return this.#events;
   }
 
   /**
@@ -73,42 +70,48 @@ class AnswerDecoder implements StreamDecoder {
     return this.#malformed;
   }
 
-  /** Appends what one chunk says; false when it is no object of this format. Never throws, whatever it is given. */
-  read(data: JsonObject, events: NeutralEvent[]): boolean {
+  /** The events of an answer that comes whole. */
+  whole(body: JsonObject): NeutralEvent[] {
+    if (!this.#read(body)) return [{ type: 'failed', fault: fault('malformed', 'the answer has no candidates') }];
+    return [...this.#events, ...this.finish()];
+  }
+
+  /** Reads one chunk; false when it is no object of this format. Never throws, whatever it is given. */
+  #read(data: JsonObject): boolean {
     const error = readError(data);
     if (error !== null) {
       this.#over = true;
-      events.push({ type: 'failed', fault: faultOfError(data, error) });
+      this.#say({ type: 'failed', fault: faultOfError(data, error) });
       return true;
     }
     const usage = usageOf(data.usageMetadata);
     const blocked = isObject(data.promptFeedback) ? stringOr(data.promptFeedback.blockReason, '') : '';
     if (!Array.isArray(data.candidates) && usage === null && blocked === '') return false;
-    this.#start(data, events);
+    this.#start(data);
     if (Array.isArray(data.candidates)) {
       for (const candidate of data.candidates) {
-        if (isObject(candidate) && !this.#over) this.#readCandidate(candidate, events);
+        if (isObject(candidate) && !this.#over) this.#readCandidate(candidate);
       }
     }
     if (this.#over) return true;
     if (blocked !== '' && this.#candidates.size === 0) {
       const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
-      finishCandidate(this.#candidateAt(0)!, 0, 'content-filter', why, events);
+      this.#finishCandidate(this.#candidateAt(0)!, 0, 'content-filter', why);
     }
-    if (usage !== null) events.push({ type: 'usage', usage });
+    if (usage !== null) this.#say({ type: 'usage', usage });
     else if (tellsImpossible(data.usageMetadata)) {
-      events.push({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
+      this.#say({ type: 'usage', usage: { inputTokens: 0, outputTokens: 0 }, impossible: true });
     }
     return true;
   }
 
-  #start(data: JsonObject, events: NeutralEvent[]): void {
+  #start(data: JsonObject): void {
     if (this.#started) return;
     this.#started = true;
     const id = stringOr(data.responseId, null);
     // Ids that we make must differ between the turns of a conversation.
     if (id !== null) this.#idPrefix = `call_${id.replace(/[^\w-]/g, '_').slice(0, 32)}_`;
-    events.push({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
+    this.#say({ type: 'start', id, model: stringOr(data.modelVersion, null), createdS: secondsOf(data.createTime) });
   }
 
   #candidateAt(choice: number): Candidate | null {
@@ -121,10 +124,10 @@ class AnswerDecoder implements StreamDecoder {
     return candidate;
   }
 
-  #readPart(part: JsonObject, candidate: Candidate, choice: number, events: NeutralEvent[]): void {
+  #readPart(part: JsonObject, candidate: Candidate, choice: number): void {
     const signature = stringOr(part.thoughtSignature ?? part.thought_signature, '');
     if (isObject(part.functionCall)) {
-      this.#readCall(part.functionCall, signature, candidate, choice, events);
+      this.#readCall(part.functionCall, signature, candidate, choice);
       return;
     }
     if (typeof part.text === 'string') {
@@ -132,81 +135,80 @@ class AnswerDecoder implements StreamDecoder {
         const kind = part.thought === true ? 'reasoning-delta' : 'text-delta';
         if (kind === 'text-delta') candidate.said = true;
         else candidate.openThought = true;
-        events.push({ type: kind, choice, text: part.text });
+        this.#say({ type: kind, choice, text: part.text });
       }
     } else if (isObject(part.inlineData) || isObject(part.fileData)) candidate.unsayable = true;
-    prove(signature, candidate, choice, events);
+    this.#prove(signature, candidate, choice);
   }
 
-  #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number, events: NeutralEvent[]): void {
+  #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number): void {
     if (candidate.calls >= callsMax) return;
-    prove(signature, candidate, choice, events);
+    this.#prove(signature, candidate, choice);
     const call = candidate.calls++;
     candidate.said = true;
     const id = stringOr(called.id, '') || `${this.#idPrefix}${choice === 0 ? '' : `${choice}_`}${call}`;
     const name = callersName(stringOr(called.name, ''));
     const proof = signature === '' ? {} : { signature, vendor };
-    events.push({ type: 'tool-call-start', choice, call, id, name, ...proof });
+    this.#say({ type: 'tool-call-start', choice, call, id, name, ...proof });
     const argumentsJson = isObject(called.args) ? JSON.stringify(called.args) : '{}';
-    events.push({ type: 'tool-call-delta', choice, call, argumentsJson });
+    this.#say({ type: 'tool-call-delta', choice, call, argumentsJson });
   }
 
-  #readCandidate(data: JsonObject, events: NeutralEvent[]): void {
+  #readCandidate(data: JsonObject): void {
     const choice = typeof data.index === 'number' && Number.isSafeInteger(data.index) ? Math.max(0, data.index) : 0;
     const candidate = this.#candidateAt(choice);
     if (candidate === null || candidate.finished) return;
     const parts = isObject(data.content) ? data.content.parts : undefined;
-    if (Array.isArray(parts))
-      for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice, events);
-    cite(data.citationMetadata, choice, events);
+    if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
+    this.#cite(data.citationMetadata, choice);
     const word = stringOr(data.finishReason, '');
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === null) return;
-    if (!candidate.said && candidate.unsayable) return this.#failUnsayable(events);
+    if (!candidate.said && candidate.unsayable) return this.#failUnsayable();
     const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
-    finishCandidate(candidate, choice, reason, why, events);
+    this.#finishCandidate(candidate, choice, reason, why);
   }
 
   /** The model chose so: another target would be asked in vain, and this one is as healthy as before. */
-  #failUnsayable(events: NeutralEvent[]): void {
+  #failUnsayable(): void {
     this.#over = true;
     const message =
       'The model answered with a picture or file, which this format cannot carry. Ask it in its own: POST /v1beta/models/{model}:generateContent.';
-    events.push({ type: 'failed', fault: fault('caller_fault', message) });
+    this.#say({ type: 'failed', fault: fault('caller_fault', message) });
   }
-}
 
-/** A proof without a thought shown before it has nowhere to stand; off a call, Google does without it. */
-function prove(signature: string, candidate: Candidate, choice: number, events: NeutralEvent[]): void {
-  if (signature === '' || !candidate.openThought) return;
-  candidate.openThought = false;
-  events.push({ type: 'reasoning-signature', choice, signature, vendor });
-}
-
-function cite(metadata: JsonValue | undefined, choice: number, events: NeutralEvent[]): void {
-  if (!isObject(metadata)) return;
-  const sources = metadata.citationSources ?? metadata.citations;
-  if (!Array.isArray(sources)) return;
-  for (const source of sources) {
-    if (!isObject(source) || typeof source.uri !== 'string') continue;
-    events.push({
-      type: 'citation',
-      choice,
-      citation: { type: 'citation', url: source.uri, title: stringOr(source.title, '') },
-    });
+  /** A proof without a thought shown before it has nowhere to stand; off a call, Google does without it. */
+  #prove(signature: string, candidate: Candidate, choice: number): void {
+    if (signature === '' || !candidate.openThought) return;
+    candidate.openThought = false;
+    this.#say({ type: 'reasoning-signature', choice, signature, vendor });
   }
-}
 
-function finishCandidate(
-  candidate: Candidate,
-  choice: number,
-  reason: FinishReason,
-  why: string,
-  events: NeutralEvent[],
-): void {
-  candidate.finished = true;
-  if (reason === 'content-filter' && !candidate.said) events.push({ type: 'refusal-delta', choice, text: why });
-  events.push({ type: 'finish', choice, reason, stopSequence: null });
+  #cite(metadata: JsonValue | undefined, choice: number): void {
+    if (!isObject(metadata)) return;
+    const sources = metadata.citationSources ?? metadata.citations;
+    if (!Array.isArray(sources)) return;
+    for (const source of sources) {
+      if (!isObject(source) || typeof source.uri !== 'string') continue;
+      this.#say({
+        type: 'citation',
+        choice,
+        citation: { type: 'citation', url: source.uri, title: stringOr(source.title, '') },
+      });
+    }
+  }
+
+  #finishCandidate(candidate: Candidate, choice: number, reason: FinishReason, why: string): void {
+    candidate.finished = true;
+    if (reason === 'content-filter' && !candidate.said) this.#say({ type: 'refusal-delta', choice, text: why });
+    this.#say({ type: 'finish', choice, reason, stopSequence: null });
+  }
+
+  /** A list of one is made for one event: a list that grows would take seventeen places. */
+  #say(event: NeutralEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
+  }
 }
 
 const finishMessageCharsMax = 500;

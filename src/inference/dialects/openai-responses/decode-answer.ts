@@ -20,9 +20,7 @@ export function decodeStream(): StreamDecoder {
 export function decodeWhole(body: JsonObject): NeutralEvent[] {
   const wrong = faultInWhole(body);
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
-  const events: NeutralEvent[] = [];
-  new AnswerDecoder().read({ type: 'response.completed', response: body }, events);
-  return events;
+  return new AnswerDecoder().whole(body);
 }
 
 /** Why a whole answer is none; null for one. */
@@ -56,6 +54,8 @@ const itemsMax = 4_096;
 
 class AnswerDecoder implements StreamDecoder {
   readonly #items = new Map<number, Item>();
+  /** What is told of the event that is being read. */
+  #events: NeutralEvent[] = [];
   #over = false;
   #started = false;
   #malformed = 0;
@@ -63,11 +63,11 @@ class AnswerDecoder implements StreamDecoder {
   #lastThought = false;
 
   step({ data }: SseEvent): NeutralEvent[] {
-    const events: NeutralEvent[] = [];
-    if (this.#over || data === '' || data === '[DONE]') return events;
+    this.#events = [];
+    if (this.#over || data === '' || data === '[DONE]') return this.#events;
     const event = parsedData(data);
-    if (event === null || !this.read(event, events)) this.#malformed += 1;
-    return events;
+    if (event === null || !this.#read(event)) this.#malformed += 1;
+    return this.#events;
   }
 
   finish(): NeutralEvent[] {
@@ -82,12 +82,18 @@ class AnswerDecoder implements StreamDecoder {
     return this.#malformed;
   }
 
-  /** Appends what one event says; false when it is no object of this format. Never throws, whatever it is given. */
-  read(event: JsonObject, events: NeutralEvent[]): boolean {
+  /** The events of an answer that comes whole. */
+  whole(response: JsonObject): NeutralEvent[] {
+    this.#read({ type: 'response.completed', response });
+    return this.#events;
+  }
+
+  /** Reads one event; false when it is no object of this format. Never throws, whatever it is given. */
+  #read(event: JsonObject): boolean {
     const { type } = event;
     if (typeof type !== 'string') {
       // A server that breaks down may send its error bare.
-      if (isObject(event.error) || typeof event.error === 'string') this.#fail(event, events);
+      if (isObject(event.error) || typeof event.error === 'string') this.#fail(event);
       else return false;
       return true;
     }
@@ -96,40 +102,40 @@ class AnswerDecoder implements StreamDecoder {
       case 'response.created':
       case 'response.in_progress':
       case 'response.queued':
-        this.#start(response, events);
+        this.#start(response);
         return true;
       case 'response.completed':
       case 'response.incomplete':
         if (response === null) return false;
-        this.#end(response, events);
+        this.#end(response);
         return true;
       case 'response.failed':
       case 'response.cancelled':
-        this.#fail({ object: 'response', status: 'failed', ...response }, events);
+        this.#fail({ object: 'response', status: 'failed', ...response });
         return true;
       case 'error':
-        this.#fail(event, events);
+        this.#fail(event);
         return true;
     }
     const index = event.output_index;
     // Events about nothing of the output, and those that nobody knows yet, mean nothing here.
     if (typeof index !== 'number') return true;
-    this.#start(null, events);
+    this.#start(null);
     const wire = isObject(event.item) ? event.item : null;
     if (type === 'response.output_item.added') {
       if (wire === null) return false;
-      this.#itemAt(index, wire, events);
+      this.#itemAt(index, wire);
     } else if (type === 'response.output_item.done') {
       if (wire === null) return false;
-      this.#finishItem(index, wire, events);
-    } else this.#delta(type, index, event, events);
+      this.#finishItem(index, wire);
+    } else this.#delta(type, index, event);
     return true;
   }
 
-  #start(response: JsonObject | null, events: NeutralEvent[]): void {
+  #start(response: JsonObject | null): void {
     if (this.#started) return;
     this.#started = true;
-    events.push({
+    this.#say({
       type: 'start',
       id: stringOr(response?.id),
       model: stringOr(response?.model),
@@ -137,7 +143,7 @@ class AnswerDecoder implements StreamDecoder {
     });
   }
 
-  #itemAt(index: number, wire: JsonObject, events: NeutralEvent[]): Item | null {
+  #itemAt(index: number, wire: JsonObject): Item | null {
     const known = this.#items.get(index);
     if (known !== undefined) return known;
     if (this.#items.size >= itemsMax) return null;
@@ -145,7 +151,7 @@ class AnswerDecoder implements StreamDecoder {
     const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, done: false };
     this.#items.set(index, item);
     if (type === 'reasoning') {
-      if (this.#lastThought) events.push({ type: 'part-end', choice: 0 });
+      if (this.#lastThought) this.#say({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
     if (type === 'function_call' || type === 'custom_tool_call') {
@@ -154,120 +160,151 @@ class AnswerDecoder implements StreamDecoder {
       const id = stringOr(wire.call_id) ?? stringOr(wire.id) ?? '';
       const name = stringOr(wire.name) ?? '';
       const custom = type === 'custom_tool_call';
-      events.push({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
-      if (custom) events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
+      this.#say({ type: 'tool-call-start', choice: 0, call: item.call, id, name, ...(custom && { custom: true }) });
+      if (custom) this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '{"input":"' });
     }
     return item;
   }
 
   /** Text of a call as it grows; a custom tool's is put into the string that stands for it. */
-  #argumentsDelta(item: Item, text: string, events: NeutralEvent[]): void {
+  #argumentsDelta(item: Item, text: string): void {
     if (text === '' || item.done) return;
     item.shown = 'something';
     const argumentsJson = item.type === 'custom_tool_call' ? JSON.stringify(text).slice(1, -1) : text;
-    events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
+    this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson });
   }
 
-  #thoughtDelta(item: Item, form: 'summary' | 'text', text: string, events: NeutralEvent[]): void {
+  #thoughtDelta(item: Item, form: 'summary' | 'text', text: string): void {
     item.thoughtForm ??= form;
     if (text === '' || item.thoughtForm !== form) return;
     item.shown = 'something';
-    events.push({ type: 'reasoning-delta', choice: 0, text });
+    this.#say({ type: 'reasoning-delta', choice: 0, text });
   }
 
   /** What the finished item holds and the deltas did not tell. */
-  #finishItem(index: number, wire: JsonObject, events: NeutralEvent[]): void {
-    const item = this.#itemAt(index, wire, events);
+  #finishItem(index: number, wire: JsonObject): void {
+    const item = this.#itemAt(index, wire);
     if (item === null || item.done) return;
     switch (item.type) {
       case 'message':
-        if (item.shown === 'nothing') wholeMessage(wire.content, events);
+        if (item.shown === 'nothing') this.#message(wire.content);
         break;
       case 'reasoning':
         if (item.shown === 'nothing') {
           const summary = textsOf(wire.summary);
-          this.#thoughtDelta(item, 'summary', summary === '' ? textsOf(wire.content) : summary, events);
+          this.#thoughtDelta(item, 'summary', summary === '' ? textsOf(wire.content) : summary);
         }
         if (typeof wire.encrypted_content === 'string' && wire.encrypted_content !== '') {
           const signature = wire.encrypted_content;
-          events.push({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
+          this.#say({ type: 'reasoning-signature', choice: 0, signature, vendor: openAiResponsesId });
           // The signature closed the thought.
           this.#lastThought = false;
         }
         break;
       case 'function_call':
-        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.arguments) ?? '', events);
+        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.arguments) ?? '');
         break;
       case 'custom_tool_call':
-        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.input) ?? '', events);
-        this.#closeString(item, events);
+        if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.input) ?? '');
+        this.#closeString(item);
         break;
     }
     item.done = true;
   }
 
   /** Ends the JSON that stands for a custom tool's text. */
-  #closeString(item: Item, events: NeutralEvent[]): void {
+  #closeString(item: Item): void {
     if (item.done || item.type !== 'custom_tool_call') return;
     item.done = true;
-    events.push({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
+    this.#say({ type: 'tool-call-delta', choice: 0, call: item.call, argumentsJson: '"}' });
   }
 
-  #end(response: JsonObject, events: NeutralEvent[]): void {
-    this.#start(response, events);
+  #end(response: JsonObject): void {
+    this.#start(response);
     // Servers exist that tell an item only here.
     if (Array.isArray(response.output)) {
       response.output.forEach((wire, index) => {
-        if (isObject(wire)) this.#finishItem(index, wire, events);
+        if (isObject(wire)) this.#finishItem(index, wire);
       });
     }
-    for (const item of this.#items.values()) this.#closeString(item, events);
-    events.push({ type: 'finish', choice: 0, reason: reasonOf(response, this.#calls), stopSequence: null });
+    for (const item of this.#items.values()) this.#closeString(item);
+    this.#say({ type: 'finish', choice: 0, reason: reasonOf(response, this.#calls), stopSequence: null });
     const usage = neutralUsage(response.usage);
-    if (usage !== null) events.push({ type: 'usage', usage });
-    events.push({ type: 'end' });
+    if (usage !== null) this.#say({ type: 'usage', usage });
+    this.#say({ type: 'end' });
     this.#over = true;
   }
 
-  #fail(body: JsonObject, events: NeutralEvent[]): void {
+  #fail(body: JsonObject): void {
     this.#over = true;
-    events.push({ type: 'failed', fault: faultInside(body) });
+    this.#say({ type: 'failed', fault: faultInside(body) });
   }
 
-  #delta(type: string, index: number, event: JsonObject, events: NeutralEvent[]): void {
+  #delta(type: string, index: number, event: JsonObject): void {
     const kind = kindOfDelta[type];
     if (kind === undefined) return;
-    const item = this.#items.get(index) ?? this.#itemAt(index, { type: kind }, events);
+    const item = this.#items.get(index) ?? this.#itemAt(index, { type: kind });
     if (item === null || item.type !== kind) return;
     const text = stringOr(event.delta) ?? '';
     switch (type) {
       case 'response.output_text.delta':
         if (text !== '') {
           item.shown = 'something';
-          events.push({ type: 'text-delta', choice: 0, text });
+          this.#say({ type: 'text-delta', choice: 0, text });
         }
-        return logprobs(event.logprobs, events);
+        return this.#logprobs(event.logprobs);
       case 'response.refusal.delta':
         if (text === '') return;
         item.shown = 'something';
-        events.push({ type: 'refusal-delta', choice: 0, text });
+        this.#say({ type: 'refusal-delta', choice: 0, text });
         return;
       case 'response.content_part.added':
         // The first part needs no boundary before it.
-        if (item.shown === 'something') events.push({ type: 'part-end', choice: 0 });
+        if (item.shown === 'something') this.#say({ type: 'part-end', choice: 0 });
         return;
       case 'response.output_text.annotation.added':
-        return cite(event.annotation, events);
+        return this.#cite(event.annotation);
       case 'response.reasoning_summary_part.added':
-        if (item.shown === 'something') this.#thoughtDelta(item, 'summary', '\n\n', events);
+        if (item.shown === 'something') this.#thoughtDelta(item, 'summary', '\n\n');
         return;
       case 'response.reasoning_summary_text.delta':
-        return this.#thoughtDelta(item, 'summary', text, events);
+        return this.#thoughtDelta(item, 'summary', text);
       case 'response.reasoning_text.delta':
-        return this.#thoughtDelta(item, 'text', text, events);
+        return this.#thoughtDelta(item, 'text', text);
       default:
-        return this.#argumentsDelta(item, text, events);
+        return this.#argumentsDelta(item, text);
     }
+  }
+
+  #message(content: JsonValue | undefined): void {
+    if (!Array.isArray(content)) return;
+    let parts = 0;
+    for (const part of content) {
+      if (!isObject(part)) continue;
+      const text = part.type === 'refusal' ? part.refusal : part.text;
+      if (typeof text !== 'string' || text === '') continue;
+      if (parts > 0) this.#say({ type: 'part-end', choice: 0 });
+      parts += 1;
+      this.#say({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
+      for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) this.#cite(annotation);
+      this.#logprobs(part.logprobs);
+    }
+  }
+
+  #cite(annotation: JsonValue | undefined): void {
+    const citation = isObject(annotation) ? citationOf(annotation) : null;
+    if (citation !== null) this.#say({ type: 'citation', choice: 0, citation });
+  }
+
+  #logprobs(value: JsonValue | undefined): void {
+    if (!Array.isArray(value) || value.length === 0) return;
+    this.#say({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
+  }
+
+  /** A list of one is made for one event: a list that grows would take seventeen places. */
+  #say(event: NeutralEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
   }
 }
 
@@ -289,31 +326,6 @@ function reasonOf(response: JsonObject, calls: number): FinishReason {
     return details === 'content_filter' ? 'content-filter' : 'length';
   }
   return calls > 0 ? 'tool-calls' : 'stop';
-}
-
-function wholeMessage(content: JsonValue | undefined, events: NeutralEvent[]): void {
-  if (!Array.isArray(content)) return;
-  let parts = 0;
-  for (const part of content) {
-    if (!isObject(part)) continue;
-    const text = part.type === 'refusal' ? part.refusal : part.text;
-    if (typeof text !== 'string' || text === '') continue;
-    if (parts > 0) events.push({ type: 'part-end', choice: 0 });
-    parts += 1;
-    events.push({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
-    for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) cite(annotation, events);
-    logprobs(part.logprobs, events);
-  }
-}
-
-function cite(annotation: JsonValue | undefined, events: NeutralEvent[]): void {
-  const citation = isObject(annotation) ? citationOf(annotation) : null;
-  if (citation !== null) events.push({ type: 'citation', choice: 0, citation });
-}
-
-function logprobs(value: JsonValue | undefined, events: NeutralEvent[]): void {
-  if (!Array.isArray(value) || value.length === 0) return;
-  events.push({ type: 'logprobs', choice: 0, logprobs: { content: value, refusal: null } });
 }
 
 function textsOf(parts: JsonValue | undefined): string {
