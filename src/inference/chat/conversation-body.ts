@@ -1,7 +1,7 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject, JsonScan } from '../../kernel/json.ts';
 import type { CallerRequest, DialectId, Result } from '../dialects/dialect.ts';
-import { callerDialectOf, upstreamDialectOf } from '../dialects/dialect-table.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import type { BodyObjects, NamedObject } from '../dialects/named-objects.ts';
 import { fitToolNames } from '../neutral/fit-tool-names.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -49,7 +49,7 @@ export function readConversation(raw: Buffer, dialect: DialectId): Result<Conver
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
   const { body, scan } = parsed.value;
-  const read = callerDialectOf(dialect).readRequest(raw, body, scan);
+  const read = dialects[dialect].readRequest(raw, body, scan);
   if (!read.ok) return read;
   const objects = objectsIn(body, dialect, scan);
   return objects.ok ? { ok: true, value: bodyOf(read.value, dialect, objects.value) } : objects;
@@ -60,7 +60,7 @@ const namedMax = 4_096;
 
 /** What a conversation says of objects at providers; a 400 when another parser could read other ids in it than we do. */
 export function objectsIn(body: JsonObject, dialectId: DialectId, scan: JsonScan): Result<BodyObjects> {
-  const objects = callerDialectOf(dialectId).objectsIn(body);
+  const objects = dialects[dialectId].objectsIn(body);
   if (objects.members !== scan.membersInAll) {
     return refuse(null, 'An object in the body has more than one member of one name.');
   }
@@ -106,7 +106,7 @@ function converted(request: CallerRequest, order: EncodeOrder): Result<EncodedBo
     if (order.child.seed !== null) neutral.seed = order.child.seed;
   }
   const quirks = quirksOf(providerTypes.get(order.provider)!, order.model, order.dialect);
-  const dialect = upstreamDialectOf(order.dialect);
+  const dialect = dialects[order.dialect];
   if (dialect.mediaByUrl === 'fetch') {
     const wanted = mediaUrlsIn(neutral);
     if (wanted.length > 0) {

@@ -1,6 +1,6 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { DialectId, Result, UpstreamDialect } from '../dialects/dialect.ts';
-import { upstreamDialectOf } from '../dialects/dialect-table.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import type { ConfiguredProvider } from '../models/connections.ts';
 import type { MediaUrl } from '../neutral/media-urls.ts';
 import { dialectFor } from '../routing/capability.ts';
@@ -96,7 +96,7 @@ export function prepareFor(
     if ('mediaWanted' in encoded.value) return withMedia(encoded.value.mediaWanted);
     // A child's answer is merged with others: its bytes cannot be the caller's even in the same dialect.
     const answer = child === null ? encoded.value.answer : 'converted';
-    return { ...encoded.value, answer, upstreamDialect: upstreamDialectOf(order.dialect) } as const;
+    return { ...encoded.value, answer, upstreamDialect: dialects[order.dialect] } as const;
   }
 
   async function withMedia(wanted: readonly MediaUrl[]): Promise<PreparedConversation | Failure> {

@@ -1,5 +1,5 @@
 import type { CallerDialect, CountedRequest, DialectId, Result } from '../dialects/dialect.ts';
-import { callerDialectOf } from '../dialects/dialect-table.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import type { NamedObject } from '../dialects/named-objects.ts';
 import type { NeutralPart, NeutralRequest } from '../neutral/request.ts';
 import { estimatedTokens } from '../neutral/usage.ts';
@@ -19,7 +19,7 @@ export type NamingCount = CountedRequest & { named: readonly NamedObject[] };
 export function readForCount(raw: Buffer, dialectId: DialectId): Result<NamingCount> {
   const parsed = parseBody(raw);
   if (!parsed.ok) return parsed;
-  const dialect: CallerDialect = callerDialectOf(dialectId);
+  const dialect: CallerDialect = dialects[dialectId];
   const { body, scan } = parsed.value;
   const read =
     dialect.readForCount === undefined ? dialect.readRequest(raw, body, scan) : dialect.readForCount(raw, body, scan);

@@ -1,7 +1,7 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { AnswerHead, CallerDialect, DialectId } from '../dialects/dialect.ts';
-import { callerDialectOf } from '../dialects/dialect-table.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
@@ -32,7 +32,7 @@ export function chatEndpoint(services: ChatServices, id: ConversationEndpoint, d
     read: ({ principal }, raw) => services.bodies.read(principal.tenant, raw, dialectId),
     content: (raw) => raw,
     plan: (snapshot, call, { facts }) => planOf(services, snapshot, { ...call, dialect: dialectId }, facts),
-    trials: (asked, job) => trialsOf(services, callerDialectOf(dialectId), idPrefixes[id], asked, job),
+    trials: (asked, job) => trialsOf(services, dialects[dialectId], idPrefixes[id], asked, job),
   };
 }
 

@@ -81,7 +81,7 @@ async function wouldSend(
       dialect: prepared.upstreamDialect.id,
       calls: 1,
       bytes: Buffer.byteLength(prepared.bytes),
-      dropped: lossHeader(prepared.losses),
+      dropped: lossHeader(prepared.losses) || null,
     },
     why: null,
   };

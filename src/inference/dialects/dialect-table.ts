@@ -5,17 +5,9 @@ import { openAiChat } from './openai-chat/index.ts';
 import { openAiResponses } from './openai-responses/index.ts';
 
 /** Every dialect by id: what callers may speak, and what upstreams do. Explicit, one line a dialect. */
-const dialects: Readonly<Record<DialectId, CallerDialect & UpstreamDialect>> = {
+export const dialects: Readonly<Record<DialectId, CallerDialect & UpstreamDialect>> = {
   'openai-chat': openAiChat,
   'anthropic-messages': anthropicMessages,
   'openai-responses': openAiResponses,
   gemini,
 };
-
-export function callerDialectOf(id: DialectId): CallerDialect {
-  return dialects[id];
-}
-
-export function upstreamDialectOf(id: DialectId): UpstreamDialect {
-  return dialects[id];
-}

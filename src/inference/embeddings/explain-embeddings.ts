@@ -55,5 +55,11 @@ async function wouldSend({ providers }: Snapshot, body: EmbeddingBody, target: T
     bytes += Buffer.byteLength(encoded.bytes);
     losses = encoded.losses;
   }
-  return { answer: 'converted', dialect: facts.format, calls: batches.length, bytes, dropped: lossHeader(losses) };
+  return {
+    answer: 'converted',
+    dialect: facts.format,
+    calls: batches.length,
+    bytes,
+    dropped: lossHeader(losses) || null,
+  };
 }

@@ -1,5 +1,5 @@
 import type { Result } from '../dialects/dialect.ts';
-import { callerDialectOf } from '../dialects/dialect-table.ts';
+import { dialects } from '../dialects/dialect-table.ts';
 import { readImageRequest } from '../dialects/images/read-request.ts';
 import { objectNotFound } from '../dialects/named-objects.ts';
 import type { ImageNeeds, ImageRequest } from '../neutral/image.ts';
@@ -17,7 +17,7 @@ export function readImages(raw: Buffer): Result<ImageBody> {
   if (!parsed.ok) return parsed;
   const { body } = parsed.value;
   // What nobody here knows of goes on to the provider, files that it keeps do not.
-  const [named] = callerDialectOf('openai-chat').objectsIn(body).named;
+  const [named] = dialects['openai-chat'].objectsIn(body).named;
   if (named !== undefined) return { ok: false, failure: objectNotFound(named.field) };
   const read = readImageRequest(body);
   return read.ok ? { ok: true, value: imageBody(read.value) } : read;

@@ -4,9 +4,8 @@ export interface Loss {
   why: 'unknown' | 'unsupported' | 'clamped' | 'narrowed';
 }
 
-/** `x-culvert-dropped`'s value, or null when nothing was lost. Names come from callers: only safe characters pass. */
-export function lossHeader(losses: readonly Loss[]): string | null {
-  if (losses.length === 0) return null;
+/** `x-culvert-dropped`'s value; '' when nothing was lost. Names come from callers: only safe characters pass. */
+export function lossHeader(losses: readonly Loss[]): string {
   const names = new Set(losses.map((loss) => loss.field.replace(/[^\w.[\]-]/g, '_').slice(0, 64)));
   return [...names].slice(0, 32).join(', ');
 }

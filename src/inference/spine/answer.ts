@@ -253,8 +253,7 @@ function answerHeaders(
     String(attemptsMade(job) + 1),
     ...costHeaders(job),
   ];
-  const dropped = lossHeader(facts.losses);
-  if (dropped !== null) headers.push('x-culvert-dropped', dropped);
+  if (facts.losses.length > 0) headers.push('x-culvert-dropped', lossHeader(facts.losses));
   if (facts.answerType !== undefined) headers.push('content-type', facts.answerType);
   if (target.simulated) headers.push('x-culvert-simulated', 'true');
   return headers;
