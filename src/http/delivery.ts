@@ -235,20 +235,17 @@ function writeHead(
     return;
   }
   response.statusCode = 200;
-  const head = withLines(withLines(withLines('HTTP/1.1 200 OK', identityHeaders(exchange)), shown), headers);
-  writer._storeHeader(`${head}\r\n`, lengthHeaders);
-}
-
-function withLines(head: string, headers: HeaderList): string {
-  let lines = head;
-  for (let at = 0; at < headers.length; at += 2) {
-    const name = headers[at]!;
-    const value = headers[at + 1]!;
-    const known = knownHeaders.get(name);
-    if (known === undefined || known.fit?.has(value) === false) lookOver(name, value, known?.fit);
-    lines += (known?.begin ?? `\r\n${name}: `) + value;
+  let head = 'HTTP/1.1 200 OK';
+  for (const list of [identityHeaders(exchange), shown, headers]) {
+    for (let at = 0; at < list.length; at += 2) {
+      const name = list[at]!;
+      const value = list[at + 1]!;
+      const known = knownHeaders.get(name);
+      if (known === undefined || known.fit?.has(value) === false) lookOver(name, value, known?.fit);
+      head += (known?.begin ?? `\r\n${name}: `) + value;
+    }
   }
-  return lines;
+  writer._storeHeader(`${head}\r\n`, lengthHeaders);
 }
 
 /** Throws where node would. */

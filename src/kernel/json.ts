@@ -100,7 +100,8 @@ export function scanJson(body: Buffer, depthMax: number): JsonScan {
       if (depth === 1) {
         if (afterBrace >= 0 && inValue && keyStart >= 0 && valueStart >= 0) {
           memberCount += 1;
-          const escaped = holdsBackslash(body, keyStart, keyEnd);
+          let escaped = false;
+          for (let i = keyStart; i < keyEnd; i += 1) if (body[i] === backslash) escaped = true;
           if (escaped || members.length >= 4 * scannedMembersMax) opaqueKeys = true;
           else members.push(keyStart, keyEnd, valueStart, valueEnd);
           if (escaped ? unescapedIs(body, keyStart, keyEnd, 'model') : keyIs(body, keyStart, keyEnd, 'model')) {
@@ -188,11 +189,6 @@ function closingQuote(body: Buffer, latin1: string, from: number): number {
     if (escapes % 2 === 0) return next;
     at = next + 1;
   }
-}
-
-function holdsBackslash(body: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at += 1) if (body[at] === backslash) return true;
-  return false;
 }
 
 function keyIs(body: Buffer, start: number, end: number, name: string): boolean {
