@@ -22,7 +22,7 @@ import { createLocalFiles } from '../stores/files/local-folder.ts';
 import { openBooks } from './books.ts';
 import { every, pruneByTime } from './by-time.ts';
 import { openCallers } from './callers.ts';
-import { openRoutes } from './routes.ts';
+import { openRoutes, type RoutesParts } from './routes.ts';
 import { openServices } from './services.ts';
 import { openStorage } from './storage.ts';
 import { StartRefused } from './stores.ts';
@@ -128,37 +128,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   const finished = tellFinished(log, metrics, snapshot, aliases);
   const shared = { ...upstreams, books, clock, plans, storage, resolve, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
-  const refusals = createRefusals(ledger);
-  const bodies = createBodyRoom(snapshot);
-  const onUnexpected = (error: unknown, requestId: string) =>
-    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
-  const draining = () => server.draining;
-  const routes = await openRoutes({
-    ...shared,
-    options,
-    services,
-    callers,
-    metrics,
-    refusals,
-    bodies,
-    draining,
-    onUnexpected,
-  });
-  const server = createGatewayServer({
-    clock,
-    keys: callers.ring,
-    admission: services.admission,
-    bodies,
-    routes,
-    snapshot,
-    onRefused: tellRefused(log, metrics, refusals),
-    onDropped: (connections) =>
-      log.warn(
-        { connections },
-        'connections of callers were closed unread: this process has no descriptors for more (ulimit -n)',
-      ),
-    onUnexpected,
-  });
+  const { server, routes } = await openServer({ ...shared, options, services, callers, metrics });
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);
   metrics.gauge('culvert_open_reservations', 'Reservations that are not settled.', () => ledger.gauges().open);
   metrics.gauges('culvert_model_down', '1 while no target of the model answers.', 'model', aliases.down);
@@ -204,6 +174,34 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
       await closeAll();
     },
   };
+}
+
+/** All routes and the server that has them, which does not listen yet. */
+async function openServer(parts: Omit<RoutesParts, 'refusals' | 'bodies' | 'draining' | 'onUnexpected'>) {
+  const { options, services, callers, books, metrics } = parts;
+  const { log } = options;
+  const { clock, admission, snapshot } = services;
+  const refusals = createRefusals(books.stores.ledger);
+  const bodies = createBodyRoom(snapshot);
+  const onUnexpected = (error: unknown, requestId: string) =>
+    log.error({ requestId, error: error instanceof Error ? error.stack : String(error) }, 'unexpected error');
+  const routes = await openRoutes({ ...parts, refusals, bodies, onUnexpected, draining: () => server.draining });
+  const server = createGatewayServer({
+    clock,
+    keys: callers.ring,
+    admission,
+    bodies,
+    routes,
+    snapshot,
+    onRefused: tellRefused(log, metrics, refusals),
+    onDropped: (connections) =>
+      log.warn(
+        { connections },
+        'connections of callers were closed unread: this process has no descriptors for more (ulimit -n)',
+      ),
+    onUnexpected,
+  });
+  return { server, routes };
 }
 
 function proxiesOf(env: GatewayOptions['env']): ProxyOf {
