@@ -100,8 +100,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       turnBytes += bytes;
       if (turnBytes < turnBytesMax) return;
       request.pause();
-      setImmediate(async () => {
-        const turn = await turns.take(exchange.principal?.account ?? '', null);
+      void turns.take(exchange.principal?.account ?? '', null).then((turn) => {
         // After the sockets have been looked at.
         setImmediate(turn.giveBack);
         turnBytes = 0;

@@ -10,7 +10,7 @@ const kb = 1024;
 const mb = 1024 * kb;
 
 for (const { what, count, mbEach, mbMost, bodyMemory } of [
-  { what: 'one body', count: 1, mbEach: 30, mbMost: 0.5, bodyMemory: '512mb' },
+  { what: 'one body', count: 1, mbEach: 30, mbMost: 1, bodyMemory: '512mb' },
   { what: '40 bodies', count: 40, mbEach: 4, mbMost: 1.5, bodyMemory: '512mb' },
   { what: '40 bodies that are refused and dropped', count: 40, mbEach: 4, mbMost: 1.5, bodyMemory: '64mb' },
 ])
