@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
 import { type Distance, distances, type VectorSpec, vectorNameCharsMax, vectorSizeMax } from '../collection.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
+import { bm25Model, isBm25 } from '../text/bm25.ts';
 import { ignoreObjects, optional, readBoolean, readString, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
@@ -94,11 +95,15 @@ function readSparseParams(value: JsonValue | undefined, at: string): Extract<Vec
       refuseUnsupported(`${at}.index.datatype`, 'other types than "float32" are', 'leave it out');
     }
   }
-  if (!optional(params.embedding_model)) {
-    refuseUnsupported(`${at}.embedding_model`, 'models of sparse vectors are', 'send the vectors');
+  const model = optional(params.embedding_model)
+    ? null
+    : readString(params.embedding_model, `${at}.embedding_model`, modelCharsMax);
+  if (model !== null && !isBm25(model)) {
+    refuse(`${at}.embedding_model`, `a sparse vector takes '${bm25Model}', got ${shown(model)}`);
   }
-  const modifier = optional(params.modifier) ? 'none' : readWord(params.modifier, `${at}.modifier`, ['none', 'idf']);
-  return { kind: 'sparse', modifier, embeddingModel: null };
+  const fallback = model === null ? 'none' : 'idf';
+  const modifier = optional(params.modifier) ? fallback : readWord(params.modifier, `${at}.modifier`, ['none', 'idf']);
+  return { kind: 'sparse', modifier, embeddingModel: model === null ? null : bm25Model };
 }
 
 function checkName(name: string, at: string): void {

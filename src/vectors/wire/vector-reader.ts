@@ -6,7 +6,9 @@ import { type CollectionSpec, type VectorSpec, vectorNamesOf, vectorSpecOf } fro
 import type { Embedded, TextsToEmbed } from '../engine.ts';
 import { kindOf, quoted, readObject, refuse } from '../filter/refuse.ts';
 import type { VectorValue } from '../point.ts';
+import { bm25Document, bm25Model, bm25Query, isBm25 } from '../text/bm25.ts';
 import { optional, readString } from './read-scalars.ts';
+import { readBm25Options } from './read-text-options.ts';
 import { copyNumbers, readMultiVector, readSparseVector } from './read-vector-forms.ts';
 import { refuseUnsupported } from './unsupported.ts';
 
@@ -65,7 +67,8 @@ export class VectorReader {
   get namesWithModel(): string[] {
     return vectorNamesOf(this.#spec).filter((name) => {
       const spec = vectorSpecOf(this.#spec, name)!;
-      return spec.kind === 'dense' && (spec.embeddingModel !== null || (name === '' && this.#said !== null));
+      if (spec.kind === 'multi') return false;
+      return spec.embeddingModel !== null || (name === '' && this.#said !== null);
     });
   }
 
@@ -96,7 +99,9 @@ export class VectorReader {
 
   /** A text of the caller's, for a place such as `points[2].payload.text`; to be placed once. */
   text(value: JsonValue | undefined, at: string, name = ''): VectorSource {
-    return this.#text(value, at, name, this.specOf(name, at), null);
+    const spec = this.specOf(name, at);
+    if (spec.kind === 'sparse') return this.#terms({ text: value }, at, spec, null, at);
+    return this.#text(value, at, name, spec, null);
   }
 
   /** Puts a dense vector's `source` into `place`, now or with `fill`. */
@@ -135,12 +140,31 @@ export class VectorReader {
 
   #document(value: JsonObject, at: string, name: string, spec: VectorSpec): VectorSource {
     readObject(value, at, ['text', 'model', 'options']);
+    const model = optional(value.model) ? null : readString(value.model, `${at}.model`, modelCharsMax);
+    const said = model === null ? null : { model, at: `${at}.model` };
+    if (spec.kind === 'sparse') return this.#terms(value, at, spec, said);
     if (!optional(value.options)) {
       refuseUnsupported(`${at}.options`, 'options of a text are', 'leave them out');
     }
-    const model = optional(value.model) ? null : readString(value.model, `${at}.model`, modelCharsMax);
-    const said = model === null ? null : { model, at: `${at}.model` };
     return this.#text(value.text, `${at}.text`, name, spec, said);
+  }
+
+  /** Of a sparse vector: the built-in model's, made here and now. */
+  #terms(
+    { text, options }: JsonObject,
+    at: string,
+    { embeddingModel }: Extract<VectorSpec, { kind: 'sparse' }>,
+    said: SaidModel | null,
+    textAt = `${at}.text`,
+  ): VectorSource {
+    const model = said?.model ?? embeddingModel;
+    if (model === null) refuse(at, `name the model of the sparse vector in 'model': '${bm25Model}'`);
+    if (!isBm25(model))
+      refuse(said?.at ?? at, `a sparse vector takes texts of '${bm25Model}', not of ${quoted(model)}`);
+    const bm25 = readBm25Options(options, `${at}.options`);
+    const words = readString(text, textAt, Number.POSITIVE_INFINITY);
+    const embed = this.#purpose === 'document' ? bm25Document : bm25Query;
+    return { kind: 'value', value: embed(words, bm25) };
   }
 
   #text(
