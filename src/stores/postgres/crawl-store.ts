@@ -6,6 +6,13 @@ import type { Database, Run } from './database.ts';
 import { unavailable } from './unavailable.ts';
 
 export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit<CrawlStore, 'close'> {
+  const access = accessTo(rest);
+  return { ...callersPart(access), ...workersPart(access), ...upkeepPart(access) };
+}
+
+type Access = ReturnType<typeof accessTo>;
+
+function accessTo(rest: Database['rest']) {
   const changing = <T>(work: (run: Run) => Promise<T>) => unavailable(rest.transaction('write', work));
   const asking = <R>(text: string, values: readonly unknown[]) => unavailable(rest.run<R>(text, values));
   /** Work under a lease: `lost` without it. Its crawl is locked until the end. */
@@ -14,7 +21,11 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
       const { rows } = await run<HeldColumns>(held, [lease.id, lease.worker]);
       return rows[0] === undefined ? lost : work(run, rows[0]);
     });
+  return { changing, asking, holding, run: rest.run };
+}
 
+/** What callers ask. */
+function callersPart({ changing, asking, run: direct }: Access) {
   return {
     create: (crawl, seed, { runningMax, keptMax }) =>
       changing(async (run) => {
@@ -28,7 +39,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         await add(run, id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
         return 'created';
       }),
-    find: (tenant, id) => unavailable(find(rest.run, tenant, id)),
+    find: (tenant, id) => unavailable(find(direct, tenant, id)),
     async list(tenant, which, before, limit) {
       const { rows } = await asking<CrawlColumns>(
         `SELECT * FROM culvert.crawl WHERE tenant = $1 AND ($2::text IS NULL OR id < $2)
@@ -47,6 +58,32 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         return find(run, tenant, id);
       }),
 
+    async results(id, after, limit, charsMax) {
+      // The database adds up, so that what is too much is not even sent.
+      const { rows } = await asking<{ ended: number; page: string }>(
+        `SELECT ended, page FROM (
+           SELECT ended, page, sum(length(page)) OVER (ORDER BY ended) AS chars, row_number() OVER (ORDER BY ended) AS at
+           FROM (SELECT ended, page FROM culvert.crawl_page WHERE crawl = $1 AND ended > $2 AND state = 'done'
+                 ORDER BY ended LIMIT $3) AS next
+         ) AS summed WHERE chars <= $4 OR at = 1 ORDER BY ended`,
+        [id, after, limit, charsMax],
+      );
+      return rows.map(({ ended, page }) => ({ at: ended, page: JSON.parse(page) }));
+    },
+    async errors(id, limit) {
+      const { rows } = await asking<Omit<CrawlError, 'atMs'> & { ended_ms: number }>(
+        `SELECT seq, url, code, error, ended_ms FROM culvert.crawl_page
+         WHERE crawl = $1 AND ended IS NOT NULL AND state = 'failed' ORDER BY ended LIMIT $2`,
+        [id, limit],
+      );
+      return rows.map(({ ended_ms, ...row }) => ({ ...row, atMs: ended_ms }));
+    },
+  } satisfies Partial<CrawlStore>;
+}
+
+/** The work at crawls, under leases. */
+function workersPart({ changing, asking, holding }: Access) {
+  return {
     lease: (worker, nowMs, untilMs, limit) =>
       changing(async (run) => {
         const { rows } = await run<CrawlColumns>(leaseFree, [worker, nowMs, untilMs, limit]);
@@ -130,28 +167,12 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
         await queue(run, lease.id, hooks);
         return true;
       }),
+  } satisfies Partial<CrawlStore>;
+}
 
-    async results(id, after, limit, charsMax) {
-      // The database adds up, so that what is too much is not even sent.
-      const { rows } = await asking<{ ended: number; page: string }>(
-        `SELECT ended, page FROM (
-           SELECT ended, page, sum(length(page)) OVER (ORDER BY ended) AS chars, row_number() OVER (ORDER BY ended) AS at
-           FROM (SELECT ended, page FROM culvert.crawl_page WHERE crawl = $1 AND ended > $2 AND state = 'done'
-                 ORDER BY ended LIMIT $3) AS next
-         ) AS summed WHERE chars <= $4 OR at = 1 ORDER BY ended`,
-        [id, after, limit, charsMax],
-      );
-      return rows.map(({ ended, page }) => ({ at: ended, page: JSON.parse(page) }));
-    },
-    async errors(id, limit) {
-      const { rows } = await asking<Omit<CrawlError, 'atMs'> & { ended_ms: number }>(
-        `SELECT seq, url, code, error, ended_ms FROM culvert.crawl_page
-         WHERE crawl = $1 AND ended IS NOT NULL AND state = 'failed' ORDER BY ended LIMIT $2`,
-        [id, limit],
-      );
-      return rows.map(({ ended_ms, ...row }) => ({ ...row, atMs: ended_ms }));
-    },
-
+/** What is done beside the work: webhooks that are due, and crawls whose time is over. */
+function upkeepPart({ asking }: Access) {
+  return {
     async dueHooks(nowMs, untilMs, limit) {
       const { rows } = await asking<HookColumns>(leaseHooks, [nowMs, untilMs, limit]);
       const hooks = rows.map(hookOf);
@@ -172,7 +193,7 @@ export function createPostgresCrawlStore({ rest }: Pick<Database, 'rest'>): Omit
       );
       return changes;
     },
-  };
+  } satisfies Partial<CrawlStore>;
 }
 
 interface HeldColumns {

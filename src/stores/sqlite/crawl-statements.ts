@@ -3,6 +3,8 @@ import type { Database } from './database.ts';
 /** Written out where one state is meant too: SQLite does not see that the partial index on open pages holds it. */
 const open = `state IN ('waiting', 'fetching')`;
 
+export type CrawlStatements = ReturnType<typeof crawlStatements>;
+
 /** What is asked of `crawl.db`, prepared once. */
 export function crawlStatements(database: Pick<Database, 'prepare'>) {
   const prepare = (text: string) => database.prepare(text);

@@ -1,5 +1,6 @@
-import type { CrawlEnd, CrawlStore, FoundUrls, Lease, NewHook } from '../../tools/crawl/crawl-store.ts';
+import type { CrawlStore, Lease } from '../../tools/crawl/crawl-store.ts';
 import { type CrawlColumns, crawlOf, type HookColumns, hookOf } from '../crawl-rows.ts';
+import { add, endCrawl, finishPage, queue } from './crawl-changes.ts';
 import { crawlMigrations } from './crawl-schema.ts';
 import { crawlStatements } from './crawl-statements.ts';
 import { openDatabase } from './database.ts';
@@ -22,6 +23,20 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
     database.close();
     throw error;
   }
+  const access = accessTo(database);
+  return {
+    ...callersPart(access),
+    ...workersPart(access),
+    ...upkeepPart(access),
+    async close() {
+      database.close();
+    },
+  };
+}
+
+type Access = ReturnType<typeof accessTo>;
+
+function accessTo(database: ReturnType<typeof openDatabase>) {
   const sql = crawlStatements(database);
   const atOnce = <T>(work: () => T) => transaction(database, work);
   async function durably<T>(work: () => T): Promise<T> {
@@ -32,36 +47,16 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
       database.exec('PRAGMA synchronous = NORMAL');
     }
   }
-
   const held = ({ id, worker }: Lease) => sql.held.get(id, worker) as unknown as HeldColumns | undefined;
   const found = (tenant: string, id: string) => {
     const row = sql.find.get(tenant, id);
     return row === undefined ? null : crawlOf(row as unknown as CrawlColumns);
   };
+  return { sql, atOnce, durably, held, found };
+}
 
-  /** Within a transaction. Rows that are known, too many, or too many of one shape are left out. */
-  function add(id: string, { urls, rowsMax, shapeMax }: FoundUrls): void {
-    let rows = Number(sql.rows.get(id)?.rows);
-    let added = 0;
-    for (const { key, url, depth, shape } of urls) {
-      if (rows >= rowsMax) break;
-      if (shape !== null && Number(sql.ofShape.get(id, shape)?.count) >= shapeMax) continue;
-      if (sql.addPage.run(id, rows + 1, key, url, depth, shape).changes === 0) continue;
-      rows += 1;
-      added += 1;
-    }
-    if (added > 0) sql.count.run(rows, added, id);
-  }
-
-  function queue(id: string, hooks: readonly NewHook[]): void {
-    for (const { id: hookId, body, createdMs } of hooks) sql.addHook.run(hookId, id, body, createdMs, createdMs);
-  }
-
-  function endCrawl(id: string, { status, error, atMs, expiresMs }: CrawlEnd): void {
-    sql.end.run(status, error, atMs, expiresMs, id);
-    sql.forgetOpen.run(id);
-  }
-
+/** What callers ask. */
+function callersPart({ sql, durably, found }: Access) {
   return {
     create: (crawl, seed, { runningMax, keptMax }) =>
       durably(() => {
@@ -69,7 +64,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
         sql.removeOldest.run(crawl.tenant, keptMax - 1);
         const { id, tenant, account, keyId, url, options, createdMs } = crawl;
         sql.create.run(id, tenant, account, keyId, url, JSON.stringify(options), options.limit, createdMs);
-        add(id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
+        add(sql, id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
         return 'created';
       }),
     async find(tenant, id) {
@@ -81,10 +76,36 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
     },
     cancel: (tenant, id, end) =>
       durably(() => {
-        if (found(tenant, id)?.status === 'scraping') endCrawl(id, end);
+        if (found(tenant, id)?.status === 'scraping') endCrawl(sql, id, end);
         return found(tenant, id);
       }),
 
+    async results(id, after, limit, charsMax) {
+      const results = [];
+      let chars = 0;
+      for (const row of sql.results.iterate(id, after, limit)) {
+        const text = String(row.page);
+        chars += text.length;
+        if (chars > charsMax && results.length > 0) break;
+        results.push({ at: Number(row.ended), page: JSON.parse(text) });
+      }
+      return results;
+    },
+    async errors(id, limit) {
+      return sql.errors.all(id, limit).map((row) => ({
+        seq: Number(row.seq),
+        url: String(row.url),
+        code: String(row.code),
+        error: String(row.error),
+        atMs: Number(row.ended_ms),
+      }));
+    },
+  } satisfies Partial<CrawlStore>;
+}
+
+/** The work at crawls, under leases. */
+function workersPart({ sql, atOnce, held }: Access) {
+  return {
     async lease(worker, nowMs, untilMs, limit) {
       // Asked all the time, and mostly nothing is there: then nobody's write is waited for.
       if (sql.free.get(nowMs, 1) === undefined) return [];
@@ -125,84 +146,43 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
           sql.charge.run(crawl.charged - 1, lease.id);
       });
     },
-    finish: (lease, page, foundUrls, hooks) =>
+    finish: (lease, page, found, hooks) =>
       atOnce(() => {
         const crawl = held(lease);
         if (crawl === undefined) return false;
-        const { id } = lease;
-        if (page.state === 'failed') {
-          sql.fail.run(crawl.ends + 1, page.atMs, page.code, page.error, page.free ? 0 : 1, id, page.seq);
-          sql.ended.run(1, 0, 1, page.free ? 1 : 0, id);
-          return true;
-        }
-        const copied = page.state === 'done' && sql.sameContent.get(id, page.contentHash) !== undefined;
-        if (page.state === 'duplicate' || copied) {
-          sql.duplicate.run(page.atMs, id, page.seq);
-          sql.ended.run(0, 0, 0, 0, id);
-          // Of the same words are the same links.
-          if (!copied) add(id, foundUrls);
-          return true;
-        }
-        sql.done.run(crawl.ends + 1, page.atMs, page.contentHash, JSON.stringify(page.page), id, page.seq);
-        sql.ended.run(1, 1, 0, 0, id);
-        if (page.aliasKey !== null) {
-          const dropped = Number(sql.dropAlias.run(id, page.aliasKey, page.seq).changes);
-          if (dropped === 1) sql.ended.run(0, 0, 0, 0, id);
-          else {
-            const rows = Number(sql.rows.get(id)?.rows);
-            if (sql.addAlias.run(id, rows + 1, page.aliasKey).changes === 1) sql.count.run(rows + 1, 0, id);
-          }
-        }
-        add(id, foundUrls);
-        queue(id, hooks);
+        finishPage(sql, lease.id, crawl.ends, page, found, hooks);
         return true;
       }),
     async page(id, key) {
       const row = sql.page.get(id, key);
       return row === undefined ? null : JSON.parse(String(row.page));
     },
-    add: (lease, foundUrls) =>
+    add: (lease, found) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;
-        add(lease.id, foundUrls);
+        add(sql, lease.id, found);
         return true;
       }),
     begun: (lease, hooks) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;
         sql.seeded.run(lease.id);
-        queue(lease.id, hooks);
+        queue(sql, lease.id, hooks);
         return true;
       }),
     end: (lease, end, hooks) =>
       atOnce(() => {
         if (held(lease) === undefined) return false;
-        endCrawl(lease.id, end);
-        queue(lease.id, hooks);
+        endCrawl(sql, lease.id, end);
+        queue(sql, lease.id, hooks);
         return true;
       }),
+  } satisfies Partial<CrawlStore>;
+}
 
-    async results(id, after, limit, charsMax) {
-      const results = [];
-      let chars = 0;
-      for (const row of sql.results.iterate(id, after, limit)) {
-        const text = String(row.page);
-        chars += text.length;
-        if (chars > charsMax && results.length > 0) break;
-        results.push({ at: Number(row.ended), page: JSON.parse(text) });
-      }
-      return results;
-    },
-    async errors(id, limit) {
-      return sql.errors.all(id, limit).map((row) => ({
-        seq: Number(row.seq),
-        url: String(row.url),
-        code: String(row.code),
-        error: String(row.error),
-        atMs: Number(row.ended_ms),
-      }));
-    },
-
+/** What is done beside the work: webhooks that are due, and crawls whose time is over. */
+function upkeepPart({ sql, atOnce }: Access) {
+  return {
     async dueHooks(nowMs, untilMs, limit) {
       if (sql.dueHooks.get(nowMs, 1) === undefined) return [];
       return atOnce(() => {
@@ -218,10 +198,7 @@ export function openSqliteCrawlStore(file: string): CrawlStore {
       await atOnce(() => sql.hookLater.run(tries, nextMs, id));
     },
     prune: (nowMs) => atOnce(() => Number(sql.prune.run(nowMs).changes)),
-    async close() {
-      database.close();
-    },
-  };
+  } satisfies Partial<CrawlStore>;
 }
 
 interface HeldColumns {
