@@ -8,7 +8,7 @@ import { createBoots } from './boots.ts';
 import { type Database, poolSizes } from './database.ts';
 import { createCloseQueue } from './ledger-closes.ts';
 import { createLeftovers, leftoverSettleMs } from './ledger-leftovers.ts';
-import { createOpenQueue } from './ledger-opens.ts';
+import { OpenQueue } from './ledger-opens.ts';
 import { pruneLedger } from './ledger-prune.ts';
 import {
   findEvent,
@@ -69,7 +69,7 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
     troubles.look();
   }
 
-  const opens = createOpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, loop, {
+  const opens = new OpenQueue((rows) => writeReservations(database.opens.run, rows), poolSizes.opens, loop, {
     onOpened: (requestId) => reserved.add(requestId),
     onUnwanted: leftovers.unwanted,
     onOutcome: hear,
