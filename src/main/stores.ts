@@ -28,7 +28,7 @@ import { createPostgresProviderObjectStore } from '../stores/postgres/provider-o
 import { createPostgresReplyStore } from '../stores/postgres/reply-store.ts';
 import { mayPass, whyUnusable } from '../stores/postgres/unusable.ts';
 import { createPostgresVectorRegistry } from '../stores/postgres/vector-registry.ts';
-import { createRedisCounters } from '../stores/redis/counters.ts';
+import { RedisCounters } from '../stores/redis/counters.ts';
 import { openSqliteAccountStore } from '../stores/sqlite/account-store.ts';
 import { openSqliteCrawlStore } from '../stores/sqlite/crawl-store.ts';
 import { type DataFolder, readIfThere, replaceFile } from '../stores/sqlite/data-folder.ts';
@@ -188,7 +188,7 @@ async function openShared({ config, folder, clock, onTrouble }: StoreOptions): P
 
   async function openRedisCounters(): Promise<Counters> {
     const booksId = await readBooksId(database.rest.run);
-    const redis = createRedisCounters({
+    const redis = new RedisCounters({
       url: storage.state,
       booksId,
       books: ledger,

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test';
 import { systemClock } from '../../src/kernel/clock.ts';
-import type { Full, Held, Unavailable } from '../../src/metering/counters.ts';
+import type { Counters, Full, Held, Unavailable } from '../../src/metering/counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
-import { createRedisCounters, type RedisCounters } from '../../src/stores/redis/counters.ts';
+import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { booked, type FakeBooks } from '../stores/counter-books.ts';
 import { type Asker, limitOf, newRequestId } from '../stores/counter-requests.ts';
 
@@ -20,7 +20,7 @@ export function replica(
   { booksId = 'test', ...options }: { nowMs?: () => number; booksId?: string } = {},
 ): Replica {
   const troubles: string[] = [];
-  const counters = createRedisCounters({
+  const counters = new RedisCounters({
     url,
     booksId,
     books,
@@ -35,7 +35,7 @@ export function replica(
 
 /** A request as admission makes it: units held, then its reservation in the ledger. `unit`s of 1,000 against `allowed`. */
 export async function reserve(
-  counters: Pick<RedisCounters, 'hold'>,
+  counters: Pick<Counters, 'hold'>,
   books: FakeBooks,
   who: Asker,
   allowed: number,
@@ -81,7 +81,7 @@ export function closeInBooks(
 
 /** How many of so many parallel requests pass. */
 export async function passing(
-  replicas: readonly Pick<RedisCounters, 'hold'>[],
+  replicas: readonly Pick<Counters, 'hold'>[],
   books: FakeBooks,
   who: Asker,
   allowed: number,

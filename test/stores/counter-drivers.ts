@@ -2,7 +2,7 @@ import { fakeClock, systemClock } from '../../src/kernel/clock.ts';
 import type { Counters } from '../../src/metering/counters.ts';
 import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
-import { createRedisCounters } from '../../src/stores/redis/counters.ts';
+import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, type StartedRedis, startRedis } from '../start-redis.ts';
 import { type FakeBooks, fakeBooks } from './counter-books.ts';
 
@@ -59,7 +59,7 @@ const redis: CounterDriver = {
     const books = fakeBooks('later');
     const opened: Counters[] = [];
     async function open(): Promise<Counters> {
-      const counters = createRedisCounters({
+      const counters = new RedisCounters({
         url,
         booksId: 'test',
         books,

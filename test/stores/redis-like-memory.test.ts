@@ -6,7 +6,7 @@ import type { Counters, Held, Limit, Measure } from '../../src/metering/counters
 import { MemoryCounters } from '../../src/metering/memory-counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
 import type { SpanName } from '../../src/metering/window.ts';
-import { createRedisCounters } from '../../src/stores/redis/counters.ts';
+import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { fakeBooks } from './counter-books.ts';
 import { type Asker, limitOf, newAsker } from './counter-requests.ts';
@@ -145,7 +145,7 @@ test('Redis counts as memory does, whatever is held, settled and waited for, and
   const redis = await startRedis(t);
   const startMs = Date.now();
   let clock = fakeClock(startMs);
-  const counters = createRedisCounters({
+  const counters = new RedisCounters({
     url: redis.url,
     booksId: 'test',
     books: fakeBooks('later'),

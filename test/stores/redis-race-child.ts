@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/kernel/clock.ts';
 import type { QuotaBooks } from '../../src/metering/counters.ts';
 import { callMilliIn, scopesOf } from '../../src/metering/scope.ts';
-import { createRedisCounters } from '../../src/stores/redis/counters.ts';
+import { RedisCounters } from '../../src/stores/redis/counters.ts';
 import { limitOf, newAsker } from './counter-requests.ts';
 
 /**
@@ -24,7 +24,7 @@ const books: QuotaBooks = {
   },
 };
 
-const counters = createRedisCounters({
+const counters = new RedisCounters({
   url,
   booksId: 'test',
   books,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts';
 import { FailureError } from '../../kernel/failure.ts';
-import { createLoopClock } from '../../kernel/loop-clock.ts';
+import { createLoopClock, type LoopClock } from '../../kernel/loop-clock.ts';
 import type {
   Counters,
   Entry,
@@ -9,23 +9,25 @@ import type {
   Held,
   Hold,
   Limit,
+  LimitState,
   QuotaBooks,
   Scope,
+  Spent,
   Unavailable,
 } from '../../metering/counters.ts';
 import { openKey, placesKey, scopeKey } from './keys.ts';
-import { createKnownOver } from './known-over.ts';
-import { createLeases } from './leases.ts';
+import { createKnownOver, type KnownOver } from './known-over.ts';
+import { createLeases, type Leases } from './leases.ts';
 import { allowedOnWire, fullOf, placeOf, spanOnWire, statesOf } from './limits-on-wire.ts';
-import { type Answer, createLink } from './link.ts';
+import { type Answer, Link } from './link.ts';
 import { enterScript, holdScript, readScript, settleScript } from './lua-admit.ts';
 import { leaveScript, pulseScript, renewScript, runningScript } from './lua-leases.ts';
 import { beginSeedScript, forgetScript, oldScript, seedScript } from './lua-seed.ts';
 import type { Script } from './script.ts';
 import type { SeedFacts } from './seed-fields.ts';
-import { createSeeding } from './seeding.ts';
-import { createSettlements } from './settlements.ts';
-import { createSweep } from './sweep.ts';
+import { createSeeding, type Seeding } from './seeding.ts';
+import { createSettlements, type Settlements } from './settlements.ts';
+import { createSweep, type Sweep } from './sweep.ts';
 import { commandTimeoutMs, type Reply } from './wire.ts';
 
 /** Milli-calls of a hold in a tier's calls a minute. */
@@ -73,48 +75,141 @@ export interface RedisCountersOptions {
   nowMs?: () => number;
 }
 
-/** Counters that many processes share. */
-export interface RedisCounters extends Counters {
-  /** No server answers; false as soon as one does, though it may not admit yet. */
-  lost(): boolean;
-  /** Requests were admitted elsewhere: Redis begins anew, from the ledger, before it admits again. */
-  distrust(): void;
-  /** Resolves when requests can be admitted for the first time. */
-  whenReady(): Promise<void>;
-  /** Looks for requests that nobody will end; happens by itself every 10 s. */
-  sweep(): Promise<void>;
-}
-
 /**
- * Connects by itself, and again for ever. Until the first connection, and whenever Redis is away, slow or has lost its
- * memory, the answer is `unavailable`: admission fails closed.
+ * Counters that many processes share. Connects by itself, and again for ever. Until the first connection, and whenever
+ * Redis is away, slow or has lost its memory, the answer is `unavailable`: admission fails closed.
  */
-export function createRedisCounters(options: RedisCountersOptions): RedisCounters {
-  const { url, books, rules, clock, onTrouble } = options;
-  const loop = createLoopClock(clock);
-  const knownOver = createKnownOver(options.nowMs ?? (() => clock.monotonicMs()));
-  const leases = createLeases(() => link);
-  const link = createLink({
-    url,
-    booksId: options.booksId,
-    clock,
-    scripts,
-    onTrouble,
-    ...(options.nowMs === undefined ? {} : { nowMs: options.nowMs }),
-    beforeEpoch: (run) => leases.takeAgain(run),
-    onReady: () => {
-      // It may begin with less than was counted before.
-      knownOver.forget();
-      leases.onReady();
-      settlements.onReady();
-    },
-  });
-  const seeding = createSeeding({ link, books, rules, onTrouble });
-  const settlements = createSettlements(link, seeding, () => clock.monotonicMs());
-  const sweep = createSweep(link, books, settlements);
+export class RedisCounters implements Counters {
+  readonly #loop: LoopClock;
+  readonly #knownOver: KnownOver;
+  readonly #leases: Leases;
+  readonly #link: Link;
+  readonly #seeding: Seeding;
+  readonly #settlements: Settlements;
+  readonly #sweep: Sweep;
+
+  constructor({ url, booksId, books, rules, clock, onTrouble, nowMs }: RedisCountersOptions) {
+    this.#loop = createLoopClock(clock);
+    this.#knownOver = createKnownOver(nowMs ?? (() => clock.monotonicMs()));
+    this.#leases = createLeases(() => this.#link);
+    this.#link = new Link({
+      url,
+      booksId,
+      clock,
+      scripts,
+      onTrouble,
+      ...(nowMs === undefined ? {} : { nowMs }),
+      beforeEpoch: (run) => this.#leases.takeAgain(run),
+      onReady: () => {
+        // It may begin with less than was counted before.
+        this.#knownOver.forget();
+        this.#leases.onReady();
+        this.#settlements.onReady();
+      },
+    });
+    this.#seeding = createSeeding({ link: this.#link, books, rules, onTrouble });
+    this.#settlements = createSettlements(this.#link, this.#seeding, () => clock.monotonicMs());
+    this.#sweep = createSweep(this.#link, books, this.#settlements);
+  }
+
+  enter(entry: Entry): EntryAnswer | Promise<EntryAnswer> {
+    if (entry.limits.length === 0 && entry.places.length === 0) return { kind: 'entered', states: [], leave: () => {} };
+    return this.#knownOver.find(entry.limits, () => entry.callMilli, 'certain') ?? this.#enter(entry);
+  }
+
+  async hold(hold: Hold): Promise<Held | Full | Unavailable> {
+    const { requestId, account, costMilli, limits } = hold;
+    const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
+    const over = this.#knownOver.find(limits, needs, 'certain');
+    if (over !== null) return over;
+    const scopes = [...hold.scopes];
+    const asked = limits.flatMap((limit) => [
+      placeOf(limit.scope, scopes),
+      ...spanOnWire(limit),
+      allowedOnWire(limit.allowed),
+      limit.rule,
+    ]);
+    const answer = await this.#ask(
+      holdScript,
+      account,
+      scopes,
+      [],
+      [
+        requestId,
+        String(costMilli),
+        String(hold.scopes.length),
+        hold.scopes.join('\n'),
+        String(scopes.length),
+        String(tierCallMilli),
+        ...asked,
+      ],
+    );
+    this.#sweep.used(account);
+    if (answer === 'unknown') this.#settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
+    if (typeof answer === 'string') return this.#knownOver.find(limits, needs, 'any') ?? unavailable;
+    if (answer[0] === full) return this.#learnt(answer, limits, [], needs);
+    return {
+      kind: 'held',
+      requestId,
+      account,
+      scopes: hold.scopes,
+      costMilli,
+      quotaMs: answer[1] as number,
+      states: statesOf(answer, 2),
+    };
+  }
+
+  settle(held: Held, spent: Spent): void {
+    this.#settlements.settle(held, spent);
+  }
+
+  async read(account: string, limits: readonly Limit[]): Promise<readonly LimitState[]> {
+    const scopes: Scope[] = [];
+    const asked = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
+    // Looked at, too: what a dead process left would be shown until the account's next request.
+    this.#sweep.used(account);
+    return statesOf(known(await this.#ask(readScript, account, scopes, [], ['-', String(scopes.length), ...asked])), 1);
+  }
+
+  async running(account: string, scopes: readonly Scope[]): Promise<readonly number[]> {
+    const keys = scopes.map((scope) => placesKey(account, scope));
+    return known(await this.#link.run(runningScript, keys, [])).slice(1) as number[];
+  }
+
+  trouble(): string | null {
+    return this.#link.trouble();
+  }
+
+  /** No server answers; false as soon as one does, though it may not admit yet. */
+  lost(): boolean {
+    return this.#link.lost();
+  }
+
+  /** Requests were admitted elsewhere: Redis begins anew, from the ledger, before it admits again. */
+  distrust(): void {
+    this.#link.distrust();
+  }
+
+  /** Resolves when requests can be admitted for the first time. */
+  whenReady(): Promise<void> {
+    return this.#link.whenReady();
+  }
+
+  /** Looks for requests that nobody will end; happens by itself every 10 s. */
+  sweep(): Promise<void> {
+    return this.#sweep.run();
+  }
+
+  async close(): Promise<void> {
+    this.#leases.close();
+    this.#settlements.close();
+    this.#sweep.close();
+    this.#loop.stop();
+    this.#link.close();
+  }
 
   /** Asks, seeds what Redis does not count yet, and asks again: within the deadline of one command in all. */
-  async function ask(
+  async #ask(
     script: Script,
     account: string,
     scopes: readonly Scope[],
@@ -122,18 +217,18 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
     args: readonly string[],
   ): Promise<Answer> {
     const keys = [openKey(account), ...scopes.map((scope) => scopeKey(account, scope)), ...places];
-    const since = loop.now();
+    const since = this.#loop.now();
     for (let seeds = 0; ; seeds++) {
-      const answer = await link.run(script, keys, args);
+      const answer = await this.#link.run(script, keys, args);
       if (typeof answer === 'string' || answer[0] !== needsSeed) return answer;
       if (seeds === seedsPerAskMax) return 'unsent';
       const missing = answer.slice(1).map((place) => scopes[(place as number) - 1]!);
-      if (!(await within(seeding.ensure(account, missing), () => loop.leftMs(since, commandTimeoutMs))))
+      if (!(await within(this.#seeding.ensure(account, missing), () => this.#loop.leftMs(since, commandTimeoutMs))))
         return 'unsent';
     }
   }
 
-  function learnt(
+  #learnt(
     answer: readonly Reply[],
     limits: readonly Limit[],
     places: Entry['places'],
@@ -141,18 +236,18 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
   ): Full {
     const over = fullOf(answer, [...limits, ...places]);
     const limit = limits[(answer[1] as number) - 1];
-    if (limit !== undefined) knownOver.learn(over, limit, limits, needs(limit), answer[4] as number);
+    if (limit !== undefined) this.#knownOver.learn(over, limit, limits, needs(limit), answer[4] as number);
     return over;
   }
 
-  async function enter(entry: Entry): Promise<EntryAnswer> {
+  async #enter(entry: Entry): Promise<EntryAnswer> {
     const { requestId, account, callMilli, limits, places } = entry;
     const scopes: Scope[] = [];
     const asked = limits.flatMap((limit) => {
       spanOnWire(limit);
       return [placeOf(limit.scope, scopes), allowedOnWire(limit.allowed)];
     });
-    const answer = await ask(
+    const answer = await this.#ask(
       enterScript,
       account,
       scopes,
@@ -167,94 +262,15 @@ export function createRedisCounters(options: RedisCountersOptions): RedisCounter
       ],
     );
     const placeScopes = places.map(({ scope }) => scope);
-    if (answer === 'unknown') leases.giveBack(account, placeScopes, requestId);
-    if (typeof answer === 'string') return knownOver.find(limits, () => callMilli, 'any') ?? unavailable;
-    if (answer[0] === full) return learnt(answer, limits, places, () => callMilli);
+    if (answer === 'unknown') this.#leases.giveBack(account, placeScopes, requestId);
+    if (typeof answer === 'string') return this.#knownOver.find(limits, () => callMilli, 'any') ?? unavailable;
+    if (answer[0] === full) return this.#learnt(answer, limits, places, () => callMilli);
     return {
       kind: 'entered',
       states: statesOf(answer, 1),
-      leave: places.length === 0 ? () => {} : leases.held(account, placeScopes, requestId),
+      leave: places.length === 0 ? () => {} : this.#leases.held(account, placeScopes, requestId),
     };
   }
-
-  return {
-    enter(entry) {
-      if (entry.limits.length === 0 && entry.places.length === 0)
-        return { kind: 'entered', states: [], leave: () => {} };
-      return knownOver.find(entry.limits, () => entry.callMilli, 'certain') ?? enter(entry);
-    },
-
-    async hold(hold: Hold): Promise<Held | Full | Unavailable> {
-      const { requestId, account, costMilli, limits } = hold;
-      const needs = ({ measure }: Limit) => (measure === 'units' ? costMilli : measure === 'calls' ? tierCallMilli : 0);
-      const over = knownOver.find(limits, needs, 'certain');
-      if (over !== null) return over;
-      const scopes = [...hold.scopes];
-      const asked = limits.flatMap((limit) => [
-        placeOf(limit.scope, scopes),
-        ...spanOnWire(limit),
-        allowedOnWire(limit.allowed),
-        limit.rule,
-      ]);
-      const answer = await ask(
-        holdScript,
-        account,
-        scopes,
-        [],
-        [
-          requestId,
-          String(costMilli),
-          String(hold.scopes.length),
-          hold.scopes.join('\n'),
-          String(scopes.length),
-          String(tierCallMilli),
-          ...asked,
-        ],
-      );
-      sweep.used(account);
-      if (answer === 'unknown') settlements.settle(hold, { costMilli: 0, tokens: 0, usdNano: 0 });
-      if (typeof answer === 'string') return knownOver.find(limits, needs, 'any') ?? unavailable;
-      if (answer[0] === full) return learnt(answer, limits, [], needs);
-      return {
-        kind: 'held',
-        requestId,
-        account,
-        scopes: hold.scopes,
-        costMilli,
-        quotaMs: answer[1] as number,
-        states: statesOf(answer, 2),
-      };
-    },
-
-    settle: (held, spent) => settlements.settle(held, spent),
-
-    async read(account, limits) {
-      const scopes: Scope[] = [];
-      const asked = limits.flatMap((limit) => [placeOf(limit.scope, scopes), ...spanOnWire(limit)]);
-      // Looked at, too: what a dead process left would be shown until the account's next request.
-      sweep.used(account);
-      return statesOf(known(await ask(readScript, account, scopes, [], ['-', String(scopes.length), ...asked])), 1);
-    },
-
-    async running(account, scopes) {
-      const keys = scopes.map((scope) => placesKey(account, scope));
-      return known(await link.run(runningScript, keys, [])).slice(1) as number[];
-    },
-
-    trouble: link.trouble,
-    lost: link.lost,
-    distrust: link.distrust,
-    whenReady: link.whenReady,
-    sweep: sweep.run,
-
-    async close() {
-      leases.close();
-      settlements.close();
-      sweep.close();
-      loop.stop();
-      link.close();
-    },
-  };
 }
 
 function known(answer: Answer): readonly Reply[] {

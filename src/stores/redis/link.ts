@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../kernel/clock.ts';
 import { ownLagMaxMs } from '../../kernel/loop-clock.ts';
-import { createTroubleReport } from '../trouble-report.ts';
+import { createTroubleReport, type TroubleReport } from '../trouble-report.ts';
 import { evictionPolicy } from './facts.ts';
 import { epochKey, keysOf } from './keys.ts';
 import { pulseScript } from './lua-leases.ts';
@@ -52,148 +52,188 @@ export interface LinkOptions {
 export type Run = (script: Script, keys: readonly string[], args: readonly string[]) => Promise<Answer>;
 
 /** The way to one Redis server, kept up for ever: nothing is sent over it before its epoch is known. */
-export interface Link {
-  run: Run;
-  ready(): boolean;
-  /** No server answers at all; false while one does, though it may not admit yet. */
-  lost(): boolean;
-  trouble(): string | null;
-  /** Something was spent that Redis does not know: at the next chance a new epoch begins, whatever it says. */
-  distrust(): void;
-  /** Resolves when it is first ready. */
-  whenReady(): Promise<void>;
-  close(): void;
-}
-
-export function createLink(options: LinkOptions): Link {
-  const { url, clock, onTrouble } = options;
-  const ours = keysOf(options.booksId);
-  let wire: Wire | null = null;
-  let state: 'lost' | 'verifying' | 'ready' | 'closed' = 'lost';
-  let epoch = '';
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #ours: string;
+  #wire: Wire | null = null;
+  #state: 'lost' | 'verifying' | 'ready' | 'closed' = 'lost';
+  #epoch = '';
   /** Counts verifications: what an older one comes to is of no meaning. */
-  let round = 0;
-  let distrusted = false;
-  let trouble: string | null = 'Redis is not connected yet';
+  #round = 0;
+  #distrusted = false;
+  #trouble: string | null = 'Redis is not connected yet';
   /** As `trouble`, but for what mends itself in a moment: for the log. */
-  let loss: string | null = null;
+  #loss: string | null = null;
   /** The last refusal of a single command, and the last policy that was warned of: told once. */
-  let complaint = '';
-  let warnedPolicy = '';
-  let retryMs = retryFirstMs;
-  let timer: NodeJS.Timeout | null = null;
-  let waiters: (() => void)[] = [];
+  #complaint = '';
+  #warnedPolicy = '';
+  #retryMs = retryFirstMs;
+  #timer: NodeJS.Timeout | null = null;
+  #waiters: (() => void)[] = [];
+  readonly #report: TroubleReport;
+  readonly #pulse: NodeJS.Timeout;
 
-  const report = createTroubleReport({
-    trouble: () => loss,
-    words: {
-      begins: (text) => `redis: nothing can be admitted: ${text}`,
-      over: 'redis: the counters can be asked again',
-    },
-    tell: onTrouble,
-    clock,
-  });
-
-  function tell(text: string | null): void {
-    trouble = text;
-    loss = text;
-    report.look();
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#ours = keysOf(options.booksId);
+    this.#report = createTroubleReport({
+      trouble: () => this.#loss,
+      words: {
+        begins: (text) => `redis: nothing can be admitted: ${text}`,
+        over: 'redis: the counters can be asked again',
+      },
+      tell: options.onTrouble,
+      clock: options.clock,
+    });
+    this.#pulse = setInterval(() => this.#beat(), pulseEveryMs);
+    this.#pulse.unref();
+    void this.#connect();
   }
 
-  function later(ms: number, what: () => void): void {
-    if (timer !== null) clearTimeout(timer);
-    timer = setTimeout(() => {
-      timer = null;
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Answer> {
+    const wire = this.#wire;
+    if (wire === null || this.#state !== 'ready' || wire.slow()) return Promise.resolve('unsent');
+    return this.#runOn(wire, script, keys, args);
+  }
+
+  ready(): boolean {
+    return this.#state === 'ready' && this.#wire?.slow() === false;
+  }
+
+  /** No server answers at all; false while one does, though it may not admit yet. */
+  lost(): boolean {
+    return this.#state === 'lost' || this.#wire?.slow() === true;
+  }
+
+  trouble(): string | null {
+    return this.#wire?.slow() ? 'Redis does not answer in time' : this.#trouble;
+  }
+
+  /** Something was spent that Redis does not know: at the next chance a new epoch begins, whatever it says. */
+  distrust(): void {
+    this.#distrusted = true;
+  }
+
+  /** Resolves when it is first ready. */
+  whenReady(): Promise<void> {
+    return this.#state === 'ready' ? Promise.resolve() : new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  close(): void {
+    this.#state = 'closed';
+    clearInterval(this.#pulse);
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#wire?.destroy();
+    this.#wire = null;
+  }
+
+  #beat(): void {
+    // What was not told because it had only just begun again.
+    this.#report.look();
+    const wire = this.#wire;
+    if (wire !== null && this.#state === 'ready' && !wire.slow()) void this.#runOn(wire, pulseScript, [], []);
+  }
+
+  #tell(text: string | null): void {
+    this.#trouble = text;
+    this.#loss = text;
+    this.#report.look();
+  }
+
+  #later(ms: number, what: () => void): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = null;
       what();
     }, ms);
-    timer.unref();
+    this.#timer.unref();
   }
 
-  function lose(reason: string): void {
-    if (state === 'closed') return;
-    wire?.destroy();
-    wire = null;
-    state = 'lost';
-    tell(`Redis is lost: ${reason}`);
-    later(retryMs, () => void connect());
-    retryMs = Math.min(retryMs * 2, retryMaxMs);
+  #lose(reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#wire?.destroy();
+    this.#wire = null;
+    this.#state = 'lost';
+    this.#tell(`Redis is lost: ${reason}`);
+    this.#later(this.#retryMs, () => void this.#connect());
+    this.#retryMs = Math.min(this.#retryMs * 2, retryMaxMs);
   }
 
-  async function connect(): Promise<void> {
+  async #connect(): Promise<void> {
     try {
-      const opened: Wire = await openWire(url, clock, {
+      const opened: Wire = await openWire(this.#options.url, this.#options.clock, {
         onOver: (reason) => {
-          if (wire === opened) lose(reason);
+          if (this.#wire === opened) this.#lose(reason);
         },
         onFlowing: () => {
-          if (wire === opened && distrusted && state === 'ready') void verify(opened);
+          if (this.#wire === opened && this.#distrusted && this.#state === 'ready') void this.#verify(opened);
         },
       });
-      if (state === 'closed') return opened.destroy();
-      wire = opened;
-      await warnOfEviction(opened);
+      if (this.#state === 'closed') return opened.destroy();
+      this.#wire = opened;
+      await this.#warnOfEviction(opened);
       // Were one sent again because Redis does not know it, what was sent after it would be done before it.
-      await Promise.all(options.scripts.map(({ text }) => opened.send(['SCRIPT', 'LOAD', text])));
-      if (wire === opened) await verify(opened);
+      await Promise.all(this.#options.scripts.map(({ text }) => opened.send(['SCRIPT', 'LOAD', text])));
+      if (this.#wire === opened) await this.#verify(opened);
     } catch (error) {
-      lose(wordsOf(error));
+      this.#lose(wordsOf(error));
     }
   }
 
   /** Finds out which epoch is in force, and waits until it may be used. */
-  async function verify(on: Wire): Promise<void> {
-    round += 1;
-    const mine = round;
-    state = 'verifying';
-    trouble = 'the counters begin anew';
+  async #verify(on: Wire): Promise<void> {
+    this.#round += 1;
+    const mine = this.#round;
+    this.#state = 'verifying';
+    this.#trouble = 'the counters begin anew';
     try {
       const info = String(await on.send(['INFO', 'server']));
       const runId = /^run_id:(\S+)/m.exec(info)?.[1];
       if (runId === undefined) throw new Error('INFO does not tell its run_id');
-      const renew = distrusted;
-      distrusted = false;
-      const asked = ['EVAL', epochScript.text, '1', ours + epochKey, runId, randomUUID(), renew ? '*' : ''];
+      const renew = this.#distrusted;
+      this.#distrusted = false;
+      const asked = ['EVAL', epochScript.text, '1', this.#ours + epochKey, runId, randomUUID(), renew ? '*' : ''];
       const [current, ageMs] = (await on.send(asked).catch((error: unknown) => {
-        distrusted ||= renew;
+        this.#distrusted ||= renew;
         throw error;
       })) as [string, number];
-      if (wire !== on || round !== mine) return;
-      epoch = current;
+      if (this.#wire !== on || this.#round !== mine) return;
+      this.#epoch = current;
       const waitMs = Math.min(epochGuardMs, epochGuardMs - Math.max(0, ageMs));
-      if (waitMs > 0) later(waitMs, () => void begin(on, mine));
-      else await begin(on, mine);
+      if (waitMs > 0) this.#later(waitMs, () => void this.#begin(on, mine));
+      else await this.#begin(on, mine);
     } catch (error) {
-      if (wire === on && round === mine) lose(wordsOf(error));
+      if (this.#wire === on && this.#round === mine) this.#lose(wordsOf(error));
     }
   }
 
-  async function begin(on: Wire, mine: number): Promise<void> {
-    if (wire !== on || round !== mine) return;
+  async #begin(on: Wire, mine: number): Promise<void> {
+    if (this.#wire !== on || this.#round !== mine) return;
     try {
-      await options.beforeEpoch((script, keys, args) => runOn(on, script, keys, args));
+      await this.#options.beforeEpoch((script, keys, args) => this.#runOn(on, script, keys, args));
     } catch (error) {
-      if (wire === on && round === mine) lose(wordsOf(error));
+      if (this.#wire === on && this.#round === mine) this.#lose(wordsOf(error));
       return;
     }
     // Meanwhile it was lost, or another epoch began.
-    if (wire !== on || round !== mine) return;
-    state = 'ready';
-    retryMs = retryFirstMs;
-    tell(null);
-    const wake = waiters;
-    waiters = [];
+    if (this.#wire !== on || this.#round !== mine) return;
+    this.#state = 'ready';
+    this.#retryMs = retryFirstMs;
+    this.#tell(null);
+    const wake = this.#waiters;
+    this.#waiters = [];
     for (const one of wake) one();
-    options.onReady();
+    this.#options.onReady();
   }
 
-  async function runOn(on: Wire, script: Script, keys: readonly string[], args: readonly string[]): Promise<Answer> {
-    const sentIn = round;
+  async #runOn(on: Wire, script: Script, keys: readonly string[], args: readonly string[]): Promise<Answer> {
+    const sentIn = this.#round;
     const rest = [
       String(keys.length + 1),
-      ours + epochKey,
-      ...keys.map((key) => ours + key),
-      epoch,
-      options.nowMs === undefined ? '' : String(options.nowMs()),
+      this.#ours + epochKey,
+      ...keys.map((key) => this.#ours + key),
+      this.#epoch,
+      this.#options.nowMs === undefined ? '' : String(this.#options.nowMs()),
       ...args,
     ];
     try {
@@ -206,51 +246,27 @@ export function createLink(options: LinkOptions): Link {
       }
       const answer = reply as readonly Reply[];
       if (answer[0] !== otherEpoch) return answer;
-      if (wire === on && round === sentIn) void verify(on);
+      if (this.#wire === on && this.#round === sentIn) void this.#verify(on);
       return 'unsent';
     } catch (error) {
       if (error instanceof NoReply) return error.sent ? 'unknown' : 'unsent';
       const words = wordsOf(error);
-      if (wire === on && cannotServe(words)) lose(words);
-      else if (words !== complaint) {
-        complaint = words;
-        onTrouble(`redis: a command was refused: ${words}`);
+      if (this.#wire === on && cannotServe(words)) this.#lose(words);
+      else if (words !== this.#complaint) {
+        this.#complaint = words;
+        this.#options.onTrouble(`redis: a command was refused: ${words}`);
       }
       return 'unknown';
     }
   }
 
-  async function warnOfEviction(on: Wire): Promise<void> {
+  async #warnOfEviction(on: Wire): Promise<void> {
     const policy = await evictionPolicy(on);
-    if (policy === null || policy === warnedPolicy) return;
-    warnedPolicy = policy;
+    if (policy === null || policy === this.#warnedPolicy) return;
+    this.#warnedPolicy = policy;
     if (policy !== 'noeviction')
-      onTrouble(`redis: maxmemory-policy is ${policy}; set noeviction, or counts may be dropped and reseeded`);
+      this.#options.onTrouble(
+        `redis: maxmemory-policy is ${policy}; set noeviction, or counts may be dropped and reseeded`,
+      );
   }
-
-  const pulse = setInterval(() => {
-    // What was not told because it had only just begun again.
-    report.look();
-    if (wire !== null && state === 'ready' && !wire.slow()) void runOn(wire, pulseScript, [], []);
-  }, pulseEveryMs);
-  pulse.unref();
-  void connect();
-  return {
-    run: (script, keys, args) =>
-      wire === null || state !== 'ready' || wire.slow() ? Promise.resolve('unsent') : runOn(wire, script, keys, args),
-    ready: () => state === 'ready' && wire?.slow() === false,
-    lost: () => state === 'lost' || wire?.slow() === true,
-    trouble: () => (wire?.slow() ? 'Redis does not answer in time' : trouble),
-    distrust() {
-      distrusted = true;
-    },
-    whenReady: () => (state === 'ready' ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve))),
-    close() {
-      state = 'closed';
-      clearInterval(pulse);
-      if (timer !== null) clearTimeout(timer);
-      wire?.destroy();
-      wire = null;
-    },
-  };
 }
