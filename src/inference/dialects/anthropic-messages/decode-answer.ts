@@ -156,15 +156,16 @@ class AnswerDecoder implements StreamDecoder {
 
   #openBlock(index: number, block: JsonObject): void {
     if (this.#open.has(index)) this.#closeBlock(index);
+    if (this.#lastPart !== null && block.type === this.#lastPart) this.#say({ type: 'part-end', choice: 0 });
     switch (block.type) {
       case 'text':
-        this.#beginPart('text');
+        this.#lastPart = 'text';
         this.#open.set(index, { kind: 'text' });
         this.#text('text-delta', block.text);
         if (Array.isArray(block.citations)) for (const citation of block.citations) this.#cite(citation);
         return;
       case 'thinking':
-        this.#beginPart('thinking');
+        this.#lastPart = 'thinking';
         this.#open.set(index, { kind: 'thinking', signature: stringOr(block.signature, '') });
         this.#text('reasoning-delta', block.thinking);
         return;
@@ -191,11 +192,6 @@ class AnswerDecoder implements StreamDecoder {
       default:
         this.#open.set(index, { kind: 'ignored' });
     }
-  }
-
-  #beginPart(kind: 'text' | 'thinking'): void {
-    if (this.#lastPart === kind) this.#say({ type: 'part-end', choice: 0 });
-    this.#lastPart = kind;
   }
 
   #closeBlock(index: number): void {

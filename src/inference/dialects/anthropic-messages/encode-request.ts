@@ -292,7 +292,7 @@ function encodeTools(
   if (request.toolChoice !== undefined) encoding.failure ??= missingTool(request);
   if (request.tools === undefined || request.tools.length === 0) {
     if (request.toolChoice?.type === 'auto') lose(encoding, 'tool_choice', 'unsupported');
-    return historyTools(turns);
+    return turns.length > 1 ? historyTools(turns) : {};
   }
   const tools = request.tools.map((tool, i) => encodeTool(tool, i, encoding));
   const choice = toolChoice(request, rules, encoding);
