@@ -207,10 +207,12 @@ export function cellsOf(
       case 'flag':
         cells[at] = value === true ? 1 : 0;
         break;
-      case 'route':
+      case 'route': {
         // Its attempts are the next column.
-        cells[at] = JSON.stringify({ ...(value as UsageRoute), attempts: undefined });
+        const { attempts: _, ...rest } = value as UsageRoute;
+        cells[at] = JSON.stringify(rest);
         break;
+      }
       case 'attempts':
         cells[at] = attemptsJson((value as UsageRoute).attempts);
         break;

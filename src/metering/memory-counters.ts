@@ -236,19 +236,12 @@ export class MemoryCounters implements Counters {
 
   /** Written over `states`, the answer. */
   #statesOf(nowMs: number, limits: readonly BoundLimit[], states: LimitState[]): LimitState[] {
+    const aheadMs = nowMs - this.#clock.toWallMs(nowMs);
     states.length = limits.length;
     for (let i = 0; i < limits.length; i++) {
       const { sum, span } = limits[i]!;
-      const used = sum.usedAt(nowMs, span);
-      const leavesMs = sum.leavesAtMs(nowMs, span);
-      const leavesAtMs = leavesMs === null ? null : this.#clock.toWallMs(leavesMs);
-      const state = states[i];
-      if (state === undefined) states[i] = { used, leavesAtMs };
-      else {
-        state.used = used;
-        // The same for many requests, and what is not written is not allocated.
-        if (state.leavesAtMs !== leavesAtMs) state.leavesAtMs = leavesAtMs;
-      }
+      states[i] ??= { used: 0, leavesAtMs: null };
+      sum.tell(states[i]!, nowMs, span, aheadMs);
     }
     return states;
   }

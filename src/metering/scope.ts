@@ -1,5 +1,5 @@
 import type { Clock } from '../kernel/clock.ts';
-import type { BucketRow, Measure, RecentCall, Scope } from './counters.ts';
+import type { BucketRow, LimitState, Measure, RecentCall, Scope } from './counters.ts';
 import { type Span, type SpanName, spans } from './window.ts';
 
 /** Whose counters a request moves, and what is written of it. */
@@ -240,11 +240,21 @@ export class RollingSum {
     return span === this.#long ? this.#longTotal : this.#shortTotal;
   }
 
-  /** When the oldest bucket that counts in this span leaves it; null when nothing counts. */
-  leavesAtMs(nowMs: number, span: Span): number | null {
+  /**
+   * Writes how full this span is into `state`, by a wall that is `aheadMs` behind `nowMs`. Nothing is allocated: numbers
+   * that are given back would be.
+   */
+  tell(state: LimitState, nowMs: number, span: Span, aheadMs: number): void {
     this.#expire(nowMs);
-    const bucket = this.#buckets[span === this.#long ? this.#longFirst : this.#shortFirst];
-    return bucket === undefined ? null : bucketLeavesAtMs(span, bucket);
+    const isLong = span === this.#long;
+    const bucket = this.#buckets[isLong ? this.#longFirst : this.#shortFirst];
+    state.used = isLong ? this.#longTotal : this.#shortTotal;
+    if (bucket === undefined) state.leavesAtMs = null;
+    else {
+      const leavesAtMs = bucketLeavesAtMs(span, bucket) - aheadMs;
+      // The same for many requests.
+      if (state.leavesAtMs !== leavesAtMs) state.leavesAtMs = leavesAtMs;
+    }
   }
 
   /** The first instant at which at least `amount` has left this span; null when it does not hold so much. */
