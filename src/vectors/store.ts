@@ -64,8 +64,15 @@ export interface TenantSummary extends Owner {
 /** Which points an operation is about. */
 export type Selection = { ids: readonly PointId[] } | { filter: Filter };
 
+export interface UpdateCondition {
+  /** A point that exists and does not pass stays as it is; absent: all pass. Looked at as the operation begins. */
+  updateFilter?: Filter;
+  /** Points that exist, or those that do not, are left alone; absent: none. */
+  updateMode?: 'insert_only' | 'update_only';
+}
+
 export type WriteOperation =
-  | { kind: 'upsert'; points: PointBatch }
+  | ({ kind: 'upsert'; points: PointBatch } & UpdateCondition)
   | { kind: 'delete'; which: Selection }
   /** Keys of `payload` are set (merged at the top level, or under the path `key`). `payload`: JSON text of an object. */
   | { kind: 'set-payload'; which: Selection; payload: string; key: string | null }
@@ -73,12 +80,19 @@ export type WriteOperation =
   | { kind: 'delete-payload'; which: Selection; keys: readonly string[] }
   | { kind: 'clear-payload'; which: Selection }
   /** Vectors alone of points that exist, those that are given; an unknown id refuses the whole with 404. */
-  | ({ kind: 'update-vectors' } & VectorBatch)
+  | ({ kind: 'update-vectors' } & VectorBatch & Pick<UpdateCondition, 'updateFilter'>)
   /** Vectors of these names go; '' is the unnamed one. */
   | { kind: 'delete-vectors'; which: Selection; names: readonly string[] };
 
-/** A vector, or the one of a point of the collection. */
-export type VectorInput = VectorValue | { id: PointId };
+/** A vector, or the one of a point: of the collection, or of another of the tenant's (`from`). */
+export type VectorInput = VectorValue | { id: PointId; from?: Lookup };
+
+export interface Lookup {
+  /** Name or alias. */
+  collection: string;
+  /** Name of the vector there, '' the unnamed one. */
+  vector: string;
+}
 
 export type RecommendStrategy = 'average_vector' | 'best_score' | 'sum_scores';
 

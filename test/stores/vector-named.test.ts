@@ -219,6 +219,30 @@ for (const driver of vectorDrivers) {
     assert.equal(await refusal(found(store, '', { kind: 'all' }, { prefetch })), 'invalid-request');
   });
 
+  test(`${name}: an upsert changes what passes its filter, or what is there, or what is not`, async (t) => {
+    const store = await filled(await driver.open(t));
+    const state = async () =>
+      (await store.retrieve(tenant, 'docs', [1, 2, 9], everything)).map(({ id, payload }) => [id, payload?.v ?? 0]);
+    const write = (more: object, v: number) =>
+      store.write(tenant, 'docs', [{ ...put({ 1: {}, 2: {}, 9: {} }, { v }), ...more } as WriteOperation]);
+    await write({ updateMode: 'update_only' }, 1);
+    assert.deepEqual(await state(), [
+      [1, 1],
+      [2, 1],
+    ]);
+    await write({ updateMode: 'insert_only' }, 2);
+    await write({ updateFilter: where({ must: [{ key: 'v', match: { value: 2 } }] }) }, 3);
+    assert.deepEqual(await state(), [
+      [1, 1],
+      [2, 1],
+      [9, 3],
+    ]);
+    const vectors = { ids: [1, 9], vectors: floats(5, 0, 5, 0) };
+    const updateFilter = where({ must_not: [{ has_id: [1] }] });
+    await store.write(tenant, 'docs', [{ kind: 'update-vectors', ...vectors, updateFilter }]);
+    assert.deepEqual(await found(store, '', floats(1, 0)), [[9, 5]]);
+  });
+
   test(`${name}: a filter asks which points have a vector of some name`, async (t) => {
     const store = await filled(await driver.open(t));
     const count = (filter: object) => store.count(tenant, 'docs', where(filter));
@@ -235,7 +259,9 @@ for (const driver of vectorDrivers) {
     ]);
     const prefetch = [{ ...part('words', nearest(sparse({ 9: 1, 4000000000: 1 }))), limit: 3 }];
     const score = (formula: JsonValue, defaults: JsonObject = { stars: 1 }) =>
-      found(store, '', readTarget({ formula, defaults }, 'query', 10, null as never, ''), { prefetch });
+      found(store, '', readTarget({ formula, defaults }, 'query', 10, null as never, { using: '', from: null }), {
+        prefetch,
+      });
     // By words: 3 has 3, 1 has 2, 2 has 1.
     assert.deepEqual(await score({ mult: ['$score', 'stars'] }), [
       [1, 8],
@@ -256,6 +282,33 @@ for (const driver of vectorDrivers) {
     assert.equal(Math.round((await score(far, { at: { lat: 0, lon: 1 } }))[0]![1]), 111_195);
     assert.equal(await refusal(score('stars', {})), 'invalid-request');
     assert.equal(await refusal(score({ ln: 0 })), 'invalid-request');
+  });
+
+  test(`${name}: points of another collection are examples for this one's vectors, of another tenant's never`, async (t) => {
+    const store = await filled(await driver.open(t));
+    await store.create(owner, { name: 'other', size: 2, distance: 'Dot', embeddingModel: null });
+    const points = { ids: [1, 7], vectors: floats(0, 1, 1, 0), payloads: [null, null] };
+    await store.write(tenant, 'other', [{ kind: 'upsert', points }]);
+    const from = { collection: 'other', vector: '' };
+    // The point 1 of this collection is another, which may be found.
+    assert.deepEqual(await found(store, '', nearest({ id: 7, from })), [
+      [1, 1],
+      [2, 0],
+    ]);
+    const prefetch = [{ ...part('', nearest({ id: 1, from })), limit: 1 }];
+    assert.deepEqual(await found(store, 'words', sparse({ 9: 1 }), { prefetch }), [[2, 1]]);
+    const elsewhere = { collection: 'docs', vector: '' };
+    assert.equal(
+      await refusal(found(store, '', nearest({ id: 7, from: { ...from, collection: 'none' } }))),
+      'not-found',
+    );
+    const others = driver.tenants[1];
+    await store.create(
+      { tenant: others, account: 'beta' },
+      { name: 'mine', size: 2, distance: 'Dot', embeddingModel: null },
+    );
+    const asked = store.query(others, 'mine', [query([], { target: nearest({ id: 1, from: elsewhere }) })]);
+    assert.equal(await refusal(asked), 'not-found');
   });
 
   test(`${name}: discovery stays on the better side of its pairs`, async (t) => {

@@ -8,7 +8,7 @@ import { fuse } from './fuse-results.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
-import { resolveInput, vectorsUsed } from './resolve-input.ts';
+import { type Lookups, resolveInput, vectorsUsed } from './resolve-input.ts';
 import { scoreByFormula } from './score-by-formula.ts';
 import {
   averageOf,
@@ -24,7 +24,7 @@ import type { VectorRows, VectorTables } from './vector-rows.ts';
 
 export interface RankParts {
   tables: VectorTables;
-  open: OpenCollection;
+  open: OpenCollection & Lookups;
   random: Random;
 }
 

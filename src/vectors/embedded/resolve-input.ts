@@ -13,6 +13,11 @@ export interface ResolvedInput {
   slot: number | null;
 }
 
+/** Other collections of the tenant, whose points may be examples. Throws a FailureError (404) for an unknown one. */
+export interface Lookups {
+  lookUp(collection: string): OpenCollection;
+}
+
 /** The vectors that a query compares. Throws a FailureError (400) where the collection has none of that name. */
 export function vectorsUsed({ vectors, row }: OpenCollection, using = ''): VectorRows {
   vectorOf(row.spec, using, 'using');
@@ -22,11 +27,23 @@ export function vectorsUsed({ vectors, row }: OpenCollection, using = ''): Vecto
 /** Throws a FailureError: 404 for an unknown id or one without such a vector, 400 for a vector of another form. */
 export function resolveInput(
   points: PointTable,
-  { cid }: OpenCollection,
+  { cid, lookUp }: OpenCollection & Lookups,
   used: VectorRows,
   input: VectorInput,
   at: string,
 ): ResolvedInput {
+  if ('from' in input && input.from !== undefined) {
+    const there = lookUp(input.from.collection);
+    const { vector } = resolveInput(
+      points,
+      { ...there, lookUp },
+      vectorsUsed(there, input.from.vector),
+      { id: input.id },
+      at,
+    );
+    // A point of the other collection is none of this one's, which may be found.
+    return { vector: formed(used.spec, vector, at), slot: null };
+  }
   if (!('id' in input)) return { vector: formed(used.spec, input, at), slot: null };
   const slot = points.slotOfId(cid, input.id);
   if (slot === null) throw noPoint(input.id);

@@ -6,11 +6,12 @@ import type { AnswerBudget } from './answer-budget.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { orderByValue } from './order-points.ts';
 import { rank, unscored } from './rank-points.ts';
+import type { Lookups } from './resolve-input.ts';
 import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
 
 /** Besides what is looked for. `budget`: of the whole call. */
-export interface SearchParts {
+export interface SearchParts extends Lookups {
   random: Random;
   budget: AnswerBudget;
 }
@@ -18,10 +19,11 @@ export interface SearchParts {
 /** Best first. Throws a FailureError for what does not fit the collection. */
 export function searchPoints(
   tables: VectorTables,
-  open: OpenCollection,
+  collection: OpenCollection,
   query: PointQuery,
-  { random, budget }: SearchParts,
+  { random, budget, lookUp }: SearchParts,
 ): ScoredPoint[] {
+  const open = { ...collection, lookUp };
   const { target, offset, limit, prefetch = [] } = query;
   const read = pointReader(tables, open, query.want, budget);
   if (target.kind === 'order-by' && prefetch.length === 0) {
@@ -37,10 +39,11 @@ export function searchPoints(
 /** Groups by their best point. A point with several values of the key is in several groups; one without is in none. */
 export function searchGroups(
   tables: VectorTables,
-  open: OpenCollection,
+  collection: OpenCollection,
   query: GroupQuery,
-  { random, budget }: SearchParts,
+  { random, budget, lookUp }: SearchParts,
 ): PointGroup[] {
+  const open = { ...collection, lookUp };
   const key = readKeyPath(query.groupBy, 'group_by');
   const all = query.filter === null ? open.row.points : open.memory.select(query.filter).length;
   const read = pointReader(tables, open, query.want, budget);

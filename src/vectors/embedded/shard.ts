@@ -86,6 +86,11 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
     return damage.guard(row, () => read(opened.open(row)));
   }
 
+  const lookUpOf = (tenant: string) => (name: string) => {
+    const row = rowOf(tenant, name);
+    return damage.guard(row, () => opened.open(row));
+  };
+
   /** New fields for the named vectors of a collection. */
   function fieldsOf(cid: number, named: NamedSpecs): Record<string, number> {
     return Object.fromEntries(
@@ -193,12 +198,14 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
 
     query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
       batches.run(tenant, queries, (query, budget) =>
-        reading(tenant, name, (open) => searchPoints(tables, open, query, { random, budget })),
+        reading(tenant, name, (open) =>
+          searchPoints(tables, open, query, { random, budget, lookUp: lookUpOf(tenant) }),
+        ),
       ),
 
     queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
       reading(tenant, name, (open) =>
-        searchGroups(tables, open, query, { random, budget: createAnswerBudget(bounds) }),
+        searchGroups(tables, open, query, { random, budget: createAnswerBudget(bounds), lookUp: lookUpOf(tenant) }),
       ),
 
     scroll: (tenant: string, name: string, query: ScrollQuery): Page =>

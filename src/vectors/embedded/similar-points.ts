@@ -6,7 +6,7 @@ import type { Ranked } from './index/vector-index.ts';
 import { asCompared, type Likeness, likeness } from './likeness.ts';
 import type { OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
-import { type ResolvedInput, resolveInput } from './resolve-input.ts';
+import { type Lookups, type ResolvedInput, resolveInput } from './resolve-input.ts';
 import type { VectorRows } from './vector-rows.ts';
 
 /** Examples of one query: with all strategies but average_vector every point is held against each of them. */
@@ -32,7 +32,7 @@ export interface Candidates {
 /** Throws a FailureError (400) for what its strategy cannot work with. */
 export function resolveExamples(
   points: PointTable,
-  open: OpenCollection,
+  open: OpenCollection & Lookups,
   used: VectorRows,
   target: Extract<Target, { kind: 'recommend' }>,
 ): Examples {
@@ -187,7 +187,7 @@ export interface ResolvedContext {
 
 export function resolveContext(
   points: PointTable,
-  open: OpenCollection,
+  open: OpenCollection & Lookups,
   used: VectorRows,
   context: readonly ContextPair[],
 ): ResolvedContext {

@@ -1,11 +1,12 @@
 import { FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import { checkBatch } from '../check-vector.ts';
+import type { Filter } from '../filter/filter.ts';
 import { deleteByPath, mergePayload } from '../filter/payload-change.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import type { PointBatch, PointId, VectorBatch, VectorValue } from '../point.ts';
 import { noPoint, payloadCharsMax } from '../refusals.ts';
-import type { Selection, WriteOperation } from '../store.ts';
+import type { Selection, UpdateCondition, WriteOperation } from '../store.ts';
 import type { CallBounds } from './call-bounds.ts';
 import type { VectorChange } from './collection-memory.ts';
 import type { OpenCollection } from './open-collection.ts';
@@ -61,14 +62,27 @@ export function writePoints(
     return { name: vector.name, value, before: kept };
   }
 
-  function upsert(batch: PointBatch): void {
+  /** Slots of the points that may be changed; null: all of them. */
+  function passing(ids: readonly PointId[], filter: Filter | undefined): ReadonlySet<number> | null {
+    if (filter === undefined) return null;
+    const must = [
+      { kind: 'has-id', ids: new Set(ids) },
+      { kind: 'filter', filter },
+    ] as const;
+    return new Set(memory.select({ must, should: [], mustNot: [], minShould: null }));
+  }
+
+  function upsert(batch: PointBatch, { updateFilter, updateMode }: UpdateCondition): void {
     checkBatch(open.row.spec, batch);
+    const pass = passing(batch.ids, updateFilter);
     const unnamed = unnamedOf(batch);
     const namedAt = namedOf(batch);
     batch.ids.forEach((id, i) => {
+      const known = points.slotOfId(cid, id);
+      if (updateMode === (known === null ? 'update_only' : 'insert_only')) return;
+      if (known !== null && pass?.has(known) === false) return;
       const vector = unnamed(i);
       const payload = batch.payloads[i] ?? null;
-      const known = points.slotOfId(cid, id);
       bytes += bytesOf(payload);
       const slot = known ?? slots.take();
       if (known !== null) {
@@ -158,13 +172,15 @@ export function writePoints(
     }
   }
 
-  function updateVectors(batch: VectorBatch): void {
+  function updateVectors(batch: VectorBatch, updateFilter: Filter | undefined): void {
     checkBatch(open.row.spec, batch);
+    const pass = passing(batch.ids, updateFilter);
     const unnamed = unnamedOf(batch);
     const namedAt = namedOf(batch);
     batch.ids.forEach((id, i) => {
       const slot = points.slotOfId(cid, id);
       if (slot === null) throw noPoint(id);
+      if (pass?.has(slot) === false) return;
       const vectors: VectorChange[] = [];
       const vector = unnamed(i);
       if (vector !== null) vectors.push(setUnnamed(slot, vector));
@@ -200,7 +216,7 @@ export function writePoints(
     open.row.seq++;
     switch (operation.kind) {
       case 'upsert':
-        upsert(operation.points);
+        upsert(operation.points, operation);
         break;
       case 'delete':
         for (const slot of selected(operation.which, 'left-out')) remove(slot);
@@ -231,7 +247,7 @@ export function writePoints(
         changePayloads(selected(operation.which, 'left-out'), () => null);
         break;
       case 'update-vectors':
-        updateVectors(operation);
+        updateVectors(operation, operation.updateFilter);
         break;
       case 'delete-vectors':
         deleteVectors(selected(operation.which, 'left-out'), operation.names);

@@ -17,7 +17,7 @@ export function changedBeforeWritten(operations: readonly WriteOperation[]): rea
   for (const operation of operations) {
     switch (operation.kind) {
       case 'upsert':
-        for (const id of operation.points.ids) written.add(id);
+        if (operation.updateMode !== 'update_only') for (const id of operation.points.ids) written.add(id);
         break;
       case 'update-vectors':
         need(operation.ids);

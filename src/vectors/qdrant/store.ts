@@ -12,7 +12,7 @@ import {
   tooManyPayloadIndexes,
 } from '../refusals.ts';
 import type { RegisteredCollection, VectorRegistry } from '../registry.ts';
-import type { VectorStore } from '../store.ts';
+import type { PointQuery, VectorStore } from '../store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
 import { type ConnectionOptions, createConnection, QdrantRefused, wordsOf } from './connection.ts';
 import { createDeletions, type Deletions } from './deletions.ts';
@@ -23,7 +23,7 @@ import { summarize } from './tenant-points.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
-import { idsOf, writeQuery } from './write-query.ts';
+import { idsOf, type Lookups, lookupOf, searchesOf, writeQuery } from './write-query.ts';
 
 export interface QdrantStoreOptions extends ConnectionOptions {
   registry: VectorRegistry;
@@ -105,6 +105,11 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
     );
   }
 
+  async function lookedUp(tenant: string, queries: readonly PointQuery[]): Promise<Lookups> {
+    const names = new Set(queries.flatMap(searchesOf).flatMap((search) => lookupOf(search)?.collection ?? []));
+    return new Map(await Promise.all(Array.from(names, async (name) => [name, await open(tenant, name)] as const)));
+  }
+
   async function countOf(partition: Partition, filter: unknown): Promise<number> {
     const body = JSON.stringify({ filter, exact: true });
     return numberIn(objectIn(await ask(partition, '/points/count', body, 'read')).count);
@@ -167,7 +172,8 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
     async query(tenant, name, queries) {
       const partition = await open(tenant, name);
       for (const query of queries) checkInputs(partition, query);
-      const body = `{"searches":[${queries.map((query) => writeQuery(partition, query)).join(',')}]}`;
+      const lookups = await lookedUp(tenant, queries);
+      const body = `{"searches":[${queries.map((query) => writeQuery(partition, query, lookups)).join(',')}]}`;
       try {
         const results = listIn(await ask(partition, '/points/query/batch', body, 'read'));
         return results.map((result, at) =>

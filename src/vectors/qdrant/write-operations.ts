@@ -1,5 +1,5 @@
 import { isMulti, isSparse, type PointBatch, type PointId, type VectorBatch, type VectorValue } from '../point.ts';
-import type { Selection, WriteOperation } from '../store.ts';
+import type { Selection, UpdateCondition, WriteOperation } from '../store.ts';
 import { generationKey, idKey, keyInPayload, type Partition, payloadKey } from './partition.ts';
 import { idsFilter, writeFilter } from './write-filter.ts';
 
@@ -33,7 +33,7 @@ function* operationTexts(partition: Partition, operation: WriteOperation): Gener
   switch (operation.kind) {
     case 'upsert':
       for (const points of inPieces(pointTexts(partition, operation.points))) {
-        yield `{"upsert":{"points":[${points}]}}`;
+        yield `{"upsert":{"points":[${points}]${conditionText(partition, operation)}}}`;
       }
       return;
     case 'update-vectors': {
@@ -41,7 +41,8 @@ function* operationTexts(partition: Partition, operation: WriteOperation): Gener
         const vector = vectorText(operation, at);
         return vector === '{}' ? [] : `{"id":"${partition.pointIdOf(id)}","vector":${vector}}`;
       });
-      for (const points of inPieces(texts)) yield `{"update_vectors":{"points":[${points}]}}`;
+      for (const points of inPieces(texts))
+        yield `{"update_vectors":{"points":[${points}]${conditionText(partition, operation)}}}`;
       return;
     }
     case 'delete-vectors':
@@ -76,6 +77,12 @@ function* operationTexts(partition: Partition, operation: WriteOperation): Gener
       return;
     }
   }
+}
+
+function conditionText(partition: Partition, { updateFilter, updateMode }: UpdateCondition): string {
+  const filter =
+    updateFilter === undefined ? '' : `,"update_filter":${JSON.stringify(writeFilter(partition, updateFilter))}`;
+  return updateMode === undefined ? filter : `${filter},"update_mode":"${updateMode}"`;
 }
 
 /** By filter also where ids are given: of a list of ids, Qdrant refuses one that it does not have. */

@@ -1,5 +1,5 @@
 import type { PointId } from '../point.ts';
-import type { ContextPair, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
+import type { ContextPair, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
 import type { Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
 import { unsupported } from './unsupported.ts';
@@ -8,28 +8,31 @@ import { writeFormula } from './write-formula.ts';
 import { valueText } from './write-operations.ts';
 
 /** One of the searches of `points/query/batch`, as JSON text. Throws 501 for what Qdrant cannot do here. */
-export function writeQuery(partition: Partition, query: PointQuery): string {
+export function writeQuery(partition: Partition, query: PointQuery, lookups: Lookups): string {
   const rest = {
     ...(query.offset > 0 && { offset: query.offset }),
     ...selectorOf(query.want),
   };
-  return searchText(partition, query, rest);
+  return searchText(partition, query, rest, lookups);
 }
 
 /** Every search within one looks among this partition's points alone, whatever stands around it. */
-function searchText(partition: Partition, search: Prefetch, rest: object): string {
+function searchText(partition: Partition, search: Prefetch, rest: object, lookups: Lookups): string {
   const { prefetch = [], using } = search;
-  const target = targetText(partition, search.target);
+  const from = lookupOf(search);
+  const there = from === undefined ? partition : lookups.get(from.collection)!;
+  const target = targetText(partition, there, search.target);
   const members = [
     ...(target === null ? [] : [`"query":${target}`]),
     ...(prefetch.length === 0
       ? []
-      : [`"prefetch":[${prefetch.map((one) => searchText(partition, one, {})).join(',')}]`]),
+      : [`"prefetch":[${prefetch.map((one) => searchText(partition, one, {}, lookups)).join(',')}]`]),
   ];
   const own = JSON.stringify({
     filter: writeFilter(partition, search.filter),
     limit: search.limit,
     ...(using !== undefined && { using }),
+    ...(from !== undefined && { lookup_from: { collection: there.physical, vector: from.vector } }),
     ...(search.scoreThreshold !== null && { score_threshold: search.scoreThreshold }),
     ...(search.exact && { params: { exact: true } }),
     ...rest,
@@ -37,8 +40,9 @@ function searchText(partition: Partition, search: Prefetch, rest: object): strin
   return `{${[...members, own.slice(1)].join(',')}`;
 }
 
-function targetText(partition: Partition, target: Target): string | null {
-  const input = (one: VectorInput) => inputText(partition, one);
+/** `there`: where the points are that the target names. */
+function targetText(partition: Partition, there: Partition, target: Target): string | null {
+  const input = (one: VectorInput) => inputText(there, one);
   switch (target.kind) {
     case 'nearest': {
       if (target.mmr === null) return input(target.vector);
@@ -52,9 +56,9 @@ function targetText(partition: Partition, target: Target): string | null {
       return `{"recommend":{"positive":${positive},"negative":${negative},"strategy":"${target.strategy}"}}`;
     }
     case 'discover':
-      return `{"discover":{"target":${input(target.target)},"context":${pairsText(partition, target.context)}}}`;
+      return `{"discover":{"target":${input(target.target)},"context":${pairsText(there, target.context)}}}`;
     case 'context':
-      return `{"context":${pairsText(partition, target.context)}}`;
+      return `{"context":${pairsText(there, target.context)}}`;
     case 'fusion': {
       const { method } = target;
       if (method.kind === 'dbsf') return '{"fusion":"dbsf"}';
@@ -83,6 +87,15 @@ function inputText(partition: Partition, input: VectorInput): string {
   return 'id' in input ? `"${partition.pointIdOf(input.id)}"` : valueText(input);
 }
 
+/** Partitions of other collections whose points queries name, by the name that the query has for them. */
+export type Lookups = ReadonlyMap<string, Partition>;
+
+/** Where the points are that a search names; undefined: in the collection itself. */
+export function lookupOf({ target }: Prefetch): Lookup | undefined {
+  for (const input of inputsOf(target)) if ('id' in input && input.from !== undefined) return input.from;
+  return undefined;
+}
+
 /** The query and all prefetches in it. */
 export function searchesOf(query: Prefetch): readonly Prefetch[] {
   return [query, ...(query.prefetch ?? []).flatMap(searchesOf)];
@@ -106,5 +119,5 @@ export function inputsOf(target: Target): readonly VectorInput[] {
 
 export function idsOf(queries: readonly PointQuery[]): readonly PointId[] {
   const inputs = queries.flatMap(searchesOf).flatMap(({ target }) => inputsOf(target));
-  return inputs.flatMap((input) => ('id' in input ? [input.id] : []));
+  return inputs.flatMap((input) => ('id' in input && input.from === undefined ? [input.id] : []));
 }

@@ -1,12 +1,13 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
 import { isObject } from '../../kernel/json.ts';
+import { readFilter } from '../filter/read-filter.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
 import type { PointBatch, PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import { payloadCharsMax } from '../refusals.ts';
-import type { WriteOperation } from '../store.ts';
+import type { UpdateCondition, WriteOperation } from '../store.ts';
 import { columnsOf, lookVectors, textVectors, vectorBatch } from './point-vectors.ts';
-import { optional } from './read-scalars.ts';
+import { optional, readWord } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
 
@@ -18,7 +19,7 @@ export interface PointBudget {
 
 /** `{points: […]}` or `{batch: {ids, vectors, payloads}}`; `at` as in `operations[2].upsert.`, '' at the top. */
 export function readUpsert(body: JsonObject, at: string, vectors: VectorReader, budget: PointBudget): WriteOperation {
-  refuseWriteExtras(body, at);
+  const condition = readCondition(body, at);
   const rows = !optional(body.batch) ? readBatch(body.batch, `${at}batch`, budget) : readRows(body, at, budget);
   if (!optional(body.batch) && !optional(body.points)) refuse(`${at}batch`, 'give points or batch, not both');
   // Every length is known to be right before memory is taken for all.
@@ -31,7 +32,7 @@ export function readUpsert(body: JsonObject, at: string, vectors: VectorReader, 
     ...vectorBatch(looked, vectors),
     payloads: rows.map(({ payload, payloadAt }) => (payload === null ? null : payloadJson(payload, payloadAt))),
   };
-  return { kind: 'upsert', points };
+  return { kind: 'upsert', points, ...condition };
 }
 
 /** `{points: [{id, vector}]}`: vectors of points that exist. */
@@ -41,7 +42,7 @@ export function readUpdateVectors(
   vectors: VectorReader,
   budget: PointBudget,
 ): WriteOperation {
-  refuseWriteExtras(body, at);
+  const condition = readCondition(body, at);
   const points = readPointList(body.points, `${at}points`, budget);
   const read = points.map((point, i) => {
     const place = `${at}points[${i}]`;
@@ -53,7 +54,7 @@ export function readUpdateVectors(
     read.map(({ looked }) => looked),
     vectors,
   );
-  return { kind: 'update-vectors', ids: read.map(({ id }) => id), ...batch };
+  return { kind: 'update-vectors', ids: read.map(({ id }) => id), ...batch, ...condition };
 }
 
 /** JSON text of a payload that may be stored. */
@@ -65,15 +66,16 @@ export function payloadJson(payload: JsonObject, at: string): string {
   return text;
 }
 
-/** What Qdrant takes in a write and nobody can do here. */
-function refuseWriteExtras(body: JsonObject, at: string): void {
+/** Which points a write may change. */
+function readCondition(body: JsonObject, at: string): UpdateCondition {
   refuseShardKey(body, at);
-  if (!optional(body.update_filter)) {
-    refuseUnsupported(`${at}update_filter`, 'conditional updates are', 'read the points first, or leave it out');
-  }
-  if (!optional(body.update_mode) && body.update_mode !== 'upsert') {
-    refuseUnsupported(`${at}update_mode`, 'other modes than "upsert" are', 'leave it out');
-  }
+  const mode = optional(body.update_mode)
+    ? 'upsert'
+    : readWord(body.update_mode, `${at}update_mode`, ['upsert', 'insert_only', 'update_only']);
+  return {
+    ...(!optional(body.update_filter) && { updateFilter: readFilter(body.update_filter, `${at}update_filter`) }),
+    ...(mode !== 'upsert' && { updateMode: mode }),
+  };
 }
 
 export function refuseShardKey(body: JsonObject, at: string): void {

@@ -275,8 +275,8 @@ for (const [verb, body, message] of [
   ],
   [
     'query-points',
-    { query: 1, lookup_from: { collection: 'x' } },
-    '501 lookup_from: vectors of another collection are not supported; retrieve them, and send them.',
+    { query: 1, lookup_from: { collection: 'x/y' } },
+    "400 lookup_from.collection: expected 1 to 255 letters, digits, '_', '-' or '.', got 'x/y'",
   ],
   ['query-batch', { searches: [] }, '400 searches: must not be empty'],
   [

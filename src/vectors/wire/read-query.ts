@@ -4,10 +4,11 @@ import type { Filter } from '../filter/filter.ts';
 import { readFilter } from '../filter/read-filter.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { kindOf, readObject, refuse } from '../filter/refuse.ts';
-import type { GroupQuery, PointQuery, Prefetch, Target } from '../store.ts';
+import type { GroupQuery, Lookup, PointQuery, Prefetch, Target } from '../store.ts';
+import { readName } from './read-collection.ts';
 import { refuseShardKey } from './read-points.ts';
 import { optional, readBoolean, readFinite, readList, readWhole } from './read-scalars.ts';
-import { nearest, readRecommend, readTarget } from './read-target.ts';
+import { type Compared, nearest, readRecommend, readTarget } from './read-target.ts';
 import { readWant } from './read-want.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import type { VectorReader } from './vector-reader.ts';
@@ -113,10 +114,10 @@ function readSearch(
   limit: number,
   vectors: VectorReader,
 ): Omit<Prefetch, 'limit' | 'prefetch'> {
-  refuseElsewhere(body, at);
   const using = usingOf(body, dialect, at);
+  const compared = { using, from: readLookup(body.lookup_from, `${at}lookup_from`, using) };
   return {
-    target: readDialectTarget(body, dialect, at, limit, using, vectors),
+    target: readDialectTarget(body, dialect, at, limit, compared, vectors),
     ...(using !== '' && { using }),
     filter: readOptionalFilter(body, at),
     scoreThreshold: optional(body.score_threshold) ? null : readFinite(body.score_threshold, `${at}score_threshold`),
@@ -170,16 +171,17 @@ function readDialectTarget(
   dialect: QueryDialect,
   at: string,
   limit: number,
-  using: string,
+  compared: Compared,
   vectors: VectorReader,
 ): Target {
-  if (dialect === 'recommend') return readRecommend(body, at, vectors, using);
+  const { using } = compared;
+  if (dialect === 'recommend') return readRecommend(body, at, vectors, compared);
   const field = dialect === 'search' ? 'vector' : 'query';
   if (!optional(body.text)) {
     if (!optional(body[field])) refuse(`${at}text`, `give text or ${field}, not both`);
     return nearest(vectors.readSource(vectors.text(body.text, `${at}text`, using), `${at}text`, using));
   }
-  if (dialect === 'query') return readTarget(body.query, `${at}query`, limit, vectors, using);
+  if (dialect === 'query') return readTarget(body.query, `${at}query`, limit, vectors, compared);
   if (optional(body.vector)) refuse(`${at}vector`, 'is missing: give a vector, or a text to embed in text');
   return nearest(vectors.read(withoutName(body.vector, `${at}vector`), `${at}vector`, using));
 }
@@ -190,10 +192,15 @@ function withoutName(value: JsonValue, at: string): JsonValue {
   return readObject(value, at, ['name', 'vector']).vector ?? null;
 }
 
-function refuseElsewhere(body: JsonObject, at: string): void {
-  if (!optional(body.lookup_from)) {
-    refuseUnsupported(`${at}lookup_from`, 'vectors of another collection are', 'retrieve them, and send them');
+/** `{collection, vector}`: where points are that the query names; `vector` left out is the one that is compared. */
+function readLookup(value: JsonValue | undefined, at: string, using: string): Lookup | null {
+  if (optional(value)) return null;
+  const { collection, vector, shard_key: shard } = readObject(value, at, ['collection', 'vector', 'shard_key']);
+  refuseShardKey({ shard_key: shard }, `${at}.`);
+  if (!optional(vector) && typeof vector !== 'string') {
+    refuse(`${at}.vector`, `expected the name of a vector, got ${kindOf(vector)}`);
   }
+  return { collection: readName(collection, `${at}.collection`), vector: optional(vector) ? using : vector };
 }
 
 /** Of `params`, exact alone means something here. */

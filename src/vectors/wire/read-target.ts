@@ -4,7 +4,7 @@ import { datetimeMs } from '../filter/datetime.ts';
 import { readKeyPath } from '../filter/read-key-path.ts';
 import { readObject, refuse } from '../filter/refuse.ts';
 import { readPointId } from '../point-id.ts';
-import type { ContextPair, Fusion, OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
+import type { ContextPair, Fusion, Lookup, OrderBy, RecommendStrategy, Target, VectorInput } from '../store.ts';
 import { readFormula } from './read-formula.ts';
 import { optional, readFinite, readList, readWhole, readWord, shown } from './read-scalars.ts';
 import { refuseUnsupported } from './unsupported.ts';
@@ -37,16 +37,22 @@ const unsupportedKinds: Readonly<Record<string, string>> = {
   relevance_feedback: 'use recommend with positive and negative',
 };
 
+/** What vectors are compared, and where the points are that the query names; null: in the collection itself. */
+export interface Compared {
+  using: string;
+  from: Lookup | null;
+}
+
 /** `query` of points/query in every form that Qdrant gives it; left out, all points are meant. `limit`: of the query. */
 export function readTarget(
   value: JsonValue | undefined,
   at: string,
   limit: number,
   vectors: VectorReader,
-  using: string,
+  compared: Compared,
 ): Target {
   if (optional(value)) return { kind: 'all' };
-  if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, using));
+  if (!isObject(value)) return nearest(readVectorInput(value, at, vectors, compared));
   const unsupported = Object.keys(value).find((key) => Object.hasOwn(unsupportedKinds, key));
   if (unsupported !== undefined) {
     refuseUnsupported(`${at}.${unsupported}`, 'this kind of query is', unsupportedKinds[unsupported]!);
@@ -54,7 +60,7 @@ export function readTarget(
   const kind = queryKinds.find((key) => key in value);
   if (kind === undefined) {
     if (!vectorKeys.some((key) => key in value)) readObject(value, at, [...queryKinds, 'text']);
-    return nearest(readVectorInput(value, at, vectors, using));
+    return nearest(readVectorInput(value, at, vectors, compared));
   }
   const inner = `${at}.${kind}`;
   if (kind !== 'formula') readObject(value, at, kind === 'nearest' ? ['nearest', 'mmr'] : [kind]);
@@ -62,7 +68,7 @@ export function readTarget(
     case 'nearest':
       return {
         kind: 'nearest',
-        vector: readVectorInput(value.nearest, inner, vectors, using),
+        vector: readVectorInput(value.nearest, inner, vectors, compared),
         mmr: optional(value.mmr) ? null : readMmr(value.mmr, `${at}.mmr`, limit),
       };
     case 'recommend':
@@ -70,18 +76,18 @@ export function readTarget(
         readObject(value.recommend, inner, ['positive', 'negative', 'strategy']),
         `${inner}.`,
         vectors,
-        using,
+        compared,
       );
     case 'discover': {
       const { target, context } = readObject(value.discover, inner, ['target', 'context']);
       return {
         kind: 'discover',
-        target: readVectorInput(target, `${inner}.target`, vectors, using),
-        context: readContext(context, `${inner}.context`, vectors, using),
+        target: readVectorInput(target, `${inner}.target`, vectors, compared),
+        context: readContext(context, `${inner}.context`, vectors, compared),
       };
     }
     case 'context':
-      return { kind: 'context', context: readContext(value.context, inner, vectors, using) };
+      return { kind: 'context', context: readContext(value.context, inner, vectors, compared) };
     case 'fusion': {
       const method = readWord(value.fusion, inner, ['rrf', 'dbsf']);
       return { kind: 'fusion', method: method === 'dbsf' ? { kind: 'dbsf' } : { kind: 'rrf', k: rrfK, weights: null } };
@@ -99,19 +105,31 @@ export function readTarget(
 }
 
 /** A vector, a text, or the id of a point. */
-function readVectorInput(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): VectorInput {
-  if (typeof value === 'number') return { id: readPointId(value, at) };
-  if (typeof value === 'string') return { id: readIdOfPoint(value, at) };
+function readVectorInput(
+  value: JsonValue | undefined,
+  at: string,
+  vectors: VectorReader,
+  compared: Compared,
+): VectorInput {
+  const { using, from } = compared;
+  const there = from === null ? {} : { from };
+  if (typeof value === 'number') return { id: readPointId(value, at), ...there };
+  if (typeof value === 'string') return { id: readIdOfPoint(value, at), ...there };
   return vectors.read(value, at, using);
 }
 
-function readContext(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): ContextPair[] {
+function readContext(
+  value: JsonValue | undefined,
+  at: string,
+  vectors: VectorReader,
+  compared: Compared,
+): ContextPair[] {
   if (optional(value)) return [];
   const readPair = (json: JsonValue, place: string): ContextPair => {
     const { positive, negative } = readObject(json, place, ['positive', 'negative']);
     return {
-      positive: readVectorInput(positive, `${place}.positive`, vectors, using),
-      negative: readVectorInput(negative, `${place}.negative`, vectors, using),
+      positive: readVectorInput(positive, `${place}.positive`, vectors, compared),
+      negative: readVectorInput(negative, `${place}.negative`, vectors, compared),
     };
   };
   if (!Array.isArray(value)) return [readPair(value, at)];
@@ -134,10 +152,10 @@ function readWeight(value: JsonValue, at: string): number {
 }
 
 /** `positive`, `negative` and `strategy` of an object whose path is `at`, such as `query.recommend.`. */
-export function readRecommend(body: JsonObject, at: string, vectors: VectorReader, using: string): Target {
+export function readRecommend(body: JsonObject, at: string, vectors: VectorReader, compared: Compared): Target {
   const strategy = optional(body.strategy) ? 'average_vector' : readWord(body.strategy, `${at}strategy`, strategies);
-  const positive = readExamples(body.positive, `${at}positive`, vectors, using);
-  const negative = readExamples(body.negative, `${at}negative`, vectors, using);
+  const positive = readExamples(body.positive, `${at}positive`, vectors, compared);
+  const negative = readExamples(body.negative, `${at}negative`, vectors, compared);
   if (positive.length + negative.length > examplesMax) {
     refuse(`${at}negative`, `at most ${examplesMax} examples, good and bad ones together`);
   }
@@ -165,10 +183,15 @@ export function nearest(vector: VectorInput): Target {
   return { kind: 'nearest', vector, mmr: null };
 }
 
-function readExamples(value: JsonValue | undefined, at: string, vectors: VectorReader, using: string): VectorInput[] {
+function readExamples(
+  value: JsonValue | undefined,
+  at: string,
+  vectors: VectorReader,
+  compared: Compared,
+): VectorInput[] {
   if (optional(value)) return [];
   return readList(value, at, { min: 0, max: examplesMax }, (item, place) =>
-    readVectorInput(item, place, vectors, using),
+    readVectorInput(item, place, vectors, compared),
   );
 }
 

@@ -133,14 +133,8 @@ for (const [body, message] of [
     { points, shard_key: 'k' },
     '501 shard_key: shard keys are not supported; leave it out, or make a collection for each key.',
   ],
-  [
-    { points, update_filter: {} },
-    '501 update_filter: conditional updates are not supported; read the points first, or leave it out.',
-  ],
-  [
-    { points, update_mode: 'insert_only' },
-    '501 update_mode: other modes than "upsert" are not supported; leave it out.',
-  ],
+  [{ points, update_filter: { sould: [] } }, "400 update_filter: unknown key 'sould' (did you mean 'should'?)"],
+  [{ points, update_mode: 'never' }, "400 update_mode: expected upsert, insert_only, update_only, got 'never'"],
   [{ batch: { ids: [1, 2], vectors: [vector] } }, '400 batch.vectors: expected 2, one for each id, got 1'],
   [{ batch: { ids: [1], vectors: [vector], payloads: [] } }, '400 batch.payloads: expected 1, one for each id, got 0'],
   [{ batch: { ids: [1], vectors: [[1]] } }, '400 batch.vectors[0]: expected 4 numbers, got 1'],
