@@ -17,7 +17,7 @@ const checkedCases = 25;
 
 /** Test files that may share a process, below the root. */
 export function quickTests() {
-  const fast = 'test/{rooms,cited,commits,upstream-formats/*}.test.ts';
+  const fast = 'test/{rooms,cited,commits,work-counters,upstream-formats/*}.test.ts';
   return globSync([fast, 'src/**/*.test.ts'], { cwd: root })
     .sort()
     .filter((file) => !needsTool.test(readFileSync(join(root, file), 'utf8')));

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { before, test } from 'node:test';
+import type { Work } from './work-counters/count.ts';
+
+/*
+ * How much of what costs a request does, counted in the gateway's own thread: unlike time, the same on every machine.
+ * A figure that grows is a change to be explained; one that falls is to be lowered here.
+ */
+let counted: Record<string, Work>;
+before(async () => {
+  const child = fork(new URL('./work-counters/count.ts', import.meta.url));
+  [counted] = (await once(child, 'message')) as [Record<string, Work>];
+});
+
+const most: Readonly<Record<string, Work>> = {
+  'whole, passed through': { parses: 2, stringifies: 5, writes: 2, copies: 2, timers: 5 },
+  // The upstream is asked for a stream of some ten events, which is put together here.
+  'whole, converted': { parses: 12, stringifies: 6, writes: 2, copies: 2, timers: 6 },
+};
+for (const [name, limits] of Object.entries(most)) {
+  test(`the work of a chat: ${name}`, () => isAtMost(counted[name]!, limits));
+}
+
+const mostAnEvent: Readonly<Record<string, Work>> = {
+  'passed through': { parses: 0, stringifies: 0, writes: 1, copies: 1, timers: 0 },
+  converted: { parses: 1, stringifies: 1, writes: 1, copies: 1, timers: 0 },
+};
+for (const [name, limits] of Object.entries(mostAnEvent)) {
+  test(`the work of an event of a stream: ${name}`, () => {
+    const [some, many] = [40, 120].map((events) => counted[`${events} events, ${name}`]!);
+    const each = { ...limits };
+    // What happens by the second, not by the event, is less than half of one.
+    for (const key of Object.keys(limits) as (keyof Work)[]) each[key] = Math.round((many![key] - some![key]) / 80);
+    isAtMost(each, limits);
+  });
+}
+
+function isAtMost(work: Work, limits: Work): void {
+  for (const [key, limit] of Object.entries(limits)) {
+    const times = work[key as keyof Work];
+    assert.ok(times <= limit, `${key}: ${times}, not ${limit} (${JSON.stringify(work)})`);
+  }
+}

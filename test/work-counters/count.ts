@@ -1,0 +1,98 @@
+import { once } from 'node:events';
+import { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { startGateway } from '../start-gateway.ts';
+import type { ChatOrder } from './client-and-upstream.ts';
+
+/** How often the gateway's thread did what costs. */
+export interface Work {
+  parses: number;
+  stringifies: number;
+  /** Of sockets, to callers and upstreams. */
+  writes: number;
+  /** Buffers that were put together or copied. */
+  copies: number;
+  timers: number;
+}
+
+const none: Work = { parses: 0, stringifies: 0, writes: 0, copies: 0, timers: 0 };
+const work = { ...none };
+/** Bodies and answers: what is smaller is no work to speak of. */
+const copiedBytesMin = 64;
+/** Settlement has been written by then. */
+const settledMs = 60;
+const rounds = 5;
+
+countCalls(JSON, 'parse', 'parses');
+countCalls(JSON, 'stringify', 'stringifies');
+countCalls(Socket.prototype, '_writeGeneric' as never, 'writes');
+countCalls(globalThis, 'setTimeout', 'timers');
+countCalls(globalThis, 'setInterval', 'timers');
+countCalls(Buffer, 'concat', 'copies');
+const { copy } = Buffer.prototype;
+Buffer.prototype.copy = function (this: Buffer, ...args: Parameters<typeof copy>) {
+  if (this.length >= copiedBytesMin) work.copies += 1;
+  return copy.apply(this, args);
+};
+
+const other = new Worker(new URL('./client-and-upstream.ts', import.meta.url));
+const [upstreamUrl] = (await once(other, 'message')) as [string];
+const ends: (() => unknown)[] = [];
+const gateway = await startGateway({ after: (end: () => unknown) => void ends.push(end) } as never, {
+  providers: {
+    same: { type: 'openai', base_url: `${upstreamUrl}/v1`, api_key: 'k' },
+    other: { type: 'anthropic', base_url: `${upstreamUrl}/v1`, api_key: 'k' },
+  },
+  models: Object.fromEntries(
+    (['same', 'other'] as const).flatMap((provider) => [
+      [provider, { targets: [{ provider, model: 'mock/ok' }] }],
+      ...[40, 120].map((chunks) => [
+        `${provider}-${chunks}`,
+        { targets: [{ provider, model: `mock/chunks=${chunks};interval=1ms` }] },
+      ]),
+    ]),
+  ),
+});
+
+const counted: Record<string, Work> = {};
+for (const [name, model, stream] of [
+  ['whole, passed through', 'same', false],
+  ['whole, converted', 'other', false],
+  ['40 events, passed through', 'same-40', true],
+  ['120 events, passed through', 'same-120', true],
+  ['40 events, converted', 'other-40', true],
+  ['120 events, converted', 'other-120', true],
+] as const) {
+  await chat(model, stream);
+  const seen: Work[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await pause(settledMs);
+    Object.assign(work, none);
+    await chat(model, stream);
+    await pause(settledMs);
+    seen.push({ ...work });
+  }
+  // What the process does besides, such as its looks of each second, falls into some rounds and not into others.
+  const least = { ...none };
+  for (const key of Object.keys(none) as (keyof Work)[]) least[key] = Math.min(...seen.map((one) => one[key]));
+  counted[name] = least;
+}
+process.send!(counted);
+for (const end of ends) await end();
+await other.terminate();
+process.exit(0);
+
+async function chat(model: string, stream: boolean): Promise<void> {
+  other.postMessage({ url: gateway.url, model, stream } satisfies ChatOrder);
+  const [said] = (await once(other, 'message')) as [string];
+  if (said !== 'answered') throw new Error(said);
+}
+
+function countCalls<T extends object>(owner: T, name: keyof T, what: keyof Work): void {
+  const own = owner[name] as (...args: unknown[]) => unknown;
+  (owner as Record<keyof T, unknown>)[name] = function (this: unknown, ...args: unknown[]) {
+    work[what] += 1;
+    return own.apply(this, args);
+  };
+}
