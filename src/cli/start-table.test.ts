@@ -11,6 +11,7 @@ import { startMessage } from './start-table.ts';
 
 const speechEngine = (model: string): SpeechEngine => ({
   model,
+  sampleRateHz: 24_000,
   voices: [],
   standardVoices: {},
   speak: () => assert.fail('nobody speaks'),

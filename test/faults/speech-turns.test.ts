@@ -21,7 +21,7 @@ function fakeTools(t: Lifetime) {
   const folder = temporaryFolder(t);
   const notes = join(folder, 'notes');
   writeFileSync(notes, '');
-  writeFileSync(join(folder, 'head.wav'), wavHeader({ rateHz: 24_000, channels: 1 }, null));
+  writeFileSync(join(folder, 'head.wav'), wavHeader({ rateHz: 22_050, channels: 1 }, null));
   const tool = (name: string, script: string) => {
     writeFileSync(join(folder, name), `#!/bin/sh\nPATH=/usr/bin:/bin\ncd '${folder}'\n${script}`);
     chmodSync(join(folder, name), 0o755);

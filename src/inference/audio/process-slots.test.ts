@@ -3,6 +3,10 @@ import { test } from 'node:test';
 import { createSlots, type Slot } from './process-slots.ts';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+/** More than lie between the starts of a few processes. */
+const rounds = async () => {
+  for (let i = 0; i < 100; i += 1) await turn();
+};
 const never = new AbortController().signal;
 
 /** Takes a slot and notes when it is there. */
@@ -20,13 +24,13 @@ function asker(slots: ReturnType<typeof createSlots>, signal = never, tenant = '
 test('no more are busy than may be, and an idle one makes room for the next', async () => {
   const slots = createSlots({ runningMax: 10, tenantBusyMax: 2, waitingMax: 20 });
   const all = [asker(slots), asker(slots), asker(slots), asker(slots)];
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.deepEqual(
     all.map(({ slot }) => slot !== null),
     [true, true, false, false],
   );
   all[0]?.slot?.setBusy('idle');
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.deepEqual(
     all.map(({ slot }) => slot !== null),
     [true, true, true, false],
@@ -34,10 +38,10 @@ test('no more are busy than may be, and an idle one makes room for the next', as
   // Busy again: one more than may be is, since nothing is taken away from who has it.
   all[0]?.slot?.setBusy('busy');
   all[1]?.slot?.giveBack();
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.equal(all[3]?.slot, null);
   all[2]?.slot?.giveBack();
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.ok(all[3]?.slot);
 });
 
@@ -47,12 +51,12 @@ test('no more run than may, idle or not, and what is given back twice counts onc
   await turn();
   await turn();
   all[0]?.slot?.setBusy('idle');
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.equal(all[1]?.slot, null);
   all[0]?.slot?.giveBack();
   all[0]?.slot?.giveBack();
   all[0]?.slot?.setBusy('busy');
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.ok(all[1]?.slot);
   assert.equal(all[2]?.slot, null);
 });
@@ -69,16 +73,16 @@ test('who gave up leaves the line, and one too many is refused', async () => {
   await assert.rejects(left, { name: 'AbortError' });
   const next = asker(slots);
   first.slot?.giveBack();
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.ok(next.slot);
 });
 
 test('S30 one tenant is never all that is busy, so that another starts at once', async () => {
   const slots = createSlots({ runningMax: 10, tenantBusyMax: 2, waitingMax: 20 });
   const mine = [asker(slots), asker(slots), asker(slots)];
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   const theirs = asker(slots, never, 'b');
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.deepEqual(
     [...mine, theirs].map(({ slot }) => slot !== null),
     [true, true, false, true],
@@ -89,16 +93,16 @@ test('S30 whose processes all rest starts one at once, however many of others ar
   const slots = createSlots({ runningMax: 20, tenantBusyMax: 2, waitingMax: 20 });
   const mine = Array.from({ length: 6 }, () => asker(slots));
   for (const asked of mine) {
-    for (let i = 0; i < 10; i += 1) await turn();
+    await rounds();
     asked.slot!.setBusy('idle');
   }
   for (const asked of mine) asked.slot!.setBusy('busy');
   const theirs = ['b', 'c', 'b', 'c'].map((tenant) => asker(slots, never, tenant));
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   const there = () => theirs.map(({ slot }) => slot !== null);
   assert.deepEqual(there(), [true, true, false, false]);
   theirs[0]!.slot!.setBusy('idle');
-  for (let i = 0; i < 10; i += 1) await turn();
+  await rounds();
   assert.deepEqual(there(), [true, true, true, false]);
   assert.deepEqual(
     theirs.map(({ slot }) => slot?.alone),

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createTurns } from '../../kernel/sharing/turns.ts';
+import { nextStart } from './process-starts.ts';
 
 /** A place for one process. */
 export interface Slot {
@@ -44,8 +44,6 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
       return busy === 0 || (busy < tenantBusyMax && heldByAll - idle <= tenantBusyMax);
     },
   });
-  /** One a turn of the loop: each starts a process. */
-  let starting: Promise<unknown> = Promise.resolve();
 
   function addIdle(tenant: string, change: number): void {
     idle += change;
@@ -66,8 +64,7 @@ export function createSlots({ runningMax, tenantBusyMax, waitingMax }: SlotLimit
         if (next === 'given-back') turn.giveBack();
         else turns.look();
       };
-      starting = starting.then(() => nextTurn());
-      await starting;
+      if (!turn.alone) await nextStart();
       return { alone: turn.alone, setBusy: move, giveBack: () => move('given-back') };
     },
   };

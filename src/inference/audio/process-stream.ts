@@ -23,6 +23,8 @@ export interface StreamBounds {
   stallMs: number;
   /** The same for the first output of a process that had waited, which then gets a successor: it may have been stopped. */
   doubtMs: number;
+  /** From its first output on, a job gives way to serving after this. */
+  urgentMs: number;
   /** Longest life of one job. */
   lifeMs: number;
   /** Most that one job may give out. */
@@ -73,6 +75,8 @@ export function processStream(
     () => stream.destroy(new AudioFault('too-long', 'took too long to be converted')),
     bounds.lifeMs,
   ).unref();
+
+  let urgent: NodeJS.Timeout | undefined;
 
   /** Something moved, or what is owed changed. */
   const moved = () => {
@@ -151,6 +155,7 @@ export function processStream(
       clearTimeout(late);
       proven();
       clearTimeout(life);
+      clearTimeout(urgent);
       onceThere = [];
       waitingForSlot.abort(error ?? new Error('The stream was destroyed.'));
       leased?.process.kill();
@@ -168,8 +173,8 @@ export function processStream(
       if (outputBytes === 0) {
         proven();
         started();
-        // Somebody waited for the first bytes; the rest gives way to serving.
-        process.giveWay();
+        // A short one is through by then; of a long one somebody has the first bytes, and the rest gives way to serving.
+        urgent = setTimeout(process.giveWay, bounds.urgentMs).unref();
         leased.begun();
       }
       moved();

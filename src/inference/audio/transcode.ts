@@ -68,6 +68,7 @@ const defaults: TranscoderLimits = {
   warmIdleMs: 120_000,
   stallMs: 15_000,
   doubtMs: 2_000,
+  urgentMs: 1_000,
   lifeMs: 3_600_000,
   outputBytesMax: 512 * 1024 * 1024,
   decodedSecondsMax: 6 * 3600,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { lowerPriority } from '../../kernel/priority.ts';
 import { createTurns, type Turn } from '../../kernel/sharing/turns.ts';
 import { findTool } from '../audio/find-tool.ts';
+import { nextStart } from '../audio/process-starts.ts';
 import { engineCrowded, engineFailed, engineMissing } from './engine-error.ts';
 import { type EngineTimer, systemTimer } from './engine-timer.ts';
 
@@ -31,7 +32,10 @@ export function createEspeak(command: string, timer: EngineTimer = systemTimer):
   const turns = createTurns({ name: 'Sentences for espeak-ng', places: atOnce, waitingMax, refusal: engineCrowded });
   return {
     run: (tenant, args, text, signal) =>
-      turns.run(tenant, signal, (turn) => runOnce(command, args, text, signal, timer, turn)),
+      turns.run(tenant, signal, async (turn) => {
+        if (!turn.alone) await nextStart();
+        return runOnce(command, args, text, signal, timer, turn);
+      }),
   };
 }
 

@@ -30,6 +30,7 @@ export interface KokoroParts {
 export function createKokoroSpeech({ model, ready, child, espeak }: KokoroParts): SpeechEngine {
   return {
     model,
+    sampleRateHz: 24_000,
     voices: kokoroVoices,
     standardVoices,
     async *speak({ tenant, text, voice, speed, signal }) {

@@ -1,6 +1,3 @@
-/** Sound as engines make it: mono, 24,000 samples a second, signed 16 bits, low byte first. */
-export const engineSampleRateHz = 24_000;
-
 /** What an engine is to say. */
 export interface SpokenText {
   /** Whose turn it takes. */
@@ -18,12 +15,14 @@ export interface SpokenText {
 export interface SpeechEngine {
   /** The upstream model id that targets name it by. */
   readonly model: string;
+  /** Of the sound that it makes. */
+  readonly sampleRateHz: number;
   /** The voices it has, as `speak` takes them. */
   readonly voices: readonly string[];
   /** Its own voice for each of the six standard ones. */
   readonly standardVoices: Readonly<Record<string, string>>;
   /**
-   * Sound, piece by piece, as soon as there is some: sentence by sentence. PCM, s16le, mono, `engineSampleRateHz`; a
+   * Sound, piece by piece, as soon as there is some: sentence by sentence. PCM, s16le, mono, at `sampleRateHz`; a
    * piece holds whole samples. Throws when it cannot speak, before or between pieces; made no faster than it is taken.
    */
   speak(spoken: SpokenText): AsyncIterable<Buffer>;

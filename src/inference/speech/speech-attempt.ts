@@ -122,8 +122,6 @@ function prepared(
   };
 }
 
-const madeHere: SoundForm = { format: 'pcm', rateHz: null };
-
 class SpeechEngineTrial implements Trial {
   readonly shows = null;
   readonly signs = 0;
@@ -132,6 +130,7 @@ class SpeechEngineTrial implements Trial {
   readonly #request: SpeechRequest;
   readonly #voice: string;
   readonly #engine: SpeechEngine;
+  readonly #made: SoundForm;
   readonly #answer: Answer;
   readonly #spoken: SpokenAnswer;
   readonly #stopped = new AbortController();
@@ -154,10 +153,11 @@ class SpeechEngineTrial implements Trial {
     this.#request = request;
     this.#voice = plan.voice.name;
     this.#engine = engine;
+    this.#made = { format: 'pcm', rateHz: engine.sampleRateHz };
     this.#answer = answer;
     const { tenant, inputTokensEstimate } = job;
     const { transcoder } = services;
-    const sound = { came: () => madeHere, told: () => null };
+    const sound = { came: () => this.#made, told: () => null };
     this.#spoken = new SpokenAnswer(answer, { transcoder, tenant, request, plan, form, ...sound, inputTokensEstimate });
   }
 
@@ -197,7 +197,7 @@ class SpeechEngineTrial implements Trial {
     const limits = { ...this.#answer.attempt.target.timeouts, deadlineMs };
     const timers = engineTimers(clock, limits, 'made no sound', (found) => this.stop(found));
     this.#ran = true;
-    this.#spoken.open(madeHere);
+    this.#spoken.open(this.#made);
     try {
       const ended = await followEngine(this.#engine.speak({ tenant, text, voice: this.#voice, speed, signal }), {
         timers,

@@ -1,11 +1,12 @@
 import type { Principal } from '../../auth/principal.ts';
 import { type Failure, invalid } from '../../kernel/failure.ts';
+import { speechRateHz } from '../audio/audio-format.ts';
 import type { Conversion } from '../audio/ffmpeg-arguments.ts';
 import type { SharedTranscoder } from '../audio/transcode.ts';
 import type { SpeechFacts } from '../dialects/speech/format.ts';
 import { type FoundVoice, findVoice, type VoiceFacts, voicesOf } from '../dialects/speech/voices.ts';
 import { engineProvider } from '../engines/embedding-engine.ts';
-import { engineSampleRateHz, type SpeechEngine } from '../engines/speech-engine.ts';
+import type { SpeechEngine } from '../engines/speech-engine.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import type { Loss } from '../neutral/loss.ts';
@@ -148,7 +149,7 @@ function formFor(
   { format, speed }: SpeechRequest,
 ): Pick<SpeechPlan, 'ask' | 'tempo' | 'losses'> | Failure {
   const outputs: readonly AudioFormat[] = source.kind === 'engine' ? ['pcm'] : source.facts.outputs;
-  const rateHz = source.kind === 'engine' ? engineSampleRateHz : source.facts.pcmRateHz;
+  const rateHz = source.kind === 'engine' ? source.engine.sampleRateHz : source.facts.pcmRateHz;
   const tempo = source.kind === 'upstream' && source.facts.speed === 'not taken' && speed !== 1 ? speed : null;
   const ask = outputs.includes(format) ? format : bestToConvert.find((one) => outputs.includes(one))!;
   const refusalOf = (tempoHere: number | null) => {
@@ -167,8 +168,8 @@ export function conversionOf(
   to: AudioFormat,
   tempo: number | null,
 ): Conversion | null {
-  const rateHz = from.format === 'pcm' ? (from.rateHz ?? engineSampleRateHz) : null;
-  if (from.format === to && tempo === null && (rateHz === null || rateHz === engineSampleRateHz)) return null;
+  const rateHz = from.format === 'pcm' ? (from.rateHz ?? speechRateHz) : null;
+  if (from.format === to && tempo === null && (rateHz === null || rateHz === speechRateHz)) return null;
   return {
     from: { format: from.format, ...(rateHz !== null && { rateHz }) },
     to: { format: to },
