@@ -1,3 +1,4 @@
+import type { Failure } from '../../kernel/failure.ts';
 import type { PageMetadata } from '../scrape/scraped-page.ts';
 
 /** What a page is by its type and first bytes. */
@@ -24,6 +25,16 @@ export interface ExtractOrder {
   way: 'document' | 'plain';
   wishes: ExtractWishes;
 }
+
+/** What came of a page, whichever thread had it. */
+export type ExtractOutcome =
+  | { kind: 'extracted'; extracted: Extracted }
+  | { kind: 'wrong'; field: 'includeTags' | 'excludeTags'; message: string }
+  /** `killed`: it took too long, or all the memory of its thread. In words, of the page. */
+  | { kind: 'unfit'; why: string; killed: boolean }
+  | { kind: 'busy'; failure: Failure }
+  /** `begun`: a thread was at it. */
+  | { kind: 'aborted'; begun: boolean };
 
 /** What a page says of itself. */
 export type PageFacts = Pick<PageMetadata, 'title' | 'description' | 'language' | 'canonical' | 'published' | 'og'>;
