@@ -258,7 +258,7 @@ const runsOneWord = 'src/net/spool.ts';
 const startsPrograms = [
   'src/inference/audio/ffmpeg-process.ts',
   'src/inference/audio/transcode.ts',
-  'src/inference/engines/engine-child.ts',
+  'src/inference/engines/engine-run.ts',
   'src/inference/engines/espeak.ts',
   'src/inference/engines/extras/install-runtime.ts',
 ];
