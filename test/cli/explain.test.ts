@@ -68,9 +68,9 @@ test('explain says where a body would go, how, at what loss and cost, without se
     ],
   );
 
-  const wrong = await explain(['-'], JSON.stringify({ ...body, temperature: 'hot' }));
+  const wrong = await explain(['-'], JSON.stringify({ ...body, stream: 'yes' }));
   assert.equal(wrong.code, 1);
-  assert.deepEqual([wrong.said.error.code, wrong.said.error.param], [400, 'temperature']);
+  assert.deepEqual([wrong.said.error.code, wrong.said.error.param], [400, 'stream']);
 
   const forbidden = await explain(['body.json', '--key', 'dev/n']);
   assert.equal(forbidden.code, 1);

@@ -37,7 +37,7 @@ overBothFormats('openai: each refusal is the class that its users catch, tried o
     ],
     [await refusal(clientOf(world, limitedKey), {}), OpenAI.PermissionDeniedError, 403, 'permission_error'],
     [await refusal(client, { model: 'nothing-like-it' }), OpenAI.NotFoundError, 404, 'not_found_error'],
-    [await refusal(client, { temperature: 9 }), OpenAI.BadRequestError, 400, 'invalid_request_error'],
+    [await refusal(client, { max_tokens: 0 }), OpenAI.BadRequestError, 400, 'invalid_request_error'],
   ] as const;
   for (const [{ error, requests }, expected, status, type] of rows) {
     assert.ok(error instanceof expected, `${status}: ${error.constructor.name}`);
@@ -47,7 +47,7 @@ overBothFormats('openai: each refusal is the class that its users catch, tried o
     assert.match(error.requestID ?? '', /^req_/);
     assert.equal(requests, 1, `${status} is final: x-should-retry: false`);
   }
-  assert.equal(rows[3][0].error.param, 'temperature');
+  assert.equal(rows[3][0].error.param, 'max_tokens');
   assert.match(rows[1][0].error.message, /limited/, 'names what the key may use');
 });
 

@@ -151,7 +151,7 @@ test('design §6, order of refusal: key, account, then everything about the body
 test('design §6, order of refusal: 400 for the body before 404 for the model, and that before a target is asked', async () => {
   upstream.clear();
   const ask = (json: object) => gateway.fetch(chatPath, { json: { ...hello, ...json } });
-  assert.equal((await ask({ model: 'nope', temperature: 9 })).status, 400);
+  assert.equal((await ask({ model: 'nope', stream: 'yes' })).status, 400);
   assert.equal((await ask({ model: 'nope' })).status, 404);
   assert.deepEqual(asked(upstream), []);
 });

@@ -119,7 +119,7 @@ test('models that the caller names as fallbacks are no way around a cost or a ti
 });
 
 test('no bad input, unknown model or failed upstream costs a unit; each counts in requests per minute', async () => {
-  assert.equal(await status('broken', { temperature: 'hot' }), 400);
+  assert.equal(await status('broken', { stream: 'yes' }), 400);
   assert.equal(await status('broken', { model: 'failing' }), 502);
   assert.deepEqual([(await usage('broken')).windows['5h'].used, (await usage('broken')).rpm.used], [0, 2]);
   assert.equal(await status('broken'), 200);
@@ -199,7 +199,7 @@ test('every metered answer tells the limits: whole, streamed, refused and failed
   assert.match(whole.headers.get('x-ratelimit-reset-requests') ?? '', /^1m[01]s$/);
   const bodies: [Record<string, unknown>, number][] = [
     [{ stream: true }, 200],
-    [{ temperature: 'hot' }, 400],
+    [{ stream: 'yes' }, 400],
     [{ model: 'nobody' }, 404],
     [{ model: 'refusing' }, 400],
     [{ model: 'alsoFailing' }, 502],

@@ -6,7 +6,12 @@ import { testKey } from '../start-gateway.ts';
 import { badParameters } from './bad-parameters.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
 
-const { gateway, upstream } = await serve({ server: { body_limit: '2mb' } });
+// Over a provider of another format: one of the caller's own judges most of it itself (vendor-judges.test.ts).
+const { gateway, upstream } = await serve((url) => ({
+  server: { body_limit: '2mb' },
+  models: { chat: { targets: ['elsewhere/mock/ok'] } },
+  providers: { elsewhere: { type: 'anthropic', base_url: `${url}/v1`, api_key: 'upstream-secret' } },
+}));
 
 /** Sends a body as it is and expects a refusal: nothing forwarded, nothing charged. */
 async function refused(body: string | Buffer, headers: Record<string, string> = {}) {

@@ -28,12 +28,16 @@ export interface ErrorBody {
   error: { message: string; type: string; code: number; param: string | null; request_id: string };
 }
 
-/** One gateway over one mock upstream, for all tests of a file. `config` is added to alias `chat` over `up1`. */
+/**
+ * One gateway over one mock upstream, for all tests of a file. `config`, or what it makes of the upstream's URL, is added
+ * to alias `chat` over `up1`.
+ */
 export async function serve(
-  config: Record<string, unknown> = {},
+  given: Record<string, unknown> | ((url: string) => Record<string, unknown>) = {},
 ): Promise<{ gateway: TestGateway; upstream: Upstream }> {
   const upstream = await startUpstream();
   const base = overUpstreams(upstream.url);
+  const config = typeof given === 'function' ? given(upstream.url) : given;
   const gateway = await startGateway(
     { after: after as TestContext['after'] },
     { ...base, ...config, models: { ...(base.models as object), ...(config.models as object) } },

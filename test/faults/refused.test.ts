@@ -73,7 +73,7 @@ test('F70 every refusal is found by the id that its error printed, and has its l
     [404, 'not-found', '', '', gateway.fetch('/v1/nothing')],
     [404, 'model-unknown', 'chat', 'dev', chat({ model: 'nobody' })],
     [405, 'method-not-allowed', '', '', gateway.fetch(chatPath)],
-    [400, 'invalid-request', 'chat', 'dev', chat({ temperature: 'hot' })],
+    [400, 'invalid-request', 'chat', 'dev', chat({ stream: 'yes' })],
     [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '{"model": "chat", "messages": [')],
     [400, 'invalid-request', 'chat', 'dev', bytes('application/json', '')],
     [413, 'body-too-large', 'chat', 'dev', chat({ user: large })],

@@ -2,7 +2,7 @@ import type { Principal } from '../../auth/principal.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { dialectFor } from '../routing/capability.ts';
+import { dialectFor, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate } from '../routing/route.ts';
 import type { Job } from '../spine/job.ts';
 import type { Bound } from './bind-candidates.ts';
@@ -22,8 +22,7 @@ export async function bindTo(
   { model, named = [], nativeOnly }: Pick<ConversationFacts, 'model' | 'named' | 'nativeOnly'>,
   candidates: readonly RouteCandidate[],
 ): Promise<Bound | Failure | null> {
-  const speaks = candidates.some(({ target }) => dialectFor(target, dialect) === dialect);
-  if (nativeOnly && !speaks) return null;
+  if (nativeOnly !== undefined && !oneSpeaks(dialect, candidates)) return null;
   return objects.bind({ tenant: principal.tenant, model, named, candidates, providers });
 }
 

@@ -25,8 +25,8 @@ export type ConversationFacts = RequestFacts &
     named: readonly NamedObject[] | undefined;
     /** Which ids of its answer can be named later; undefined: none. */
     answerGives: Exclude<BodyObjects['answerGives'], 'nothing'> | undefined;
-    /** Only a target of the caller's own format can answer it. */
-    nativeOnly: boolean;
+    /** Why only a target of the caller's own format can answer it; undefined: others can. */
+    nativeOnly: Failure | undefined;
   };
 
 /** The target, as plain data. */
@@ -88,7 +88,7 @@ function bodyOf(
       echo: request.echo,
       named: named.length > 0 ? named : undefined,
       answerGives: answerGives === 'nothing' ? undefined : answerGives,
-      nativeOnly: request.nativeOnly !== undefined,
+      nativeOnly: request.nativeOnly,
     },
     encode: (order) => (order.dialect === dialectId ? encodeForwarded(request, order) : converted(request, order)),
     release() {},

@@ -66,7 +66,7 @@ async function reachingTarget(
 ): Promise<Target | Failure> {
   const candidates = candidatesFor(snapshot, call.principal, model);
   if ('kind' in candidates || named.length === 0) return 'kind' in candidates ? candidates : firstOf(candidates);
-  const naming = { model, named, nativeOnly: nativeOnly !== undefined };
+  const naming = { model, named, nativeOnly };
   const bound = await bindTo(services, snapshot, call, naming, candidates);
   return bound === null || bound.kind === 'bound' ? firstOf(bound?.candidates ?? candidates) : bound;
 }

@@ -5,7 +5,7 @@ import { dialects } from '../dialects/dialect-table.ts';
 import { type ChargedAs, chargedAs } from '../models/charged-as.ts';
 import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
-import { noneCapable, noneUsable } from '../routing/capability.ts';
+import { noneCapable, noneUsable, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
@@ -62,6 +62,7 @@ interface Among {
 }
 
 function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, candidates }: Among): Plan | Failure {
+  if (facts.nativeOnly !== undefined && !oneSpeaks(call.dialect, candidates)) return facts.nativeOnly;
   const incapable = noneCapable(alias.id, candidates, facts.needs);
   if (incapable !== null) return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);

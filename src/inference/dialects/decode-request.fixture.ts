@@ -1,14 +1,27 @@
 import type { JsonObject } from '../../kernel/json.ts';
 import { scanJson } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
-import type { CallerDialect, Result } from './dialect.ts';
+import type { CallerDialect, ForwardTarget, Result } from './dialect.ts';
 
-/** The neutral form of a body, as `readRequest` gives it where a conversion asks for it. */
+const ownFormat: ForwardTarget = {
+  model: 'up',
+  maxOutputTokens: 3,
+  body: {},
+  streamUsage: 'ask',
+  omit: [],
+  rename: {},
+};
+
+/** The neutral form of a body, as `readRequest` gives it where a conversion asks for it; else why there is none. */
 export function decodeRequest(
   { readRequest }: Pick<CallerDialect, 'readRequest'>,
   body: JsonObject,
 ): Result<NeutralRequest> {
   const raw = Buffer.from(JSON.stringify(body));
   const read = readRequest(raw, body, scanJson(raw, 64));
-  return read.ok ? { ok: true, value: read.value.neutral() } : read;
+  if (!read.ok) return read;
+  const { nativeOnly, forward } = read.value;
+  // To providers of its own format every body can go that is read.
+  JSON.parse(forward(ownFormat).bytes.toString());
+  return nativeOnly === undefined ? { ok: true, value: read.value.neutral() } : { ok: false, failure: nativeOnly };
 }

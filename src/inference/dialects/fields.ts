@@ -1,6 +1,7 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import type { NeutralRequest } from '../neutral/request.ts';
+import type { Result } from './dialect.ts';
 import { gatewayOnlyFields } from './forward-body.ts';
 
 /** One fault in a request: where, what stands there, what should. */
@@ -106,6 +107,16 @@ export function arrayOf(item: Check, lengthMin: number, lengthMax: number, what:
   };
 }
 
+/** A list of objects that hold a list of objects, or a text, under `member`: as much as is read of what others judge. */
+export function turnsOf(member: string, lengthMin: number): Check {
+  const turn: Check = (value) => {
+    if (!isObject(value)) return complain('', value, 'an object');
+    const held = value[member];
+    return !Array.isArray(held) || held.every(isObject) ? null : complain(member, held, 'an array of objects');
+  };
+  return arrayOf(turn, lengthMin, Number.POSITIVE_INFINITY, 'objects');
+}
+
 export function optional(holder: { [key: string]: JsonValue | undefined }, name: string, check: Check) {
   const value = holder[name];
   if (value === undefined || value === null) return null;
@@ -158,15 +169,19 @@ export type Place<Body, Context> =
   | 'read'
   | ((request: NeutralRequest, body: Body, context: Context) => 'vendor' | undefined);
 
-/** Every field of a dialect's request that is known, once: how it is checked, and where it goes. */
+/**
+ * Every field of a dialect's request that is known, once: how it is checked where it must be converted, where it goes,
+ * and, of fields that Culvert reads whoever answers, what they must be for that. The rest a provider of the caller's own
+ * format judges.
+ */
 export type FieldTable<Body, Context = undefined> = ReadonlyMap<
   string,
-  readonly [check: Check, place: Place<Body, Context>]
+  readonly [check: Check, place: Place<Body, Context>, ours?: Check]
 >;
 
 /** For a table written as an object. */
 export function fieldTable<Body, Context = undefined>(
-  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>]>>,
+  fields: Readonly<Record<string, readonly [Check, Place<Body, Context>, Check?]>>,
 ): FieldTable<Body, Context> {
   return new Map(Object.entries(fields));
 }
@@ -186,6 +201,42 @@ export function checkFields(
     if (value === undefined || (value === null && !required.has(name))) continue;
     const complaint = (table.get(name)?.[0] ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
+  }
+  return null;
+}
+
+/** What a check of a whole body came to. */
+export interface Checked<Body> {
+  /** Where `vendors` is null all types and bounds hold, else only those of what Culvert reads itself. */
+  body: Body;
+  /** What is wrong for a conversion; providers of the caller's own format may take it. */
+  vendors: Failure | null;
+}
+
+/** `complaint` is the first of all checks. Refused when the body is not what Culvert must read itself. */
+export function judged<Body extends JsonObject>(
+  table: FieldTable<Body, never>,
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+  complaint: Complaint | null,
+): Result<Checked<Body>> {
+  if (complaint === null) return { ok: true, value: { body: body as Body, vendors: null } };
+  const failure = asFailure(complaint);
+  const ours = ownComplaint(table, body, required);
+  return ours === null ? { ok: true, value: { body: body as Body, vendors: failure } } : { ok: false, failure };
+}
+
+function ownComplaint(
+  table: ReadonlyMap<string, readonly [check: Check, place: unknown, ours?: Check]>,
+  body: JsonObject,
+  required: ReadonlyMap<string, string>,
+): Complaint | null {
+  for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
+  for (const name in body) {
+    const value = body[name];
+    if (value === undefined || (value === null && !required.has(name))) continue;
+    const complaint = (table.get(name)?.[2] ?? anyJson)(value);
+    if (complaint !== null) return complaint;
   }
   return null;
 }
@@ -231,8 +282,8 @@ export function isGiven<T>(value: T | null | undefined): value is T {
 }
 
 /** An end-user id as ledger and log may keep it, or null. */
-export function cleanUser(user: string | null | undefined): string | null {
-  if (!user) return null;
+export function cleanUser(user: JsonValue | undefined): string | null {
+  if (typeof user !== 'string') return null;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
   const clean = user.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
   return clean === '' ? null : clean;

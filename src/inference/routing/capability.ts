@@ -13,6 +13,11 @@ export function dialectFor(target: Pick<Target, 'dialect' | 'alsoSpeaks'>, calle
   return target.alsoSpeaks?.find((dialect) => dialect === callerDialect) ?? target.dialect;
 }
 
+/** Whether one of them is asked in the caller's own format. */
+export function oneSpeaks(callerDialect: string, candidates: readonly RouteCandidate[]): boolean {
+  return candidates.some(({ target }) => dialectFor(target, callerDialect) === callerDialect);
+}
+
 /** A size estimate (bytes / 4) may be this far off: only what is surely too long is kept away. */
 const contextSurelyFull = 1.25;
 /** Above this part of the context window, input and output together may not fit: roomier targets go first. */

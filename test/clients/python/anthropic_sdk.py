@@ -68,8 +68,8 @@ for model in models:
     tools(model)
     counted = client.messages.count_tokens(model=model, messages=hello["messages"])
     equal(f"{model} count_tokens", counted.input_tokens > 2, True)
-    hot = {"model": model, "extra_body": {"temperature": 9}, **hello}
-    refused(f"{model} hot", anthropic.BadRequestError, "temperature", lambda: client.messages.create(**hot))
+    less = {"model": model, "extra_body": {"max_tokens": -1}, **hello}
+    refused(f"{model} less than none", anthropic.BadRequestError, "max_tokens", lambda: client.messages.create(**less))
 equal("models", set(models) <= {model.id for model in client.models.list()}, True)
 refused(
     "none",

@@ -45,8 +45,6 @@ const wordings: readonly RegExp[] = [
   /total number of tokens in the prompt cannot exceed (?<most>\d+)[^\d]+(?<sent>\d+)/i,
   // llama.cpp
   /request \((?<sent>\d+) tokens\) exceeds the available context size \((?<most>\d+) tokens\)/i,
-  // our own look before anything is sent (routing/candidates)
-  /about (?<sent>\d+) input tokens \(its context holds (?<most>\d+)\)/i,
 ];
 
 const unnumbered =
@@ -60,12 +58,11 @@ const codes: ReadonlySet<string> = new Set([
 
 /** The message in Anthropic's wording when `failure` says that the input does not fit; null when it says else. */
 export function promptTooLong(failure: Failure, message: string): string | null {
-  if (failure.kind !== 'upstream-refused' && failure.kind !== 'invalid-request') return null;
+  if (failure.kind !== 'upstream-refused') return null;
   for (const wording of wordings) {
     const numbers = wording.exec(message)?.groups;
     if (numbers !== undefined) return `prompt is too long: ${numbers.sent} tokens > ${numbers.most} maximum`;
   }
-  if (failure.kind !== 'upstream-refused') return null;
   const known = codes.has(failure.code ?? '') || unnumbered.test(message);
   return known ? `prompt is too long: ${message}` : null;
 }

@@ -29,7 +29,7 @@ export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): J
 
 /** Null when it can stay. */
 function mendedContent({ role, content }: CallerMessage, losses: Loss[]): JsonObject[] | null {
-  if (typeof content === 'string') return null;
+  if (!Array.isArray(content)) return null;
   let kept: JsonObject[] | null = null;
   for (let i = 0; i < content.length; i++) {
     const block = content[i]!;
@@ -54,7 +54,7 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
       return null;
     }
     case 'redacted_thinking':
-      if (unseal(block.data as string) === null) return block;
+      if (typeof block.data !== 'string' || unseal(block.data) === null) return block;
       lose(losses, 'messages.redacted_thinking');
       return null;
     case 'text':
@@ -69,8 +69,8 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
 }
 
 function withId(block: CallerBlock, member: 'id' | 'tool_use_id'): JsonObject {
-  const id = block[member] as string;
-  return idPattern.test(id) ? block : { ...block, [member]: id.replace(/[^\w-]/g, '_') };
+  const id = block[member];
+  return typeof id !== 'string' || idPattern.test(id) ? block : { ...block, [member]: id.replace(/[^\w-]/g, '_') };
 }
 
 function lose(losses: Loss[], field: string): void {

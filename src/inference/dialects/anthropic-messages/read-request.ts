@@ -1,6 +1,7 @@
 import { invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject } from '../../../kernel/json.ts';
+import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import { pairToolCalls } from '../../neutral/pair-tool-calls.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   NeutralRequest,
   RequestNeeds,
 } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import type { AnswerHead, CallerRequest, CountedRequest, ForwardTarget, Result } from '../dialect.ts';
 import { placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -44,8 +44,9 @@ export function wishesOf({ echo }: AnswerHead): AnswerWishes {
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body, 'answer');
   if (!checked.ok) return checked;
-  const request = checked.value;
+  const { body: request, vendors } = checked.value;
   const needs = needsOf(request, raw.length);
+  const nativeOnly = vendors ?? (request.max_tokens === 0 ? noOutput : null);
   const wishes: AnswerWishes = { thoughts: thoughtsOf(request.thinking), inputTokens: needs.inputTokensEstimate };
   return {
     ok: true,
@@ -63,7 +64,7 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       wordFor: callersWord,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
-      ...(request.max_tokens === 0 && { nativeOnly: noOutput }),
+      ...(nativeOnly !== null && { nativeOnly }),
     },
   };
 }
@@ -75,16 +76,19 @@ const noOutput = invalid('max_tokens', "'max_tokens' is 0, which no provider of 
 export function readForCount(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CountedRequest> {
   const checked = checkRequest(body, 'count');
   if (!checked.ok) return checked;
-  const request = checked.value;
+  const { body: request, vendors } = checked.value;
   return {
     ok: true,
     value: {
       model: request.model,
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
+      ...(vendors !== null && { nativeOnly: vendors }),
     },
   };
 }
+
+/* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
 
 /** A thinking block stands before the text only for those who asked for one: others read `content[0].text`. */
 function thoughtsOf(thinking: CallerThinking | null | undefined): AnswerWishes['thoughts'] {
@@ -99,7 +103,9 @@ function conversationStart({ system, messages }: CallerBody): string {
   let start = systemText(system).slice(0, startCharsMax);
   for (const { role, content } of messages) {
     if (typeof content === 'string') start += content.slice(0, startCharsMax);
-    else for (const { text } of content) start += typeof text === 'string' ? text.slice(0, startCharsMax) : '';
+    else if (Array.isArray(content)) {
+      for (const { text } of content) if (typeof text === 'string') start += text.slice(0, startCharsMax);
+    }
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
@@ -123,55 +129,33 @@ export function callersWord(field: string): string {
   return words.get(field) ?? field.replace(/\.reasoning_content$/, '.thinking');
 }
 
-/** A picture counts as this many tokens: 1,092 × 1,092 pixels by Anthropic's rule, the largest it does not shrink. */
-const mediaTokens = 1_590;
-
 /**
  * What routing must know of a checked request. `bodyBytes` is the length of its JSON as received, which makes the size
  * estimate free.
  */
 function needsOf(body: CallerBody, bodyBytes: number): RequestNeeds {
-  const seen = { vision: false, mediaBytes: 0, media: 0 };
-  for (const { content } of body.messages) if (typeof content !== 'string') look(content, seen);
   const format = body.output_config?.format ?? body.output_format;
   return {
-    vision: seen.vision,
+    vision: body.messages.some(({ content }) => holdsPicture(content)),
     audioIn: false,
-    tools: body.tools?.some(isCustomTool) ?? false,
+    tools: Array.isArray(body.tools) && body.tools.some((tool) => isObject(tool) && isCustomTool(tool)),
     logprobs: false,
     jsonSchema: isObject(format) && format.type === 'json_schema',
     reasoning: body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive',
     n: 1,
     stream: body.stream === true,
-    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - seen.mediaBytes)) + seen.media * mediaTokens,
+    inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: body.max_tokens ?? null,
   };
 }
 
-function look(blocks: readonly CallerBlock[], seen: { vision: boolean; mediaBytes: number; media: number }): void {
-  for (const block of blocks) {
-    switch (block.type) {
-      case 'image':
-        seen.vision = true;
-        seen.media++;
-        seen.mediaBytes += sourceLength(block.source as JsonObject);
-        break;
-      case 'document': {
-        const source = block.source as JsonObject;
-        if (source.type === 'text' || source.type === 'content') break;
-        seen.media++;
-        seen.mediaBytes += sourceLength(source);
-        break;
-      }
-      case 'tool_result':
-        if (Array.isArray(block.content)) look(block.content as CallerBlock[], seen);
-        break;
-    }
+function holdsPicture(content: unknown): boolean {
+  if (!Array.isArray(content)) return false;
+  for (const block of content) {
+    if (!isObject(block)) continue;
+    if (block.type === 'image' || (block.type === 'tool_result' && holdsPicture(block.content))) return true;
   }
-}
-
-function sourceLength({ data }: JsonObject): number {
-  return typeof data === 'string' ? data.length : 0;
+  return false;
 }
 
 /** Anthropic's least. */
@@ -245,10 +229,11 @@ function systemText(
   system: string | readonly CallerBlock[] | null | undefined,
   onBilling: (name: string) => void = () => undefined,
 ): string {
-  if (!system) return '';
   if (typeof system === 'string') return system;
+  if (!Array.isArray(system)) return '';
   const texts: string[] = [];
-  for (const { type, text } of system) {
+  for (const block of system) {
+    const { type, text } = isObject(block) ? block : {};
     if (type !== 'text' || typeof text !== 'string' || text === '') continue;
     // Claude Code's first block is a line for Anthropic's billing; it means nothing to anybody else.
     if (text.startsWith('x-anthropic-billing-header:')) onBilling('x-anthropic-billing-header');

@@ -4,13 +4,15 @@ import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
+  type Checked,
   checkFields,
+  cleanUser,
   complain,
   fieldTable,
   integerIn,
+  judged,
   numberIn,
   object,
   oneOf,
@@ -18,6 +20,7 @@ import {
   required,
   string,
   stringOf,
+  turnsOf,
 } from '../fields.ts';
 import { cacheOf, type Losses, messages, systemContent } from './decode-messages.ts';
 import { type CallerBody, type CallerTool, isCustomTool } from './wire.ts';
@@ -116,18 +119,23 @@ function putFormat(request: NeutralRequest, { output_config: config, output_form
   request.responseFormat = { type: 'json-schema', name: 'answer', schema: format.schema };
 }
 
+const modelName = stringOf(1, 256);
+const fallbacks = arrayOf(modelName, 0, 16, 'model names');
+// 0 fills the prompt cache and answers nothing.
+const outputLimit = integerIn(0, Number.MAX_SAFE_INTEGER);
+
 /** What is not here is kept and forwarded as it came: one 400 costs Claude Code six requests (clients.md §1). */
 export const requestFields = fieldTable<CallerBody, Losses>({
-  model: [stringOf(1, 256), 'read'],
-  messages: [messages, 'read'],
+  model: [modelName, 'read', modelName],
+  messages: [messages, 'read', turnsOf('content', 1)],
   max_tokens: [
-    // 0 fills the prompt cache and answers nothing.
-    integerIn(0, Number.MAX_SAFE_INTEGER),
+    outputLimit,
     (request, body) => {
       if (body.max_tokens) request.maxOutputTokens = body.max_tokens;
     },
+    outputLimit,
   ],
-  stream: [boolean, 'read'],
+  stream: [boolean, 'read', boolean],
   system: [systemContent, 'read'],
   // Anthropic's own bound is 1; models behind other dialects take up to 2.
   temperature: [numberIn(0, 2), 'temperature'],
@@ -157,7 +165,7 @@ export const requestFields = fieldTable<CallerBody, Losses>({
       if (user !== null) request.user = user;
     },
   ],
-  models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
+  models: [fallbacks, 'read', fallbacks],
 });
 
 /** `answer`: a request for one. `count`: only for its number of tokens, so nothing bounds the output. */
@@ -173,12 +181,12 @@ const requiredFields = {
 } as const satisfies Record<RequestFor, ReadonlyMap<string, string>>;
 
 /**
- * Types and bounds of a Messages request; the first fault found names its field. The value is the body itself, not a
+ * Types and bounds of a Messages request; the first fault found names its field. The body is the caller's itself, not a
  * copy, so unknown fields stay.
  */
-export function checkRequest(body: JsonObject, wanted: RequestFor): Result<CallerBody> {
-  const complaint = checkFields(requestFields, body, requiredFields[body.max_tokens === null ? 'answer' : wanted]);
-  return complaint === null ? { ok: true, value: body as CallerBody } : { ok: false, failure: asFailure(complaint) };
+export function checkRequest(body: JsonObject, wanted: RequestFor): Result<Checked<CallerBody>> {
+  const needed = requiredFields[body.max_tokens === null ? 'answer' : wanted];
+  return judged(requestFields, body, needed, checkFields(requestFields, body, needed));
 }
 
 const endUserCharsMax = 256;
@@ -189,11 +197,8 @@ const endUserCharsMax = 256;
  * device. A session is nobody.
  */
 export function endUserOf({ metadata }: CallerBody): string | null {
-  const id = metadata?.user_id;
-  if (!id) return null;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must go (S23)
-  const clean = named(id).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, '');
-  return clean === '' ? null : clean.slice(0, endUserCharsMax);
+  const id = isObject(metadata) ? metadata.user_id : undefined;
+  return typeof id === 'string' ? (cleanUser(named(id))?.slice(0, endUserCharsMax) ?? null) : null;
 }
 
 const joined = /^user_([0-9a-f]{16,})_account_([\w-]*?)_session_/;

@@ -77,7 +77,8 @@ export type Thinking =
 
 /*
  * What callers send (Anthropic's API reference "Messages", SDK 1.11 and Claude Code 2.1, see clients.md), after
- * `checkRequest` has passed it: types hold, null stands for absent. Whatever else a body holds is kept as it is.
+ * `checkRequest` has passed it: types hold, null stands for absent; where it leaves a complaint to the vendors, only those
+ * of fields that the table has a third check for. Whatever else a body holds is kept as it is.
  */
 
 export interface CallerBody extends JsonObject {

@@ -4,7 +4,7 @@ import { type EmbeddingRequest, inputTypeOf } from '../../neutral/embedding.ts';
 import type { Result } from '../dialect.ts';
 import { asFailure, complain, integerIn, optional, stringOf, within } from '../fields.ts';
 import { pathModel } from '../gemini/path-members.ts';
-import { inCamelCase } from '../gemini/read-request.ts';
+import { asInReference } from '../gemini/read-request.ts';
 import { dimensionsMax, inputsMax } from './read-request.ts';
 
 const rules = { taskType: stringOf(1, 64), outputDimensionality: integerIn(1, dimensionsMax) };
@@ -14,7 +14,7 @@ const known = new Set([pathModel, 'model', 'requests', 'content', ...Object.keys
  * The body of Google's `embedContent`, or of `batchEmbedContents` where it holds `requests`, as `withPathModel` gives it.
  */
 export function readGeminiRequest(raw: JsonObject): Result<EmbeddingRequest> {
-  const body = inCamelCase(raw);
+  const body = asInReference(raw);
   const batch = body.requests !== undefined;
   const requests = batch ? body.requests : [body];
   if (!Array.isArray(requests) || requests.length === 0) {

@@ -1,8 +1,8 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { RequestNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
 import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
@@ -18,12 +18,12 @@ import { noSignature } from './wire.ts';
  * `stream` stand in it by the route's doing (`withPathMembers`).
  */
 export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
-  const checked = checkRequest(inCamelCase(written));
+  const checked = checkRequest(asInReference(written));
   if (!checked.ok) return checked;
-  const body = checked.value;
+  const { body, vendors } = checked.value;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
   const thinking = isObject(config.thinkingConfig) ? config.thinkingConfig : {};
-  const nativeOnly = askedOfGoogleAlone(body, config);
+  const nativeOnly = vendors ?? askedOfGoogleAlone(body, config);
   return {
     ok: true,
     value: {
@@ -80,24 +80,27 @@ function needsOf(body: JsonObject, config: JsonObject, bodyBytes: number): Reque
     reasoning: isObject(config.thinkingConfig) && config.thinkingConfig.thinkingBudget !== 0,
     n: typeof config.candidateCount === 'number' ? config.candidateCount : 1,
     stream: body.stream === true,
-    inputTokensEstimate: 0,
+    inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: typeof config.maxOutputTokens === 'number' ? config.maxOutputTokens : null,
   };
-  let mediaBytes = 0;
   for (const part of partsOf(body)) {
     const blob = isObject(part.inlineData) ? part.inlineData : isObject(part.fileData) ? part.fileData : null;
     if (blob === null) continue;
-    mediaBytes += stringOr(blob.data, '').length;
     const mediaType = stringOr(blob.mimeType, '');
     if (mediaType.startsWith('image/')) needs.vision = true;
     else if (mediaType.startsWith('audio/')) needs.audioIn = true;
   }
-  needs.inputTokensEstimate = estimatedTokens(Math.max(0, bodyBytes - mediaBytes));
   return needs;
 }
 
+/* Bodies that only Google takes are read too: nothing below is sure of more than `ours` of the table. */
+
 function* partsOf(body: JsonObject): Generator<JsonObject> {
-  for (const content of body.contents as JsonObject[]) yield* content.parts as JsonObject[];
+  for (const content of body.contents as JsonObject[]) yield* partsIn(content);
+}
+
+function partsIn({ parts }: JsonObject): JsonObject[] {
+  return Array.isArray(parts) ? (parts as JsonObject[]) : [];
 }
 
 const startCharsMax = 1_024;
@@ -105,10 +108,11 @@ const startCharsMax = 1_024;
 /** The instructions and the contents up to the first of the user, which every later turn of the conversation repeats. */
 function conversationStart(body: JsonObject): string {
   let start = '';
-  const system = isObject(body.systemInstruction) ? (body.systemInstruction.parts as JsonObject[]) : [];
+  const system = isObject(body.systemInstruction) ? partsIn(body.systemInstruction) : [];
   for (const part of system) start += stringOr(part.text, '').slice(0, startCharsMax);
-  for (const { role, parts } of body.contents as JsonObject[]) {
-    for (const part of parts as JsonObject[]) start += stringOr(part.text, '').slice(0, startCharsMax);
+  for (const content of body.contents as JsonObject[]) {
+    const { role } = content;
+    for (const part of partsIn(content)) start += stringOr(part.text, '').slice(0, startCharsMax);
     if (role !== 'model' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
@@ -192,7 +196,8 @@ function changedBody(raw: Buffer, body: JsonObject, target: ForwardTarget, losse
 
 /** Another vendor's proof means nothing to Google, which still wants one on its calls. */
 function withoutSealed(content: JsonObject): JsonObject {
-  const parts = (content.parts as JsonObject[]).map((part): JsonValue => {
+  if (!Array.isArray(content.parts)) return content;
+  const parts = partsIn(content).map((part): JsonValue => {
     if (typeof part.thoughtSignature !== 'string' || unsealSignature(part.thoughtSignature) === null) return part;
     const { thoughtSignature: _, ...rest } = part;
     return rest.functionCall === undefined ? rest : { ...rest, thoughtSignature: noSignature };
@@ -211,11 +216,14 @@ const opaque: ReadonlySet<string> = new Set([
   'labels',
 ]);
 
+/** Lists of objects: Google's servers take one object for a list of one. */
+const lists: ReadonlySet<string> = new Set(['contents', 'parts', 'tools', 'functionDeclarations']);
+
 /**
- * A body with its members named as Google's reference names them: its servers take `system_instruction` as well, and
- * its own examples write so. The same object when there is nothing to rename.
+ * A body as Google's reference writes it: its servers take `system_instruction` as well, and its own examples write so;
+ * and one object in place of a list. The same object when there is nothing to change.
  */
-export function inCamelCase(body: JsonObject): JsonObject {
+export function asInReference(body: JsonObject): JsonObject {
   return renamed(body) as JsonObject;
 }
 
@@ -232,7 +240,8 @@ function renamed(value: JsonValue): JsonValue {
       : name;
     // Given both ways, each stays as it is, and the other is unknown.
     const free = camel === name || !Object.hasOwn(value, camel);
-    const inner = member === undefined || opaque.has(camel) ? member : renamed(member);
+    const one = member === undefined || opaque.has(camel) ? member : renamed(member);
+    const inner = isObject(one) && lists.has(camel) ? [one] : one;
     if ((free && camel !== name) || inner !== member) changed = true;
     return [free ? camel : name, inner];
   });

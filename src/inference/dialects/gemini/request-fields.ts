@@ -6,13 +6,14 @@ import { stringOr } from '../event-data.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
+  type Checked,
   checkFields,
   complain,
   fieldTable,
   integerIn,
+  judged,
   numberIn,
   object,
   oneOf,
@@ -20,6 +21,7 @@ import {
   placeFields,
   required,
   string,
+  turnsOf,
 } from '../fields.ts';
 import {
   contents,
@@ -47,10 +49,13 @@ const tool: Check = (value) =>
     ? optional(value, 'functionDeclarations', arrayOf(declaration, 0, anyLength, 'declarations'))
     : complain('', value, "an object with 'functionDeclarations'");
 
+const modes = oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED');
+/** Google takes them in small letters too. */
+const mode: Check = (value) => (typeof value === 'string' && modes(value.toUpperCase()) === null ? null : modes(value));
+
 const callingConfig: Check = (value) =>
   isObject(value)
-    ? (optional(value, 'mode', oneOf('MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED')) ??
-      optional(value, 'allowedFunctionNames', arrayOf(string, 0, anyLength, 'names')))
+    ? (optional(value, 'mode', mode) ?? optional(value, 'allowedFunctionNames', arrayOf(string, 0, anyLength, 'names')))
     : complain('', value, 'an object such as {"mode":"AUTO"}');
 
 const toolConfig: Check = (value) =>
@@ -79,6 +84,9 @@ function putReasoning(request: NeutralRequest, config: JsonObject): undefined {
   else if (includeThoughts === true || budget === -1) request.reasoning = { effort: 'medium' };
 }
 
+const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
+const candidates = integerIn(1, 8);
+
 /** Members of `generationConfig`. */
 const generationFields = fieldTable<JsonObject>({
   temperature: [numberIn(0, 2), 'temperature'],
@@ -90,12 +98,12 @@ const generationFields = fieldTable<JsonObject>({
     },
   ],
   maxOutputTokens: [
-    integerIn(1, Number.MAX_SAFE_INTEGER),
+    outputLimit,
     (request, { maxOutputTokens }) => {
       request.maxOutputTokens = maxOutputTokens as number;
     },
   ],
-  candidateCount: [integerIn(1, 8), 'n'],
+  candidateCount: [candidates, 'n'],
   stopSequences: [
     arrayOf(string, 0, anyLength, 'strings'),
     (request, { stopSequences }) => {
@@ -125,25 +133,33 @@ const noneRequired: ReadonlyMap<string, string> = new Map();
 const generationConfig: Check = (value) =>
   isObject(value) ? checkFields(generationFields, value, noneRequired) : complain('', value, 'an object');
 
+/** What of it Culvert reads itself. */
+const ownConfig: Check = (value) =>
+  isObject(value)
+    ? (optional(value, 'maxOutputTokens', outputLimit) ?? optional(value, 'candidateCount', candidates))
+    : complain('', value, 'an object');
+
+const ownSystem: Check = (value) => turnsOf('parts', 1)([value]);
+
 /** `model` and `stream` are put in by the route, which has them from the path. */
 const requestFields = fieldTable<JsonObject>({
-  model: [string, 'read'],
-  stream: [boolean, 'read'],
-  contents: [contents, 'read'],
-  systemInstruction: [system, 'read'],
+  model: [string, 'read', string],
+  stream: [boolean, 'read', boolean],
+  contents: [contents, 'read', turnsOf('parts', 1)],
+  systemInstruction: [system, 'read', ownSystem],
   tools: [arrayOf(tool, 0, anyLength, 'tools'), 'read'],
   toolConfig: [toolConfig, 'read'],
-  generationConfig: [generationConfig, 'read'],
+  generationConfig: [generationConfig, 'read', ownConfig],
   labels: [anyJson, 'hint'],
   cachedContent: [anyJson, 'hint'],
   safetySettings: [anyJson, 'hint'],
 });
 
-/** Types and bounds of a request; the first fault found names its field. The value is the body itself, not a copy. */
-export function checkRequest(body: JsonObject): Result<JsonObject> {
+/** Types and bounds of a request; the first fault found names its field. The body is the one given, not a copy. */
+export function checkRequest(body: JsonObject): Result<Checked<JsonObject>> {
   const complaint =
     checkFields(requestFields, body, requiredFields) ?? responsesFollowCalls(body.contents as JsonObject[]);
-  return complaint === null ? { ok: true, value: body } : { ok: false, failure: asFailure(complaint) };
+  return judged(requestFields, body, requiredFields, complaint);
 }
 
 const requiredFields: ReadonlyMap<string, string> = new Map([['contents', 'an array of at least one content']]);
@@ -188,8 +204,9 @@ function neutralTool(declaration: JsonObject): NeutralTool {
 function toolChoice(toolConfig: JsonValue | undefined, tools: readonly NeutralTool[]): NeutralToolChoice | null {
   const config = isObject(toolConfig) ? toolConfig.functionCallingConfig : undefined;
   if (!isObject(config) || tools.length === 0) return null;
-  if (config.mode === 'NONE') return { type: 'none' };
-  if (config.mode !== 'ANY') return null;
+  const mode = stringOr(config.mode, '').toUpperCase();
+  if (mode === 'NONE') return { type: 'none' };
+  if (mode !== 'ANY') return null;
   const names = Array.isArray(config.allowedFunctionNames) ? (config.allowedFunctionNames as string[]) : [];
   return names.length === 1 ? { type: 'tool', name: names[0]! } : { type: 'required' };
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonScan, type JsonValue } from '../../../kernel/json.ts';
+import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { cleanUser, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -15,7 +15,7 @@ import { type ChatRequest, openAiChatId } from './wire.ts';
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
-  const request = checked.value;
+  const { body: request, vendors } = checked.value;
   return {
     ok: true,
     value: {
@@ -23,11 +23,12 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
       stream: request.stream === true,
       includeUsage: request.stream_options?.include_usage === true,
       n: request.n ?? 1,
-      seed: request.seed ?? null,
+      seed: typeof request.seed === 'number' ? request.seed : null,
       needs: needsOf(request, raw.length),
       user: cleanUser(request.user),
       fallbackModels: request.models ?? [],
       conversationStart: conversationStart(request),
+      ...(vendors !== null && { nativeOnly: vendors }),
       neutral: () => toNeutral(request),
       forward: (target) => prepareForTarget(raw, request, scan, target),
     },
@@ -37,15 +38,15 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
 const startCharsMax = 1_024;
 
 /** The messages up to the first of the user, which every later turn of the conversation repeats. */
+/* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
+
 function conversationStart({ messages }: ChatRequest): string {
   let start = '';
   for (const { role, content } of messages) {
     if (typeof content === 'string') start += content.slice(0, startCharsMax);
-    else
-      for (const part of content ?? []) {
-        // Parts that are no text may have any member of this name.
-        if (typeof part.text === 'string') start += part.text.slice(0, startCharsMax);
-      }
+    else if (Array.isArray(content)) {
+      for (const { text } of content) if (typeof text === 'string') start += text.slice(0, startCharsMax);
+    }
     if (role === 'user' || start.length >= startCharsMax) break;
   }
   return start.slice(0, startCharsMax);
@@ -58,31 +59,29 @@ function conversationStart({ messages }: ChatRequest): string {
 function needsOf(body: ChatRequest, bodyBytes: number): RequestNeeds {
   let vision = false;
   let audioIn = false;
-  let mediaBytes = 0;
   for (const { content } of body.messages) {
-    if (typeof content === 'string' || !content) continue;
-    for (const part of content) {
-      if (part.type === 'image_url') {
-        vision = true;
-        mediaBytes += part.image_url!.url.length;
-      } else if (part.type === 'input_audio') {
-        audioIn = true;
-        mediaBytes += part.input_audio!.data.length;
-      } else if (part.type === 'file') mediaBytes += part.file!.file_data?.length ?? 0;
+    if (!Array.isArray(content)) continue;
+    for (const { type } of content) {
+      vision ||= type === 'image_url';
+      audioIn ||= type === 'input_audio';
     }
   }
   return {
     vision,
     audioIn,
-    tools: (body.tools?.length ?? 0) > 0 || (body.functions?.length ?? 0) > 0,
+    tools: isFilled(body.tools) || isFilled(body.functions),
     logprobs: body.logprobs === true,
     jsonSchema: body.response_format?.type === 'json_schema',
     reasoning: (body.reasoning_effort ?? 'none') !== 'none',
     n: body.n ?? 1,
     stream: body.stream === true,
-    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - mediaBytes)),
+    inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
   };
+}
+
+function isFilled(list: JsonValue | undefined): boolean {
+  return Array.isArray(list) && list.length > 0;
 }
 
 /** The neutral form of a checked request. Only needed when the answer will come in another dialect. */

@@ -10,9 +10,10 @@ const assistant = (message: JsonObject): JsonObject => ({ messages: [{ role: 'as
 
 function refusal(fields: JsonObject): { param: string | null; message: string } | null {
   const checked = checkRequest({ ...hello, ...fields });
-  if (checked.ok) return null;
-  assert.equal(checked.failure.kind, 'invalid-request');
-  return checked.failure.kind === 'invalid-request' ? checked.failure : null;
+  const failure = checked.ok ? checked.value.vendors : checked.failure;
+  if (failure === null) return null;
+  assert.equal(failure.kind, 'invalid-request');
+  return failure.kind === 'invalid-request' ? failure : null;
 }
 
 const wrong: [param: string, fields: JsonObject][] = [
@@ -210,5 +211,5 @@ test('the message says what was got, briefly and without raw control characters'
 test('the checked request is the body itself, unknown fields and all', () => {
   const body = { ...hello, min_p: 0.1 };
   const checked = checkRequest(body);
-  assert.equal(checked.ok && checked.value, body);
+  assert.equal(checked.ok && checked.value.body, body);
 });

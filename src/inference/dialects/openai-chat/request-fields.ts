@@ -4,9 +4,9 @@ import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
+  type Checked,
   type Complaint,
   checkFields,
   cleanUser,
@@ -15,6 +15,7 @@ import {
   functionName,
   integerIn,
   isGiven,
+  judged,
   numberIn,
   object,
   oneOf,
@@ -22,6 +23,7 @@ import {
   required,
   string,
   stringOf,
+  turnsOf,
   within,
 } from '../fields.ts';
 import { messages } from './decode-messages.ts';
@@ -251,21 +253,25 @@ export function customTools({ tools, tool_choice: choice }: ChatRequest): [strin
   return beyond;
 }
 
+const modelName = stringOf(1, 256);
+const fallbacks = arrayOf(modelName, 0, 16, 'model names');
+const choices = integerIn(1, 128);
+
 /** What is not here is kept, and forwarded as it came to those who speak this dialect. */
 export const requestFields = fieldTable<ChatRequest>({
-  model: [stringOf(1, 256), 'read'],
-  messages: [messages, 'read'],
-  stream: [boolean, 'read'],
-  stream_options: [streamOptions, 'read'],
-  max_tokens: [tokenLimit, putMaxOutputTokens],
-  max_completion_tokens: [tokenLimit, putMaxOutputTokens],
+  model: [modelName, 'read', modelName],
+  messages: [messages, 'read', turnsOf('content', 1)],
+  stream: [boolean, 'read', boolean],
+  stream_options: [streamOptions, 'read', streamOptions],
+  max_tokens: [tokenLimit, putMaxOutputTokens, tokenLimit],
+  max_completion_tokens: [tokenLimit, putMaxOutputTokens, tokenLimit],
   temperature: [numberIn(0, 2), 'temperature'],
   top_p: [numberIn(0, 1), 'topP'],
   top_k: [anyJson, putTopK],
   frequency_penalty: [penalty, 'frequencyPenalty'],
   presence_penalty: [penalty, 'presencePenalty'],
   stop: [stop, putStop],
-  n: [integerIn(1, 128), 'n'],
+  n: [choices, 'n', choices],
   seed: [int64, 'seed'],
   logprobs: [boolean, 'logprobs'],
   top_logprobs: [integerIn(0, 20), 'topLogprobs'],
@@ -291,17 +297,17 @@ export const requestFields = fieldTable<ChatRequest>({
   modalities: [arrayOf(string, 0, 8, 'strings'), 'vendor'],
   audio: [audio, 'vendor'],
   web_search_options: [object, 'vendor'],
-  models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
+  models: [fallbacks, 'read', fallbacks],
 });
 
 /**
  * Types, bounds and combinations of a chat request, by the published description; the first fault found names its
- * field. Null means absent, as there, except for `model` and `messages`. The value is the body itself, not a copy, so
+ * field. Null means absent, as there, except for `model` and `messages`. The body is the caller's itself, not a copy, so
  * unknown fields stay.
  */
-export function checkRequest(body: JsonObject): Result<ChatRequest> {
+export function checkRequest(body: JsonObject): Result<Checked<ChatRequest>> {
   const complaint = checkFields(requestFields, body, requiredFields) ?? combinations(body);
-  return complaint === null ? { ok: true, value: body as ChatRequest } : { ok: false, failure: asFailure(complaint) };
+  return judged(requestFields, body, requiredFields, complaint);
 }
 
 const requiredFields: ReadonlyMap<string, string> = new Map([

@@ -5,7 +5,10 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
  * what providers of the same format add: `reasoning_content` or `reasoning`, `cache_control` on parts.
  */
 
-/** A request that `checkRequest` has passed: types and bounds hold, null stands for absent. */
+/**
+ * A request that `checkRequest` has passed: types and bounds hold, null stands for absent. Where it leaves a complaint to
+ * the vendors, only those of fields that the table has a third check for.
+ */
 export interface ChatRequest extends JsonObject {
   model: string;
   messages: ChatMessage[];

@@ -74,7 +74,7 @@ export function errorFrame(failure: Failure, requestId: string, nowMs: number, m
 const shortWaitMs = 60_000;
 
 const tooLong =
-  /context[_ ](?:length|window|size)|its context holds|maximum context|(?:prompt|input|request) is too long|too many (?:input )?tokens|exceeds? the (?:model's )?(?:context|maximum (?:number of )?tokens)/i;
+  /context[_ ](?:length|window|size)|maximum context|(?:prompt|input|request) is too long|too many (?:input )?tokens|exceeds? the (?:model's )?(?:context|maximum (?:number of )?tokens)/i;
 
 /** The string that clients act on: OpenAI's own words where it has one for the case. */
 function errorCode(failure: Failure, facts: FailureFacts): string {

@@ -1,9 +1,9 @@
 import { type Failure, invalid } from '../../../kernel/failure.ts';
 import type { JsonScan } from '../../../kernel/json.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import { estimatedInput } from '../../neutral/estimate-input.ts';
 import type { Loss } from '../../neutral/loss.ts';
 import type { NeutralRequest, RequestNeeds } from '../../neutral/request.ts';
-import { estimatedTokens } from '../../neutral/usage.ts';
 import type { CallerRequest, ForwardTarget, Result } from '../dialect.ts';
 import { cleanUser, isGiven, placeFields } from '../fields.ts';
 import { type ForwardBody, forwardBody } from '../forward-body.ts';
@@ -11,14 +11,21 @@ import { type BodyObjects, findNamed, folded, memberKinds, type NamingRules } fr
 import { decodeInput } from './decode-messages.ts';
 import { unpackThought } from './kept-thought.ts';
 import { asksLogprobs, checkRequest, decodeTools, outputLogprobs, requestFields } from './request-fields.ts';
-import { type ContentPart, type InputItem, isOwnId, openAiResponsesId, type ResponsesRequest } from './wire.ts';
+import {
+  type ContentPart,
+  type InputItem,
+  isOwnId,
+  openAiResponsesId,
+  type ResponsesRequest,
+  type WireTool,
+} from './wire.ts';
 
 /** Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. */
 export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Result<CallerRequest> {
   const checked = checkRequest(body);
   if (!checked.ok) return checked;
-  const request = checked.value;
-  const native = nativeOnly(request);
+  const { body: request, vendors } = checked.value;
+  const native = vendors ?? nativeOnly(request);
   let decoded: Decoded | null = null;
   const decode = (): Decoded => {
     decoded ??= toNeutral(request);
@@ -46,12 +53,14 @@ export function readRequest(raw: Buffer, body: JsonObject, scan: JsonScan): Resu
   };
 }
 
+/* Bodies that only a provider of this format takes are read too: nothing below is sure of more than `ours` of the table. */
+
 const startCharsMax = 1_024;
 
 /** What begins the conversation, which every later turn repeats. */
 function conversationStart({ instructions, input, previous_response_id: previous }: ResponsesRequest): string {
   if (previous) return previous.slice(0, startCharsMax);
-  let start = (instructions ?? '').slice(0, startCharsMax);
+  let start = typeof instructions === 'string' ? instructions.slice(0, startCharsMax) : '';
   if (typeof input === 'string') return (start + input.slice(0, startCharsMax)).slice(0, startCharsMax);
   for (const { role, content } of input ?? []) {
     if (typeof content === 'string') start += content.slice(0, startCharsMax);
@@ -76,7 +85,7 @@ function textIn(content: readonly unknown[]): string {
  * back, and the 30 KB of a coding agent's would travel three times a turn.
  */
 function echoOf(body: ResponsesRequest): JsonObject {
-  const customTools = (body.tools ?? []).flatMap((tool) => (tool.type === 'custom' && tool.name ? [tool.name] : []));
+  const customTools = toolsOf(body).flatMap(({ type, name }) => (type === 'custom' && name ? [name] : []));
   return {
     settings: {
       parallel_tool_calls: body.parallel_tool_calls ?? true,
@@ -164,7 +173,7 @@ function isReference(item: InputItem): boolean {
 
 /** What routing must know of a checked request. `bodyBytes` is the length of its JSON as received. */
 function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
-  const media = { vision: false, audioIn: false, bytes: 0 };
+  const media = { vision: false, audioIn: false };
   if (Array.isArray(body.input)) {
     for (const { content, output } of body.input) {
       look(content, media);
@@ -174,38 +183,32 @@ function needsOf(body: ResponsesRequest, bodyBytes: number): RequestNeeds {
   return {
     vision: media.vision,
     audioIn: media.audioIn,
-    tools: (body.tools ?? []).some(({ type }) => type === 'function' || type === 'custom'),
+    tools: toolsOf(body).some(({ type }) => type === 'function' || type === 'custom'),
     logprobs: asksLogprobs(body),
     jsonSchema: body.text?.format?.type === 'json_schema',
     reasoning: (body.reasoning?.effort ?? 'none') !== 'none',
     n: 1,
     stream: body.stream === true,
-    inputTokensEstimate: estimatedTokens(Math.max(0, bodyBytes - media.bytes)),
+    inputTokensEstimate: estimatedInput(body, bodyBytes),
     maxOutputTokens: body.max_output_tokens ?? null,
   };
 }
 
+function toolsOf({ tools }: JsonObject): WireTool[] {
+  return Array.isArray(tools) ? (tools.filter(isObject) as WireTool[]) : [];
+}
+
 function look(
   content: string | readonly ContentPart[] | null | undefined,
-  media: { vision: boolean; audioIn: boolean; bytes: number },
+  media: { vision: boolean; audioIn: boolean },
 ): void {
   if (!Array.isArray(content)) return;
   // Items of types that nobody here knows may hold anything.
   for (const part of content as readonly unknown[]) {
     if (!isObject(part)) continue;
-    if (part.type === 'input_image') {
-      media.vision = true;
-      media.bytes += lengthOf(part.image_url);
-    } else if (part.type === 'input_file') media.bytes += lengthOf(part.file_data);
-    else if (part.type === 'input_audio') {
-      media.audioIn = true;
-      media.bytes += isObject(part.input_audio) ? lengthOf(part.input_audio.data) : 0;
-    }
+    media.vision ||= part.type === 'input_image';
+    media.audioIn ||= part.type === 'input_audio';
   }
-}
-
-function lengthOf(value: JsonValue | undefined): number {
-  return typeof value === 'string' ? value.length : 0;
 }
 
 interface Decoded {

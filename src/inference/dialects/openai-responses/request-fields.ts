@@ -4,9 +4,9 @@ import type { Result } from '../dialect.ts';
 import {
   anyJson,
   arrayOf,
-  asFailure,
   boolean,
   type Check,
+  type Checked,
   type Complaint,
   checkFields,
   cleanUser,
@@ -15,6 +15,7 @@ import {
   functionName,
   integerIn,
   isGiven,
+  judged,
   numberIn,
   object,
   oneOf,
@@ -126,8 +127,8 @@ const metadata: Check = (value) => {
 /** Parts of the answer that a caller asks for: one that other dialects' answers have too. */
 export const outputLogprobs = 'message.output_text.logprobs';
 
-export function asksLogprobs(body: ResponsesRequest): boolean {
-  return (body.include ?? []).includes(outputLogprobs) || (body.top_logprobs ?? 0) > 0;
+export function asksLogprobs({ include, top_logprobs: top }: JsonObject): boolean {
+  return (Array.isArray(include) && include.includes(outputLogprobs)) || (typeof top === 'number' && top > 0);
 }
 
 function putLogprobs(request: NeutralRequest, body: ResponsesRequest): undefined {
@@ -165,18 +166,26 @@ function putReasoning(request: NeutralRequest, body: ResponsesRequest): undefine
   request.reasoning = { ...(isGiven(effort) && { effort }), ...(isGiven(summary) && { summary }) };
 }
 
+const modelName = stringOf(1, 256);
+const fallbacks = arrayOf(modelName, 0, 16, 'model names');
+const outputLimit = integerIn(1, Number.MAX_SAFE_INTEGER);
+const responseId = stringOf(1, 512);
+const items = arrayOf(object, 0, Number.POSITIVE_INFINITY, 'items');
+const itemsOrText: Check = (value) => (typeof value === 'string' ? null : items(value));
+
 /** What is not here is kept, and forwarded as it came to those who speak this dialect. */
 export const requestFields = fieldTable<ResponsesRequest>({
-  model: [stringOf(1, 256), 'read'],
-  input: [input, 'read'],
+  model: [modelName, 'read', modelName],
+  input: [input, 'read', itemsOrText],
   instructions: [string, 'read'],
-  stream: [boolean, 'read'],
+  stream: [boolean, 'read', boolean],
   stream_options: [anyJson, 'read'],
   max_output_tokens: [
-    integerIn(1, Number.MAX_SAFE_INTEGER),
+    outputLimit,
     (request, body) => {
       request.maxOutputTokens = body.max_output_tokens!;
     },
+    outputLimit,
   ],
   temperature: [numberIn(0, 2), 'temperature'],
   top_p: [numberIn(0, 1), 'topP'],
@@ -204,12 +213,12 @@ export const requestFields = fieldTable<ResponsesRequest>({
   // Ignored: nothing is kept here whatever it says.
   store: [boolean, 'read'],
   // False, or the check would not have passed it.
-  background: [background, 'read'],
+  background: [background, 'read', background],
   // Native only, see nativeOnly.
-  previous_response_id: [stringOf(1, 512), 'read'],
+  previous_response_id: [responseId, 'read', responseId],
   conversation: [anyJson, 'read'],
   prompt: [anyJson, 'read'],
-  models: [arrayOf(stringOf(1, 256), 0, 16, 'model names'), 'read'],
+  models: [fallbacks, 'read', fallbacks],
 });
 
 interface DecodedTools {
@@ -290,25 +299,29 @@ function decodeChoice(
 
 /**
  * Types, bounds and combinations of a Responses request, by the published description; the first fault found names
- * its field. Null means absent, except for `model`. The value is the body itself, not a copy, so unknown fields stay.
+ * its field. Null means absent, except for `model`. The body is the caller's itself, not a copy, so unknown fields stay.
  */
-export function checkRequest(body: JsonObject): Result<ResponsesRequest> {
-  const complaint = checkFields(requestFields, body, requiredFields) ?? conversation(body) ?? choiceFitsTools(body);
-  return complaint === null
-    ? { ok: true, value: body as ResponsesRequest }
-    : { ok: false, failure: asFailure(complaint) };
+export function checkRequest(body: JsonObject): Result<Checked<ResponsesRequest>> {
+  const required = bringsConversation(body) ? requiredBeside : requiredFields;
+  const complaint = checkFields(requestFields, body, required) ?? conversation(body) ?? choiceFitsTools(body);
+  return judged(requestFields, body, required, complaint);
 }
 
-const requiredFields: ReadonlyMap<string, string> = new Map([
+const requiredBeside: ReadonlyMap<string, string> = new Map([
   ['model', 'the name of a model (GET /v1/models lists them)'],
 ]);
+const requiredFields: ReadonlyMap<string, string> = new Map([
+  ...requiredBeside,
+  ['input', 'a string or an array of input items'],
+]);
+
+function bringsConversation(body: JsonObject): boolean {
+  return isGiven(body.previous_response_id) || isGiven(body.conversation) || isGiven(body.prompt);
+}
 
 function conversation(body: JsonObject): Complaint | null {
-  // They bring a conversation of their own.
-  if (isGiven(body.previous_response_id) || isGiven(body.conversation) || isGiven(body.prompt)) return null;
   const given = body.input;
-  if (!isGiven(given)) return complain('input', undefined, 'a string or an array of input items');
-  if (!Array.isArray(given)) return null;
+  if (bringsConversation(body) || !Array.isArray(given)) return null;
   if (given.length === 0 && !isGiven(body.instructions)) {
     return complain('input', given, 'a string or an array of at least one input item');
   }

@@ -8,7 +8,10 @@ import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 /** What this dialect is called where other dialects keep its fields. */
 export const openAiResponsesId = 'openai-responses';
 
-/** A request that `checkRequest` has passed: types and bounds hold, null stands for absent. */
+/**
+ * A request that `checkRequest` has passed: types and bounds hold, null stands for absent. Where it leaves a complaint to
+ * the vendors, only those of fields that the table has a third check for.
+ */
 export interface ResponsesRequest extends JsonObject {
   model: string;
   input?: string | InputItem[] | null;
