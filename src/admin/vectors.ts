@@ -44,6 +44,7 @@ const collectionSchema: z.ZodType<ExportedCollection> = z.strictObject({
     z.string().min(1).max(1_024),
     z.enum(['keyword', 'integer', 'float', 'bool', 'geo', 'datetime', 'text', 'uuid']),
   ),
+  text_indexes: z.record(z.string().min(1).max(1_024), z.record(z.string(), z.json())).optional(),
   aliases: z.array(nameField.regex(/^[A-Za-z0-9_.-]+$/, 'expected letters, digits, _, - and .')).max(1_000),
 }) as z.ZodType<ExportedCollection>;
 

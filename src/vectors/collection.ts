@@ -1,3 +1,5 @@
+import type { JsonObject } from '../kernel/json.ts';
+
 export const distances = ['Cosine', 'Dot', 'Euclid', 'Manhattan'] as const;
 export type Distance = (typeof distances)[number];
 
@@ -58,5 +60,5 @@ export interface CollectionInfo extends CollectionSpec {
   /** Points that an index in memory serves, as of now; the others are read from disk. */
   indexed: number;
   /** Payload indexes by key path, with the points that have the key. */
-  payloadSchema: Readonly<Record<string, { type: PayloadType; points: number }>>;
+  payloadSchema: Readonly<Record<string, { type: PayloadType; points: number; params?: JsonObject }>>;
 }

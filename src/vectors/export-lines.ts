@@ -21,6 +21,9 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
   for (const { name, size, distance, embeddingModel, named } of collections) {
     const { payloadSchema } = await store.inspect(tenant, name);
     const indexes = Object.entries(payloadSchema).map(([key, { type }]) => [key, type] as const);
+    const texts = Object.entries(payloadSchema).flatMap(([key, { params }]) =>
+      params ? [[key, params] as const] : [],
+    );
     const aliases = (await store.aliases(tenant, name)).map(({ alias }) => alias);
     const collection: ExportedCollection = {
       name,
@@ -30,6 +33,7 @@ export async function* exportLines(store: Exporting, tenant: string): AsyncGener
       ...(named !== undefined && { named_vectors: named }),
       payload_indexes: Object.fromEntries(indexes),
       // What the engine itself notes by an alias has a name that no caller can give.
+      ...(texts.length > 0 && { text_indexes: Object.fromEntries(texts) }),
       aliases: aliases.filter((alias) => collectionNamePattern.test(alias)),
     };
     yield line({ collection });

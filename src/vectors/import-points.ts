@@ -24,7 +24,7 @@ export async function importCollection(store: Importing, owner: Owner, collectio
     throw new FailureError({ kind: 'conflict', message });
   }
   for (const [key, type] of Object.entries(collection.payload_indexes)) {
-    await store.indexPayload(owner.tenant, name, key, type);
+    await store.indexPayload(owner.tenant, name, key, type, collection.text_indexes?.[key]);
   }
   if (collection.aliases.length === 0) return;
   const changes = collection.aliases.map((alias) => ({ kind: 'create', alias, collection: name }) as const);

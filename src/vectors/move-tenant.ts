@@ -33,7 +33,9 @@ async function moveCollection(store: VectorStore, from: string, to: Owner, spec:
   await store.changeAliases(from, [{ kind: 'create', alias: marker(to, name), collection: name }]);
   if ((await store.find(to.tenant, name)) === null) await store.create(to, spec);
   const { payloadSchema } = await store.inspect(from, name);
-  for (const [key, { type }] of Object.entries(payloadSchema)) await store.indexPayload(to.tenant, name, key, type);
+  for (const [key, { type, params }] of Object.entries(payloadSchema)) {
+    await store.indexPayload(to.tenant, name, key, type, params);
+  }
   for await (const points of pagesOf(store, from, name, copiedPoints)) {
     await store.write(to.tenant, name, [{ kind: 'upsert', points: batchOf(points, spec) }]);
   }

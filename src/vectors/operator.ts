@@ -40,6 +40,8 @@ export interface ExportedCollection {
   named_vectors?: NamedSpecs;
   /** Type by key. */
   payload_indexes: Readonly<Record<string, PayloadType>>;
+  /** Parameters of those that are text indexes and have some, by key. */
+  text_indexes?: Readonly<Record<string, JsonObject>>;
   aliases: readonly string[];
 }
 

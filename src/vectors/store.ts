@@ -1,3 +1,4 @@
+import type { JsonObject } from '../kernel/json.ts';
 import type { CollectionInfo, CollectionSpec, PayloadType } from './collection.ts';
 import type { Filter } from './filter/filter.ts';
 import type { Formula } from './formula.ts';
@@ -33,8 +34,17 @@ export interface VectorStore {
   count(tenant: string, collection: string, filter: Filter | null): Promise<number>;
   /** Values of a key with the points that have them, most first, then by value. */
   facet(tenant: string, collection: string, query: FacetQuery): Promise<readonly FacetHit[]>;
-  /** `type: null` removes the index; both do nothing when it is so already. */
-  indexPayload(tenant: string, collection: string, key: string, type: PayloadType | null): Promise<number>;
+  /**
+   * `type: null` removes the index; both do nothing when it is so already. `params`: of a text index, as the API has
+   * them: how `match.text` takes texts apart.
+   */
+  indexPayload(
+    tenant: string,
+    collection: string,
+    key: string,
+    type: PayloadType | null,
+    params?: JsonObject,
+  ): Promise<number>;
   /** All of the tenant's, or those of one collection; by alias. */
   aliases(tenant: string, collection: string | null): Promise<readonly { alias: string; collection: string }[]>;
   /** All or none. An alias that is a collection's name is refused. */

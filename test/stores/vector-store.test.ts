@@ -342,6 +342,7 @@ for (const driver of vectorDrivers) {
     const { limit: _limit, offset: _offset, ...grouped } = query([1, 0, 0, 0]);
     const asked = {
       facet: () => store.facet(tenant, 'docs', { key: 'city', filter: null, limit: 10 }),
+      'text-index': () => store.indexPayload(tenant, 'docs', 'city', 'text', { type: 'text', lowercase: true }),
       groups: () => store.queryGroups(tenant, 'docs', { ...grouped, groupBy: 'city', groups: 3, groupSize: 2 }),
       'order-by': () =>
         store.scroll(tenant, 'docs', { filter: null, limit: 3, offset: null, orderBy: order, want: idsOnly }),

@@ -26,6 +26,9 @@ export interface CollectionMemory {
   search(name: string, query: VectorValue, k: number, options: { slots: Uint32Array | null; exact: boolean }): Ranked;
   /** Slots of the points that pass, ascending. */
   select(filter: Filter): Uint32Array;
+  count(filter: Filter): number;
+  /** The filter as the collection's text indexes understand it. */
+  understood(filter: Filter): Filter;
   columns(): Columns;
   /** Whether the index of that name stands in memory, so that changes must tell it what stood there before. */
   holds(name: string): boolean;
@@ -50,6 +53,7 @@ export interface CollectionMemory {
 export interface MemorySource {
   openIndex(owner: CollectionMemory, name: string): FieldIndex;
   openColumns(owner: CollectionMemory): Columns;
+  understood(filter: Filter): Filter;
   /** Told whenever a part has been used, and when all is let go. */
   used(owner: CollectionMemory, part: 'index' | 'columns'): void;
   closed(owner: CollectionMemory): void;
@@ -99,7 +103,9 @@ export function createCollectionMemory(source: MemorySource): CollectionMemory {
       source.used(memory, 'index');
       return index.search(query, k, options);
     },
-    select: (filter) => memory.columns().select(filter),
+    select: (filter) => memory.columns().select(memory.understood(filter)),
+    count: (filter) => memory.columns().count(memory.understood(filter)),
+    understood: (filter) => source.understood(filter),
     columns() {
       catchUp();
       columns ??= source.openColumns(memory);

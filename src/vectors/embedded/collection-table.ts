@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { CollectionSpec, Distance, NamedSpecs, PayloadType } from '../collection.ts';
 import type { Owner, TenantSummary } from '../store.ts';
 import type { ShardFile } from './shard-file.ts';
@@ -17,7 +18,7 @@ export interface CollectionRow {
   /** Of its last write operation. */
   seq: number;
   /** Payload indexes by key: columns are made as filters ask for them, whether there is one or not. */
-  indexes: readonly { key: string; type: PayloadType }[];
+  indexes: readonly { key: string; type: PayloadType; params?: JsonObject }[];
 }
 
 /** Rows of collections, aliases and payload indexes of one shard. Changes belong inside a transaction. */

@@ -149,7 +149,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     scroll: async (tenant, collection, query) => of(tenant).scroll(tenant, collection, query),
     count: async (tenant, collection, filter) => of(tenant).count(tenant, collection, filter),
     facet: async (tenant, collection, query) => of(tenant).facet(tenant, collection, query),
-    indexPayload: async (tenant, collection, key, type) => of(tenant).indexPayload(tenant, collection, key, type),
+    indexPayload: async (tenant, collection, key, type, params) =>
+      of(tenant).indexPayload(tenant, collection, key, type, params),
     aliases: async (tenant, collection) => of(tenant).aliases(tenant, collection),
     changeAliases: async (tenant, changes) => of(tenant).changeAliases(tenant, changes),
     tenants: async () =>

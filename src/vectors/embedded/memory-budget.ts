@@ -1,3 +1,4 @@
+import { withTextIndexes } from '../filter/with-text-indexes.ts';
 import { type CollectionMemory, createCollectionMemory } from './collection-memory.ts';
 import type { CollectionRow } from './collection-table.ts';
 import { createColumns } from './columns/create-columns.ts';
@@ -11,6 +12,7 @@ import type { IndexOptions } from './index/vector-index.ts';
 import { checkedPointsMax, checkRows, type OpenCollection } from './open-collection.ts';
 import type { PointTable } from './point-table.ts';
 import type { RowWatch } from './row-watch.ts';
+import { textIndexesOf } from './text-indexes.ts';
 import type { VectorRows } from './vector-rows.ts';
 
 /** Of the memory for vectors, what indexes may take; columns of payloads have the rest. */
@@ -20,12 +22,12 @@ const sparseShare = 1 / 2;
 
 /** The memory that all collections of a thread share; those used least recently give theirs back when it is short. */
 export interface MemoryBudget {
-  /** `count`: points of the collection as of now. */
+  /** `now`: the collection's row as of now. */
   memoryOf(
     points: PointTable,
     row: CollectionRow,
     vectors: OpenCollection['vectors'],
-    count: () => number,
+    now: () => CollectionRow,
   ): CollectionMemory;
   /** Bytes that indexes take. */
   readonly bytesUsed: number;
@@ -133,7 +135,8 @@ export function createMemoryBudget(options: {
   }
 
   return {
-    memoryOf(points, { cid, spec, points: atFirst }, vectors, count) {
+    memoryOf(points, { cid, spec, points: atFirst }, vectors, now) {
+      const count = () => now().points;
       let checked = atFirst <= checkedPointsMax;
       /** Said of one key of each collection: how many keys there are is the callers'. */
       let toldKey = false;
@@ -160,6 +163,10 @@ export function createMemoryBudget(options: {
             },
             columnBytesMax,
           ),
+        understood(filter) {
+          const indexes = now().indexes.filter(({ params }) => params !== undefined);
+          return indexes.length === 0 ? filter : withTextIndexes(filter, textIndexesOf(indexes));
+        },
         used(owner, part) {
           const uses = part === 'index' ? indexes : columns;
           uses.delete(owner);

@@ -38,7 +38,7 @@ export interface OpenCollections {
 
 export function createOpenCollections(
   tables: VectorTables,
-  makeMemory: (row: CollectionRow, vectors: OpenCollection['vectors'], points: () => number) => CollectionMemory,
+  makeMemory: (row: CollectionRow, vectors: OpenCollection['vectors'], now: () => CollectionRow) => CollectionMemory,
 ): OpenCollections {
   const { points } = tables;
   /** In order of use. */
@@ -53,7 +53,7 @@ export function createOpenCollections(
     const slots = createSlots(last + 1, last + 1 === count ? null : points.slots(cid));
     const pointCount = () => open.row.points;
     const vectors = vectorsOf(tables, row, pointCount);
-    const memory = makeMemory(row, vectors, pointCount);
+    const memory = makeMemory(row, vectors, () => open.row);
     const open: OpenCollection = { cid, size: row.spec.size, row, vectors, slots, memory, pins: 0 };
     return open;
   }

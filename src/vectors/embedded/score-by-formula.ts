@@ -22,7 +22,7 @@ interface FormulaPoint {
 /** The best `k` of what prefetches found. Throws a FailureError (400) for a point that the formula gives no number. */
 export function scoreByFormula(
   { points }: VectorTables,
-  { cid, vectors }: OpenCollection,
+  { cid, vectors, memory }: OpenCollection,
   { expression, defaults }: Formula,
   sources: readonly Ranked[],
   k: number,
@@ -40,7 +40,7 @@ export function scoreByFormula(
       case 'payload':
         return readAt(point, part.key, 'a number', (value) => (typeof value === 'number' ? value : null));
       case 'condition': {
-        const filter = { must: [part.condition], should: [], mustNot: [], minShould: null };
+        const filter = memory.understood({ must: [part.condition], should: [], mustNot: [], minShould: null });
         return matches(filter, { ...point, hasVector: (name) => vectors.get(name)?.has(point.slot) ?? false }) ? 1 : 0;
       }
       case 'geo-distance':

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import type { JsonObject } from '../../kernel/json.ts';
 import type { Random } from '../../kernel/random.ts';
 import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
@@ -68,7 +69,7 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
   const points = openPointTable(file);
   const fields = openFieldTable(file);
   const tables = { points, fields };
-  const opened = createOpenCollections(tables, (row, vectors, count) => budget.memoryOf(points, row, vectors, count));
+  const opened = createOpenCollections(tables, (row, vectors, now) => budget.memoryOf(points, row, vectors, now));
   const damage: Damage = createDamage(tell);
   const group = createGroupCommit(file, { onIdle: purgeSome, tell, clock });
   let closing = false;
@@ -180,7 +181,10 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
         points: row.points,
         indexed: memory.indexed,
         payloadSchema: Object.fromEntries(
-          row.indexes.map(({ key, type }) => [key, { type, points: memory.columns().count(hasKey(key)) }]),
+          row.indexes.map(({ key, type, params }) => [
+            key,
+            { type, points: memory.count(hasKey(key)), ...(params !== undefined && { params }) },
+          ]),
         ),
       })),
 
@@ -212,7 +216,7 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
       reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
 
     count: (tenant: string, name: string, filter: Filter | null): number =>
-      reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.columns().count(filter))),
+      reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
 
     facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): readonly FacetHit[] =>
       reading(tenant, name, ({ memory }) => {
@@ -220,11 +224,17 @@ export function openShard({ file, budget, random, clock, tell, bounds, batches, 
         return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
       }),
 
-    indexPayload: (tenant: string, name: string, key: string, type: PayloadType | null): Promise<number> =>
+    indexPayload: (
+      tenant: string,
+      name: string,
+      key: string,
+      type: PayloadType | null,
+      params?: JsonObject,
+    ): Promise<number> =>
       change(() => {
         const row = rowOf(tenant, name);
         const others = row.indexes.filter((one) => one.key !== key);
-        const indexes = type === null ? others : [...others, { key, type }];
+        const indexes = type === null ? others : [...others, { key, type, ...(params !== undefined && { params }) }];
         if (indexes.length > payloadIndexesMax) throw tooManyPayloadIndexes();
         collections.setIndexes(row, indexes);
         collections.setCounts({ ...row, indexes }, row.points, row.seq + 1);

@@ -1,4 +1,5 @@
 import type { PointId } from '../point.ts';
+import type { TextOptions } from '../text/text-terms.ts';
 import type { KeyPath } from './key-path.ts';
 
 /** A checked filter, every clause a list. Semantics: Qdrant 1.19's (design §12). */
@@ -26,8 +27,10 @@ export type FieldTest =
   | { kind: 'value'; value: Scalar }
   | { kind: 'any'; values: ReadonlySet<Scalar> }
   | { kind: 'except'; values: ReadonlySet<Scalar> }
-  /** Case-sensitive substring, as Qdrant without a text index. */
-  | { kind: 'text'; text: string }
+  /** Case-sensitive substring, as Qdrant without a text index; `asked`: what it means where there is one. */
+  | { kind: 'text'; text: string; asked?: 'phrase' }
+  /** Terms of a text, as a text index takes it apart: all of them, or one after another. */
+  | { kind: 'terms'; terms: readonly string[]; together: 'anywhere' | 'phrase'; options: TextOptions }
   /** Numbers; infinite where a side is open. */
   | { kind: 'range'; gt: number; gte: number; lt: number; lte: number }
   /** Ms since 1970, of RFC 3339 times. */

@@ -4,6 +4,7 @@ import { contains } from './contains.ts';
 import { datetimeMs } from './datetime.ts';
 import type { Condition, FieldTest, Filter } from './filter.ts';
 import { geoPointOf, inBox, inPolygon, inRadius } from './geo.ts';
+import { hasTerms } from './has-terms.ts';
 import type { KeyPath } from './key-path.ts';
 import { reach, valuesAt } from './reach.ts';
 
@@ -90,6 +91,8 @@ export function valueHolds(test: FieldTest, value: JsonValue): boolean {
       return value !== null && !(isScalar(value) && test.values.has(value));
     case 'text':
       return typeof value === 'string' && contains(value, test.text);
+    case 'terms':
+      return typeof value === 'string' && hasTerms(value, test);
     case 'range':
       return typeof value === 'number' && inRange(test, value);
     case 'datetime': {

@@ -90,7 +90,7 @@ function readMatch(json: unknown, at: string, budget: FilterBudget): FieldTest |
     case 'text':
     case 'phrase':
       takeTexts(1, inner, budget);
-      return { kind: 'text', text: readText(value, inner) };
+      return { kind: 'text', text: readText(value, inner), ...(kind === 'phrase' && { asked: 'phrase' }) };
     case 'text_any': {
       const words = readText(value, inner)
         .split(/\s+/u)

@@ -212,7 +212,8 @@ export function createQdrantStore(options: QdrantStoreOptions): QdrantStore {
       await open(tenant, name);
       throw unsupported('facet');
     },
-    async indexPayload(tenant, name, key, type) {
+    async indexPayload(tenant, name, key, type, params) {
+      if (params !== undefined && Object.keys(params).some((one) => one !== 'type')) throw unsupported('text-index');
       const { collection } = await open(tenant, name);
       if ((await registry.index(collection.generation, key, type, payloadIndexesMax)) === 'full') {
         throw tooManyPayloadIndexes();

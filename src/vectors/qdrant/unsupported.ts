@@ -8,6 +8,7 @@ export const unsupportedByQdrant = {
   facet: 'counting the values of a payload key (facet)',
   'order-by': 'points in the order of a payload key (order_by)',
   groups: 'results in groups (search/groups, query/groups)',
+  'text-index': 'taking texts apart for match.text (tokenizer and other options of a text index)',
 } as const;
 
 export type UnsupportedByQdrant = keyof typeof unsupportedByQdrant;

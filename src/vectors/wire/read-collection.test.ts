@@ -21,7 +21,7 @@ test("Qdrant's create: vectors, its tuning accepted", () => {
     optimizers_config: { default_segment_number: 2 },
     quantization_config: { scalar: { type: 'int8' } },
     strict_mode_config: { enabled: false },
-    metadata: { team: 'search' },
+    metadata: {},
     shard_number: 1,
     sharding_method: 'auto',
     replication_factor: 2,
@@ -123,6 +123,14 @@ for (const [body, refusal] of [
   [
     { name: 'c', vector_size: 4, sharding_method: 'custom' },
     '501 sharding_method: shards of your own are not supported; leave it out.',
+  ],
+  [
+    { name: 'c', vector_size: 4, metadata: { team: 'search' } },
+    "501 metadata: metadata of a collection is not supported; keep it in a point's payload, or leave it out.",
+  ],
+  [
+    { name: 'c', vector_size: 4, strict_mode_config: { enabled: true } },
+    '501 strict_mode_config.enabled: limits of one collection are not supported; set it to false, or leave it out.',
   ],
   [{ name: 'c', vector_size: 4, hnsw_config: 8 }, '400 hnsw_config: expected an object, got a number'],
 ] as const) {

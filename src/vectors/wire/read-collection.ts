@@ -24,6 +24,7 @@ import {
   shown,
   under,
 } from './read-scalars.ts';
+import { readTextIndex } from './read-text-options.ts';
 import { readDistance, readSparseVectors, readVectors, vectorKeys } from './read-vector-params.ts';
 import { refuseUnsupported } from './unsupported.ts';
 import { modelCharsMax } from './vector-reader.ts';
@@ -33,18 +34,14 @@ const aliasChangesMax = 1_000;
 
 const contractKeys = ['vector_size', 'distance', 'embedding_model'];
 /** Where and how one machine keeps its data is its own business: checked, and without effect. */
-const tuningObjects = [
-  'hnsw_config',
-  'wal_config',
-  'optimizers_config',
-  'quantization_config',
-  'strict_mode_config',
-  'metadata',
-];
+const tuningObjects = ['hnsw_config', 'wal_config', 'optimizers_config', 'quantization_config'];
+/** What a collection would have to keep, and answer by. */
+const keptObjects = ['strict_mode_config', 'metadata'];
 const createKeys = [
   ...contractKeys,
   'vectors',
   ...tuningObjects,
+  ...keptObjects,
   'shard_number',
   'sharding_method',
   'replication_factor',
@@ -159,7 +156,9 @@ function wantedSizes(
 /** Checks a PATCH, which changes nothing: what it could tune has no effect here, and the rest never changes. */
 export function readUpdate(json: JsonObject, spec: CollectionSpec): void {
   const fixed = [...contractKeys, 'name'];
-  const body = readObject(json, 'body', [...fixed, 'vectors', 'params', ...tuningObjects, 'sparse_vectors']);
+  const keys = [...fixed, 'vectors', 'params', ...tuningObjects, ...keptObjects, 'sparse_vectors'];
+  const body = readObject(json, 'body', keys);
+  refuseKept(body);
   for (const key of fixed) if (!optional(body[key])) refuseFixed(key);
   ignoreObjects(body, '', ['params', ...tuningObjects]);
   if (!optional(body.vectors)) readVectorChanges(body.vectors, spec);
@@ -195,13 +194,16 @@ export function readAliasChanges(json: JsonObject): AliasChange[] {
   return readList(actions, 'actions', { min: 1, max: aliasChangesMax }, readAliasChange);
 }
 
-/** `{field_name, field_schema}`; the type's own parameters have no effect. */
-export function readPayloadIndex(json: JsonObject): { key: string; type: PayloadType } {
+/** `{field_name, field_schema}`; parameters have an effect on texts alone. */
+export function readPayloadIndex(json: JsonObject): { key: string; type: PayloadType; params?: JsonObject } {
   const body = readObject(json, 'body', ['field_name', 'field_schema']);
   const key = readKeyPath(body.field_name, 'field_name').text;
   const schema = body.field_schema;
   if (!isObject(schema)) return { key, type: readWord(schema, 'field_schema', payloadTypes) };
-  return { key, type: readWord(schema.type, 'field_schema.type', payloadTypes) };
+  const type = readWord(schema.type, 'field_schema.type', payloadTypes);
+  if (type !== 'text') return { key, type };
+  readTextIndex(schema, 'field_schema');
+  return { key, type, params: schema };
 }
 
 function refuseCreateExtras(body: JsonObject): void {
@@ -216,6 +218,20 @@ function refuseCreateExtras(body: JsonObject): void {
   }
   if (!optional(body.on_disk_payload)) readBoolean(body.on_disk_payload, 'on_disk_payload');
   ignoreObjects(body, '', tuningObjects);
+  refuseKept(body);
+}
+
+/** Strict mode that is off, and no metadata, is what every collection has. */
+function refuseKept({ strict_mode_config: strict, metadata }: JsonObject): void {
+  const off = isObject(strict) && (optional(strict.enabled) || strict.enabled === false);
+  if (!optional(strict) && !isObject(strict)) refuse('strict_mode_config', `expected an object, got ${kindOf(strict)}`);
+  if (!optional(strict) && !off) {
+    refuseUnsupported('strict_mode_config.enabled', 'limits of one collection are', 'set it to false, or leave it out');
+  }
+  if (!optional(metadata) && !isObject(metadata)) refuse('metadata', `expected an object, got ${kindOf(metadata)}`);
+  if (isObject(metadata) && Object.keys(metadata).length > 0) {
+    refuseUnsupported('metadata', 'metadata of a collection is', "keep it in a point's payload, or leave it out");
+  }
 }
 
 function readAliasChange(value: JsonValue, at: string): AliasChange {

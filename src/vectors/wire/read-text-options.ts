@@ -25,6 +25,13 @@ export function readBm25Options(json: JsonValue | undefined, at: string): Bm25Op
   return { k, b, averageLength, text: readText(body, at, english) };
 }
 
+/** Of a text index: `{type: "text", …}`. Nothing is stemmed or left out unless it is said. */
+export function readTextIndex(json: JsonObject, at: string): { options: TextOptions; phrases: boolean } {
+  const body = readObject(json, at, ['type', 'on_disk', 'memory', 'enable_hnsw', 'phrase_matching', ...textKeys]);
+  const phrases = !optional(body.phrase_matching) && readBoolean(body.phrase_matching, `${at}.phrase_matching`);
+  return { options: readText(body, at, false), phrases };
+}
+
 /** `english`: where nothing is said of stop words and stems, those of English. */
 function readText(body: JsonObject, at: string, english: boolean): TextOptions {
   const lowercase = optional(body.lowercase) || readBoolean(body.lowercase, `${at}.lowercase`);

@@ -32,7 +32,7 @@ export async function runRequest(store: VectorStore, owner: Owner, request: Vect
       return true;
     case 'index': {
       const { collection, key, type, acknowledge } = request;
-      return updateResult(await store.indexPayload(tenant, collection, key, type), acknowledge);
+      return updateResult(await store.indexPayload(tenant, collection, key, type, request.params), acknowledge);
     }
     case 'write': {
       const { operations, acknowledge } = request;

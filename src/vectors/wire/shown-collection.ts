@@ -69,7 +69,10 @@ export function shownInfo(info: CollectionInfo): object {
       optimizer_config: { default_segment_number: 1, flush_interval_sec: 5 },
     },
     payload_schema: Object.fromEntries(
-      Object.entries(payloadSchema).map(([key, { type, points: count }]) => [key, { data_type: type, points: count }]),
+      Object.entries(payloadSchema).map(([key, { type, points: count, params }]) => [
+        key,
+        { data_type: type, ...(params !== undefined && { params }), points: count },
+      ]),
     ),
   };
 }

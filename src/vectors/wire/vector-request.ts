@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../kernel/json.ts';
 import type { CollectionSpec, PayloadType } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
@@ -15,7 +16,14 @@ export type VectorRequest =
   | { kind: 'exists'; collection: string }
   | { kind: 'aliases'; collection: string | null }
   | { kind: 'change-aliases'; changes: readonly AliasChange[] }
-  | { kind: 'index'; collection: string; key: string; type: PayloadType | null; acknowledge: Acknowledge }
+  | {
+      kind: 'index';
+      collection: string;
+      key: string;
+      type: PayloadType | null;
+      params?: JsonObject;
+      acknowledge: Acknowledge;
+    }
   | {
       kind: 'write';
       collection: string;

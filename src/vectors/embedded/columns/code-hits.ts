@@ -1,5 +1,6 @@
 import { contains } from '../../filter/contains.ts';
 import type { FieldTest, Scalar } from '../../filter/filter.ts';
+import { hasTerms } from '../../filter/has-terms.ts';
 import { inRange, valueHolds } from '../../filter/matches.ts';
 import { type Dictionary, isLong, longCode, nullCode } from './dictionary.ts';
 
@@ -29,6 +30,12 @@ function mark(test: FieldTest, dictionary: Dictionary, hits: Uint8Array): void {
       return markWhere(hits, (code) => {
         const value = dictionary.value(code);
         return typeof value === 'string' && contains(value, test.text);
+      });
+    case 'terms':
+      raise(hits, longCode, unsure);
+      return markWhere(hits, (code) => {
+        const value = dictionary.value(code);
+        return typeof value === 'string' && hasTerms(value, test);
       });
     case 'range':
       return markWhere(hits, (code) => inRange(test, dictionary.number(code)));
