@@ -59,7 +59,7 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   if (wrong !== null) return [{ type: 'failed', fault: wrong }];
   const events: NeutralEvent[] = [];
   const reader = new ChunkReader(options?.usageOf);
-  reader.read(body, events);
+  reader.read({ ...body, choices: (body.choices as JsonObject[]).map(asChunk) }, events);
   if (reader.failed) return events;
   // Usage is last in a stream, after the finish reasons, so it is here.
   const usage = events.at(-1)?.type === 'usage' ? events.pop() : undefined;
@@ -67,6 +67,11 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
   if (usage !== undefined) events.push(usage);
   events.push({ type: 'end' });
   return events;
+}
+
+/** Perplexity's whole answers have an empty `delta` beside the message. What is filtered may have no message at all. */
+function asChunk({ message, ...choice }: JsonObject): JsonObject {
+  return { ...choice, delta: message ?? {} };
 }
 
 /** Why a 2xx body is no answer: an error inside it, or nothing to show. Null for an answer. */
@@ -78,10 +83,15 @@ export function faultInWhole(body: unknown): Fault | null {
   if (!Array.isArray(choices)) return fault('malformed', "the answer has no 'choices'");
   if (choices.length === 0) return fault('malformed', 'the answer is empty');
   for (const choice of choices) {
-    if (!isObject(choice) || !isObject(choice.message))
+    if (!isObject(choice) || !(isObject(choice.message) || saysWhy(choice)))
       return fault('malformed', 'the answer has a choice without a message');
   }
   return null;
+}
+
+/** Azure leaves the message out where it filtered it. */
+function saysWhy({ message, finish_reason: reason }: JsonObject): boolean {
+  return (message === undefined || message === null) && reason === 'content_filter';
 }
 
 export const usual: UsageOf = (body) => body.usage;

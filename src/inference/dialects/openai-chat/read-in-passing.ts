@@ -77,7 +77,7 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
       seen.ended = true;
       seen.give(idsGivenIn(answer));
       for (const choice of answer.choices as JsonObject[]) {
-        const { content } = choice.message as JsonObject;
+        const { content } = (choice.message ?? {}) as JsonObject;
         if (typeof content === 'string') seen.characters += content.length;
       }
       return null;
