@@ -171,8 +171,33 @@ test('qdrant-js: what is not done is refused with 501, never done by half', asyn
   await refused(client.listFullSnapshots());
   await refused(client.listShardKeys('points'));
   await refused(client.collectionClusterInfo('points'));
-  await refused(client.createCollection('named', { vectors: { image: { size: 4, distance: 'Cosine' } } }));
-  assert.deepEqual(await client.collectionExists('named'), { exists: false });
+  const halves = { size: 4, distance: 'Cosine', datatype: 'float16' } as const;
+  await refused(client.createCollection('halves', { vectors: { image: halves } }));
+  assert.deepEqual(await client.collectionExists('halves'), { exists: false });
+});
+
+test('qdrant-js: a hybrid collection is made, filled and asked as its documentation does', async () => {
+  const client = clientOf('below /v1/vectors');
+  await client.createCollection('hybrid', {
+    vectors: { dense: { size: 2, distance: 'Cosine' } },
+    sparse_vectors: { sparse: { modifier: 'idf' } },
+  });
+  const sparse = (index: number) => ({ indices: [index, 40], values: [1, 0.5] });
+  await client.upsert('hybrid', {
+    points: [1, 2, 3].map((id) => ({ id, vector: { dense: [id, 1], sparse: sparse(id) }, payload: { id } })),
+  });
+  const { points: found } = await client.query('hybrid', {
+    prefetch: [
+      { query: [3, 1], using: 'dense', limit: 20 },
+      { query: sparse(3), using: 'sparse', limit: 20 },
+    ],
+    query: { fusion: 'rrf' },
+    with_payload: true,
+    limit: 1,
+  });
+  assert.deepEqual([found[0]?.id, found[0]?.payload, found[0]?.score], [3, { id: 3 }, 1]);
+  const [point] = await client.retrieve('hybrid', { ids: [2], with_vector: ['sparse'] });
+  assert.deepEqual(point?.vector, { sparse: sparse(2) });
 });
 
 test('qdrant-js: a refused call tells what is wrong, and where', async () => {
