@@ -23,6 +23,7 @@ test('every form of recording is read, and its answers arrive in four formats, w
       'mistral/thinks.jsonl',
       'openai/chat.yaml#0',
       'openai/chat.yaml#1',
+      'openai/chat.yaml#2',
       'openai/refused.json',
       'openai/responses.sse',
     ],
@@ -55,6 +56,7 @@ test('recorded requests are sent as they were; one that the gateway refuses is t
       ['google/generate.har#0', 200, []],
       ['openai/chat.yaml#0', 200, []],
       ['openai/chat.yaml#1', 200, []],
+      ['openai/chat.yaml#2', 200, []],
       ['openai/refused.json', 400, []],
     ],
   );

@@ -159,7 +159,8 @@ function citationOf(citation: JsonObject): JsonObject | null {
 /** Anthropic's `usage` object: the input without what was read from or written to the cache. */
 function wireUsage(usage: Usage): JsonObject {
   const read = usage.cachedInputTokens ?? 0;
-  const written = usage.cacheWriteTokens ?? 0;
+  // Gateways in front of others tell the same tokens as read and as written; the three must come to the input.
+  const written = Math.min(usage.cacheWriteTokens ?? 0, Math.max(0, usage.inputTokens - read));
   const wire: JsonObject = {
     input_tokens: Math.max(0, usage.inputTokens - read - written),
     cache_creation_input_tokens: written,
