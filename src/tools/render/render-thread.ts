@@ -41,14 +41,6 @@ const leaveMaxDefaultMs = 45_000;
 /** After `close`: a browser that does not end in 5 s is killed. */
 const closeMaxMs = 8_000;
 
-interface Running {
-  worker: Worker;
-  pages: Map<number, Page>;
-  browserPid: number | null;
-  state: 'runs' | 'ended';
-  ended: Promise<void>;
-}
-
 interface Page extends Pick<RenderOrder, 'mayFollow'> {
   end(end: VisitEnd): void;
 }
@@ -60,76 +52,43 @@ export function createRenderThread({
   leaveMaxMs = leaveMaxDefaultMs,
   idleMs = idleDefaultMs,
 }: RenderThreadOptions): RenderThread {
-  let live: Running | null = null;
-  let starting: Promise<Running> | null = null;
+  let live: BrowserThread | null = null;
+  let starting: Promise<BrowserThread> | null = null;
   /** All that have not ended, the live one too. */
-  const threads = new Set<Running>();
+  const threads = new Set<BrowserThread>();
   let idle: NodeJS.Timeout | null = null;
-  let lastId = 0;
   let closed = false;
   let rootTold = false;
 
-  async function begin(): Promise<Running> {
+  async function begin(): Promise<BrowserThread> {
     if (runsAsRoot() && !rootTold) {
       rootTold = true;
       onTrouble('Chromium runs without its sandbox, because this server runs as root: run it as another user');
     }
     const home = await homes.fresh();
-    const worker = new Worker(new URL('./render-worker.ts', import.meta.url), {
-      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
-      workerData: { home },
+    const one = new BrowserThread(home, {
+      resolve,
+      onTrouble,
+      leaveMaxMs,
+      onIdle: rest,
+      onExit: () => forget(one),
+      removeHome: () => homes.remove(home),
     });
-    const over = Promise.withResolvers<void>();
-    const one: Running = { worker, pages: new Map(), browserPid: null, state: 'runs', ended: over.promise };
     threads.add(one);
-    // It keeps no process alive: whoever waits for a page does.
-    worker.unref();
-    worker.on('message', (message: FromRenderThread) => void heard(one, message));
-    worker.on('error', (error: Error) => onTrouble(`the thread of the browser broke: ${error.message}`));
-    worker.on('exit', () => {
-      one.state = 'ended';
-      forget(one);
-      // It ends with the thread by itself, unless it hangs.
-      killGroup(one.browserPid);
-      for (const page of [...one.pages.values()]) page.end('died');
-      void homes.remove(home).then(() => {
-        threads.delete(one);
-        over.resolve();
-      });
-    });
+    void one.ended.then(() => threads.delete(one));
     live = one;
     return one;
   }
 
-  function begun(): Promise<Running> {
+  function begun(): Promise<BrowserThread> {
     starting ??= begin().finally(() => {
       starting = null;
     });
     return starting;
   }
 
-  async function heard(one: Running, message: FromRenderThread): Promise<void> {
-    switch (message.kind) {
-      case 'visited':
-        return one.pages.get(message.id)?.end(message.end);
-      case 'browser':
-        one.browserPid = message.pid;
-        return;
-      case 'trouble':
-        return onTrouble(message.message);
-      case 'ask':
-        return tell(one, { kind: 'reply', to: message.ask, reply: await replyTo(one, message.question) });
-    }
-  }
-
-  async function replyTo(one: Running, question: RenderQuestion): Promise<RenderReply> {
-    if (question.kind === 'resolve') return resolve(question.hostname).catch(() => null);
-    const mayFollow = one.pages.get(question.id)?.mayFollow ?? null;
-    return mayFollow === null ? false : mayFollow(new URL(question.url)).catch(() => false);
-  }
-
   /** The next page begins another. */
-  function forget(one: Running): void {
+  function forget(one: BrowserThread): void {
     if (live === one) live = null;
   }
 
@@ -139,52 +98,23 @@ export function createRenderThread({
     idle.unref();
   }
 
-  async function end(one: Running): Promise<void> {
+  function end(one: BrowserThread): Promise<void> {
     forget(one);
-    tell(one, { kind: 'close' });
-    const late = setTimeout(() => void one.worker.terminate(), closeMaxMs);
-    await one.ended;
-    clearTimeout(late);
+    return one.end();
   }
 
   return {
-    async visit(visit, { mayFollow, signal }) {
+    async visit(visit, asked) {
       if (idle !== null) clearTimeout(idle);
       if (closed) return 'died';
-      let one: Running;
+      let one: BrowserThread;
       try {
         one = live ?? (await begun());
       } catch (error) {
         onTrouble(`no folder can be made for the browser: ${error instanceof Error ? error.message : String(error)}`);
         return { ok: false, reason: 'unfit', message: 'no browser can be started here; the log says why' };
       }
-      if (one.state === 'ended' || closed || signal.aborted) return 'died';
-      const { worker, pages } = one;
-      const id = ++lastId;
-      return new Promise((settle) => {
-        let late: NodeJS.Timeout | null = null;
-        const leave = () => {
-          tell(one, { kind: 'leave', id });
-          late = setTimeout(() => void worker.terminate(), leaveMaxMs);
-          late.unref();
-        };
-        pages.set(id, {
-          mayFollow,
-          end(ended) {
-            pages.delete(id);
-            signal.removeEventListener('abort', leave);
-            if (late !== null) clearTimeout(late);
-            if (pages.size === 0) {
-              worker.unref();
-              rest();
-            }
-            settle(ended);
-          },
-        });
-        worker.ref();
-        signal.addEventListener('abort', leave, { once: true });
-        tell(one, { kind: 'visit', visit: { ...visit, id, follow: mayFollow === null ? 'anywhere' : 'as-allowed' } });
-      });
+      return closed ? 'died' : one.visit(visit, asked);
     },
     async close() {
       closed = true;
@@ -195,8 +125,114 @@ export function createRenderThread({
   };
 }
 
-function tell({ worker }: Running, message: ToRenderThread): void {
-  worker.postMessage(message);
+interface BrowserThreadParts extends Pick<RenderThreadOptions, 'resolve' | 'onTrouble'> {
+  leaveMaxMs: number;
+  /** It has no page any more. */
+  onIdle(): void;
+  onExit(): void;
+  removeHome(): Promise<void>;
+}
+
+/** One thread with its browser, from its start to its end. */
+class BrowserThread {
+  /** Resolves when it is gone, and its home with it. */
+  readonly ended: Promise<void>;
+  readonly #parts: BrowserThreadParts;
+  readonly #worker: Worker;
+  readonly #pages = new Map<number, Page>();
+  #browserPid: number | null = null;
+  #runs = true;
+  #lastId = 0;
+
+  constructor(home: string, parts: BrowserThreadParts) {
+    this.#parts = parts;
+    const worker = new Worker(new URL('./render-worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
+      workerData: { home },
+    });
+    this.#worker = worker;
+    const over = Promise.withResolvers<void>();
+    this.ended = over.promise;
+    // It keeps no process alive: whoever waits for a page does.
+    worker.unref();
+    worker.on('message', (message: FromRenderThread) => void this.#heard(message));
+    worker.on('error', (error: Error) => parts.onTrouble(`the thread of the browser broke: ${error.message}`));
+    worker.on('exit', () => {
+      this.#runs = false;
+      parts.onExit();
+      // It ends with the thread by itself, unless it hangs.
+      killGroup(this.#browserPid);
+      for (const page of [...this.#pages.values()]) page.end('died');
+      void parts.removeHome().then(over.resolve);
+    });
+  }
+
+  /** See `RenderThread`. */
+  async visit(
+    visit: Parameters<RenderThread['visit']>[0],
+    { mayFollow, signal }: Parameters<RenderThread['visit']>[1],
+  ): Promise<VisitEnd> {
+    if (!this.#runs || signal.aborted) return 'died';
+    const worker = this.#worker;
+    const pages = this.#pages;
+    const id = ++this.#lastId;
+    return new Promise((settle) => {
+      let late: NodeJS.Timeout | null = null;
+      const leave = () => {
+        this.#tell({ kind: 'leave', id });
+        late = setTimeout(() => void worker.terminate(), this.#parts.leaveMaxMs);
+        late.unref();
+      };
+      pages.set(id, {
+        mayFollow,
+        end: (ended) => {
+          pages.delete(id);
+          signal.removeEventListener('abort', leave);
+          if (late !== null) clearTimeout(late);
+          if (pages.size === 0) {
+            worker.unref();
+            this.#parts.onIdle();
+          }
+          settle(ended);
+        },
+      });
+      worker.ref();
+      signal.addEventListener('abort', leave, { once: true });
+      this.#tell({ kind: 'visit', visit: { ...visit, id, follow: mayFollow === null ? 'anywhere' : 'as-allowed' } });
+    });
+  }
+
+  /** Has it close its browser; resolves when it is gone, by force where that takes too long. */
+  async end(): Promise<void> {
+    this.#tell({ kind: 'close' });
+    const late = setTimeout(() => void this.#worker.terminate(), closeMaxMs);
+    await this.ended;
+    clearTimeout(late);
+  }
+
+  async #heard(message: FromRenderThread): Promise<void> {
+    switch (message.kind) {
+      case 'visited':
+        return this.#pages.get(message.id)?.end(message.end);
+      case 'browser':
+        this.#browserPid = message.pid;
+        return;
+      case 'trouble':
+        return this.#parts.onTrouble(message.message);
+      case 'ask':
+        return this.#tell({ kind: 'reply', to: message.ask, reply: await this.#replyTo(message.question) });
+    }
+  }
+
+  async #replyTo(question: RenderQuestion): Promise<RenderReply> {
+    if (question.kind === 'resolve') return this.#parts.resolve(question.hostname).catch(() => null);
+    const mayFollow = this.#pages.get(question.id)?.mayFollow ?? null;
+    return mayFollow === null ? false : mayFollow(new URL(question.url)).catch(() => false);
+  }
+
+  #tell(message: ToRenderThread): void {
+    this.#worker.postMessage(message);
+  }
 }
 
 /** Playwright gives the browser a process group of its own, which its pages are in. */
