@@ -1,16 +1,16 @@
 import type { Clock } from '../../kernel/clock.ts';
-import { type Failure, invalid } from '../../kernel/failure.ts';
-import type { Validators } from '../../net/guarded-fetch.ts';
+import type { Failure } from '../../kernel/failure.ts';
 import { type PageFetched, type PageFetcher, pdfBytesMax } from '../../net/page-fetch.ts';
-import { type Extracted, type ExtractOutcome, noFacts } from '../extract/extract-order.ts';
+import type { Extracted } from '../extract/extract-order.ts';
 import type { ExtractPool } from '../extract/extract-pool.ts';
 import { pageKindOf } from '../extract/page-kind.ts';
 import type { PageOrder, PageReader } from '../page-reader.ts';
 import type { Rendered } from '../page-renderer.ts';
 import type { PageStore } from '../page-store.ts';
+import { type Came, extractPage } from './extract-page.ts';
 import { needsBrowser } from './needs-browser.ts';
 import { type CachedPage, createPageCache } from './page-cache.ts';
-import { left, leftAtWork, refusalOf, refused, tooSlowMessage } from './page-failures.ts';
+import { left, refusalOf } from './page-failures.ts';
 import type { Rendering, RenderWay } from './rendering.ts';
 import type { PageMetadata, ScrapedPage, ScrapeOptions } from './scraped-page.ts';
 
@@ -30,20 +30,6 @@ export interface PageReaderParts {
 const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,application/pdf;q=0.9,*/*;q=0.8';
 /** A scrape that names no pace of its own: several pages of one host may be asked at one time. */
 const scrapeDelayMs = 0;
-
-/** What came of a page, by whichever way: the bytes, and what the browser adds. */
-interface Came extends Pick<PageFetched & { ok: true }, 'status' | 'url' | 'contentType' | 'body' | 'cut'>, Validators {
-  renderer: PageMetadata['renderer'];
-  /** PNG. */
-  screenshot: Buffer | null;
-  warnings: readonly string[];
-}
-
-interface PageRead {
-  extracted: Extracted;
-  metadata: PageMetadata;
-  warnings: readonly string[];
-}
 
 /** Where a page that was kept may have come from; the first that is found is given. */
 const keptOf = {
@@ -141,7 +127,7 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   }
 
   async function readAndShow(order: PageOrder, came: Came, endMs: number): Promise<ScrapedPage | Failure> {
-    const read = await extractPage(order, came, endMs);
+    const read = await extractPage(parts, order, came, endMs);
     if ('kind' in read) return read;
     const { extracted, warnings } = read;
     const metadata = { ...read.metadata, ...extracted.facts };
@@ -149,53 +135,6 @@ export function createPageReader(parts: PageReaderParts): PageReader {
     const { screenshot } = came;
     const picture = screenshot !== null && { screenshot: `data:image/png;base64,${screenshot.toString('base64')}` };
     return { ...shownOf(extracted, order.options, metadata, warnings), ...picture };
-  }
-
-  async function extractPage(order: PageOrder, came: Came, endMs: number): Promise<PageRead | Failure> {
-    const { tenant, url, options, signal } = order;
-    const { body, contentType } = came;
-    const metadata = metadataOf(url, came);
-    const kind = pageKindOf(contentType, body);
-    const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
-    if (kind === null) {
-      const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', no text`;
-      return {
-        extracted: nothing,
-        metadata,
-        warnings: [...came.warnings, `The page is ${what}: nothing of it can be given.`],
-      };
-    }
-    if (kind === 'pdf' && came.cut) {
-      return refused('page_too_large', `The page cannot be read: the PDF is larger than ${body.length} bytes.`);
-    }
-    const { onlyMainContent, includeTags, excludeTags } = options;
-    const wishes = { onlyMainContent, includeTags, excludeTags, rawHtml: options.formats.includes('rawHtml') };
-    const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
-    const leftMs = () => Math.max(1, endMs - clock.monotonicMs());
-    const way = came.cut ? 'plain' : 'document';
-    let outcome = await pool.extract(tenant, { ...job, way }, leftMs(), signal);
-    let worked = workedOf(outcome);
-    if (outcome.kind === 'unfit' && (kind === 'html' || kind === 'xml') && way === 'document') {
-      if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
-      warnings.push(`The page is given as plain text: ${outcome.why}.`);
-      outcome = await pool.extract(tenant, { ...job, way: 'plain' }, leftMs(), signal);
-      worked ??= workedOf(outcome);
-    }
-    switch (outcome.kind) {
-      case 'extracted': {
-        const { extracted } = outcome;
-        return { extracted, metadata, warnings: [...warnings, ...extracted.warnings] };
-      }
-      case 'wrong':
-        return invalid(outcome.field, outcome.message);
-      case 'unfit':
-        if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
-        return refused('page_broken', `The page cannot be read: ${outcome.why}.`, worked);
-      case 'busy':
-        return outcome.failure;
-      case 'aborted':
-        return worked === undefined ? left : leftAtWork;
-    }
   }
 
   return {
@@ -208,14 +147,6 @@ export function createPageReader(parts: PageReaderParts): PageReader {
   };
 }
 
-/** What failed after a thread had been kept busy is paid. */
-function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
-  const worked = (outcome.kind === 'unfit' && outcome.killed) || (outcome.kind === 'aborted' && outcome.begun);
-  return worked ? 'worked' : undefined;
-}
-
-const nothing: Extracted = { markdown: '', text: '', html: '', rawHtml: null, links: [], facts: noFacts, warnings: [] };
-
 /** For reading what the browser gives, of what the caller waits. */
 function extractReserveMs({ timeoutMs }: ScrapeOptions): number {
   return Math.min(1_000, timeoutMs / 10);
@@ -227,18 +158,6 @@ const plainAfterAllMs = 2_000;
 /** Errors are short by nature. */
 function seemsEmpty({ status, contentType, body, cut }: Came): boolean {
   return status >= 200 && status < 300 && !cut && pageKindOf(contentType, body) === 'html' && needsBrowser(body);
-}
-
-function metadataOf(sourceURL: string, { url, status, contentType, renderer }: Came): PageMetadata {
-  return {
-    ...noFacts,
-    sourceURL,
-    url,
-    statusCode: status,
-    contentType,
-    cacheState: 'miss',
-    renderer,
-  };
 }
 
 function keptShown({ page }: CachedPage, options: ScrapeOptions): ScrapedPage {

@@ -1,0 +1,106 @@
+import type { Clock } from '../../kernel/clock.ts';
+import { type Failure, invalid } from '../../kernel/failure.ts';
+import type { Validators } from '../../net/guarded-fetch.ts';
+import type { PageFetched } from '../../net/page-fetch.ts';
+import { type Extracted, type ExtractOutcome, noFacts } from '../extract/extract-order.ts';
+import type { ExtractPool } from '../extract/extract-pool.ts';
+import { pageKindOf } from '../extract/page-kind.ts';
+import type { PageOrder } from '../page-reader.ts';
+import { left, leftAtWork, refused, tooSlowMessage } from './page-failures.ts';
+import type { PageMetadata } from './scraped-page.ts';
+
+/** What came of a page, by whichever way: the bytes, and what the browser adds. */
+export interface Came
+  extends Pick<PageFetched & { ok: true }, 'status' | 'url' | 'contentType' | 'body' | 'cut'>,
+    Validators {
+  renderer: PageMetadata['renderer'];
+  /** PNG. */
+  screenshot: Buffer | null;
+  warnings: readonly string[];
+}
+
+interface PageRead {
+  extracted: Extracted;
+  metadata: PageMetadata;
+  warnings: readonly string[];
+}
+
+interface ExtractPageParts {
+  pool: ExtractPool;
+  clock: Clock;
+}
+
+/**
+ * Reads what came, as plain text where it is not fit for more. `endMs`: monotonic; what is not read by then is a Failure.
+ */
+export async function extractPage(
+  { pool, clock }: ExtractPageParts,
+  order: PageOrder,
+  came: Came,
+  endMs: number,
+): Promise<PageRead | Failure> {
+  const { tenant, url, options, signal } = order;
+  const { body, contentType } = came;
+  const metadata = metadataOf(url, came);
+  const kind = pageKindOf(contentType, body);
+  const warnings = [...came.warnings, ...(came.cut ? [`The page was cut after ${body.length} bytes.`] : [])];
+  if (kind === null) {
+    const what = contentType === '' ? 'no text' : `'${contentType.slice(0, 80)}', no text`;
+    return {
+      extracted: nothing,
+      metadata,
+      warnings: [...came.warnings, `The page is ${what}: nothing of it can be given.`],
+    };
+  }
+  if (kind === 'pdf' && came.cut) {
+    return refused('page_too_large', `The page cannot be read: the PDF is larger than ${body.length} bytes.`);
+  }
+  const { onlyMainContent, includeTags, excludeTags } = options;
+  const wishes = { onlyMainContent, includeTags, excludeTags, rawHtml: options.formats.includes('rawHtml') };
+  const job = { kind, body: new Uint8Array(body), url: came.url, contentType, wishes } as const;
+  const leftMs = () => Math.max(1, endMs - clock.monotonicMs());
+  const way = came.cut ? 'plain' : 'document';
+  let outcome = await pool.extract(tenant, { ...job, way }, leftMs(), signal);
+  let worked = workedOf(outcome);
+  if (outcome.kind === 'unfit' && (kind === 'html' || kind === 'xml') && way === 'document') {
+    if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
+    warnings.push(`The page is given as plain text: ${outcome.why}.`);
+    outcome = await pool.extract(tenant, { ...job, way: 'plain' }, leftMs(), signal);
+    worked ??= workedOf(outcome);
+  }
+  switch (outcome.kind) {
+    case 'extracted': {
+      const { extracted } = outcome;
+      return { extracted, metadata, warnings: [...warnings, ...extracted.warnings] };
+    }
+    case 'wrong':
+      return invalid(outcome.field, outcome.message);
+    case 'unfit':
+      if (endMs <= clock.monotonicMs()) return refused('page_timeout', tooSlowMessage, worked);
+      return refused('page_broken', `The page cannot be read: ${outcome.why}.`, worked);
+    case 'busy':
+      return outcome.failure;
+    case 'aborted':
+      return worked === undefined ? left : leftAtWork;
+  }
+}
+
+/** What failed after a thread had been kept busy is paid. */
+function workedOf(outcome: ExtractOutcome): 'worked' | undefined {
+  const worked = (outcome.kind === 'unfit' && outcome.killed) || (outcome.kind === 'aborted' && outcome.begun);
+  return worked ? 'worked' : undefined;
+}
+
+const nothing: Extracted = { markdown: '', text: '', html: '', rawHtml: null, links: [], facts: noFacts, warnings: [] };
+
+function metadataOf(sourceURL: string, { url, status, contentType, renderer }: Came): PageMetadata {
+  return {
+    ...noFacts,
+    sourceURL,
+    url,
+    statusCode: status,
+    contentType,
+    cacheState: 'miss',
+    renderer,
+  };
+}
