@@ -82,138 +82,157 @@ export interface RestLook {
 }
 
 /** Knows nothing yet: every target counts as healthy until an attempt says otherwise. */
-export function createHealth(options: { clock: Clock }): Health {
-  const { clock } = options;
-  const states = new Map<string, LaneState>();
-  const credentials = new Map<string, CredentialState>();
-  let views = new WeakMap<Target, readonly Lane[]>();
+export function createHealth({ clock }: { clock: Clock }): Health {
+  return new LiveHealth(clock);
+}
 
-  function lanes(target: Target): readonly Lane[] {
-    let view = views.get(target);
+class LiveHealth implements Health {
+  readonly #clock: Clock;
+  readonly #states = new Map<string, LaneState>();
+  readonly #credentials = new Map<string, CredentialState>();
+  #views = new WeakMap<Target, readonly Lane[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  lanes(target: Target): readonly Lane[] {
+    let view = this.#views.get(target);
     if (view === undefined) {
       view = target.credentials.map((credential) => ({
-        state: stateOf(target.healthId ?? target.id, credential.id),
+        state: this.#stateOf(target.healthId ?? target.id, credential.id),
         credential,
         weight: credential.weight,
         key: hashText(credential.id),
       }));
-      views.set(target, view);
+      this.#views.set(target, view);
     }
     return view;
   }
 
-  function stateOf(targetId: string, credentialId: string): LaneState {
+  began(lane: Lane, attempt: object, totalTimeoutMs: number, nowMs: number): 'request' | 'probe' {
+    const { state } = lane;
+    state.inFlight++;
+    state.awaiting++;
+    if (lane.credential.rpm !== null) {
+      state.ofCredential.carried ??= newMinuteCount();
+      state.ofCredential.carried.add(nowMs);
+    }
+    if (state.breaker.at === 'closed' || !isDue(state.breaker, nowMs)) return 'request';
+    const lostAtMs = nowMs + totalTimeoutMs + probeLostSlackMs;
+    state.breaker = afterEvent(state.breaker, { type: 'probe-began', owner: attempt, lostAtMs }, nowMs);
+    return 'probe';
+  }
+
+  firstToken({ state }: Lane, attempt: object, kind: AnswerKind, firstTokenMs: number, nowMs: number): void {
+    state.awaiting--;
+    state.heardAtMs = nowMs;
+    state.firstToken.observe(firstTokenMs, nowMs);
+    state.usual[kind] ??= new UsualTime();
+    state.usual[kind].observe(firstTokenMs, nowMs);
+    if (state.breaker.at !== 'closed' && isOwner(state.breaker, attempt))
+      comesBack(state, { type: 'probe-passed' }, nowMs);
+  }
+
+  ended({ state }: Lane, attempt: object, end: LaneEnd, nowMs: number): void {
+    state.inFlight--;
+    if (end.content === 'none') {
+      state.awaiting--;
+      // It was at least that slow, and would otherwise look as fast as before.
+      if (end.class === 'stall_first_token' || end.lost === true) state.firstToken.observe(end.afterMs, nowMs);
+    }
+    const effect = effects[end.class];
+    if (effect.heard) state.heardAtMs = nowMs;
+    const owns = state.breaker.at !== 'closed' && isOwner(state.breaker, attempt);
+    if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
+    else if (effect.health === 'failed') failed(state, end, owns, nowMs);
+    else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
+  }
+
+  fellSilent({ state }: Lane, nowMs: number): void {
+    state.breaker = afterEvent(
+      state.breaker,
+      state.breaker.at === 'probing' ? { type: 'probe-failed', why: 'silent' } : { type: 'opened', why: 'silent' },
+      nowMs,
+    );
+  }
+
+  checked(target: Target, outcome: 'passed' | 'failed', forMs: number, nowMs: number): void {
+    if (outcome === 'failed') {
+      for (const { state } of this.lanes(target))
+        state.breaker = afterEvent(state.breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
+      return;
+    }
+    for (const { id } of target.credentials) {
+      const state = this.#states.get(laneId(target.id, id));
+      if (state !== undefined && isReopenedByCheck(state.breaker)) comesBack(state, { type: 'answered' }, nowMs);
+    }
+  }
+
+  dueLooks(nowMs: number): RestLook[] {
+    const looks: RestLook[] = [];
+    for (const state of this.#states.values()) {
+      const { breaker } = state;
+      if (breaker.at === 'closed' || !isDue(breaker, nowMs) || !isRest(breaker.why)) continue;
+      looks.push(lookAt(state, breaker.why, nowMs));
+    }
+    return looks;
+  }
+
+  retain(targets: Iterable<Target>): void {
+    const kept = new Set<string>();
+    for (const target of targets) {
+      for (const credential of target.credentials) kept.add(laneId(target.id, credential.id));
+    }
+    keepOnly(this.#states, kept);
+    this.#forgetUnused();
+  }
+
+  status(targets: readonly Target[], nowMs: number): ModelStatus {
+    return modelStatusOf(targets, (target, credential) => this.#states.get(laneId(target.id, credential.id)), nowMs);
+  }
+
+  snapshot(nowMs: number): HealthSnapshot {
+    return snapshotOf(this.#states.values(), nowMs);
+  }
+
+  wallMs(monotonicMs: number): number {
+    return monotonicMs + this.#clock.wallMs() - this.#clock.monotonicMs();
+  }
+
+  #stateOf(targetId: string, credentialId: string): LaneState {
     const id = laneId(targetId, credentialId);
-    let state = states.get(id);
+    let state = this.#states.get(id);
     if (state === undefined) {
-      if (states.size >= lanesMax) forgetOldest();
-      let credential = credentials.get(credentialId);
+      if (this.#states.size >= lanesMax) this.#forgetOldest();
+      let credential = this.#credentials.get(credentialId);
       if (credential === undefined) {
         credential = { coolingUntilMs: 0, carried: null };
-        credentials.set(credentialId, credential);
+        this.#credentials.set(credentialId, credential);
       }
       state = newLaneState(targetId, credentialId, credential);
-      states.set(id, state);
+      this.#states.set(id, state);
     }
     return state;
   }
 
-  function forgetOldest(): void {
+  #forgetOldest(): void {
     let surplus = lanesMax / 16;
-    for (const [id, state] of states) {
+    for (const [id, state] of this.#states) {
       if (surplus === 0) break;
       if (state.inFlight > 0) continue;
-      states.delete(id);
+      this.#states.delete(id);
       surplus--;
     }
     // All busy: the oldest goes nevertheless; its running attempts still hold its state.
-    if (surplus === lanesMax / 16) states.delete(states.keys().next().value!);
-    forgetUnused();
+    if (surplus === lanesMax / 16) this.#states.delete(this.#states.keys().next().value!);
+    this.#forgetUnused();
   }
 
-  function forgetUnused(): void {
-    keepOnly(credentials, new Set([...states.values()].map((state) => state.credentialId)));
-    views = new WeakMap();
+  #forgetUnused(): void {
+    keepOnly(this.#credentials, new Set([...this.#states.values()].map((state) => state.credentialId)));
+    this.#views = new WeakMap();
   }
-
-  return {
-    lanes,
-    began(lane, attempt, totalTimeoutMs, nowMs) {
-      const { state } = lane;
-      state.inFlight++;
-      state.awaiting++;
-      if (lane.credential.rpm !== null) {
-        state.ofCredential.carried ??= newMinuteCount();
-        state.ofCredential.carried.add(nowMs);
-      }
-      if (state.breaker.at === 'closed' || !isDue(state.breaker, nowMs)) return 'request';
-      const lostAtMs = nowMs + totalTimeoutMs + probeLostSlackMs;
-      state.breaker = afterEvent(state.breaker, { type: 'probe-began', owner: attempt, lostAtMs }, nowMs);
-      return 'probe';
-    },
-    firstToken({ state }, attempt, kind, firstTokenMs, nowMs) {
-      state.awaiting--;
-      state.heardAtMs = nowMs;
-      state.firstToken.observe(firstTokenMs, nowMs);
-      state.usual[kind] ??= new UsualTime();
-      state.usual[kind].observe(firstTokenMs, nowMs);
-      if (state.breaker.at !== 'closed' && isOwner(state.breaker, attempt))
-        comesBack(state, { type: 'probe-passed' }, nowMs);
-    },
-    ended({ state }, attempt, end, nowMs) {
-      state.inFlight--;
-      if (end.content === 'none') {
-        state.awaiting--;
-        // It was at least that slow, and would otherwise look as fast as before.
-        if (end.class === 'stall_first_token' || end.lost === true) state.firstToken.observe(end.afterMs, nowMs);
-      }
-      const effect = effects[end.class];
-      if (effect.heard) state.heardAtMs = nowMs;
-      const owns = state.breaker.at !== 'closed' && isOwner(state.breaker, attempt);
-      if (effect.health === 'ok') succeeded(state, end, owns, nowMs);
-      else if (effect.health === 'failed') failed(state, end, owns, nowMs);
-      else saidNothingOfHealth(state, end, effect.rest, owns, nowMs);
-    },
-    fellSilent({ state }, nowMs) {
-      state.breaker = afterEvent(
-        state.breaker,
-        state.breaker.at === 'probing' ? { type: 'probe-failed', why: 'silent' } : { type: 'opened', why: 'silent' },
-        nowMs,
-      );
-    },
-    checked(target, outcome, forMs, nowMs) {
-      if (outcome === 'failed') {
-        for (const { state } of lanes(target))
-          state.breaker = afterEvent(state.breaker, { type: 'opened', why: 'health check failed', forMs }, nowMs);
-        return;
-      }
-      for (const { id } of target.credentials) {
-        const state = states.get(laneId(target.id, id));
-        if (state !== undefined && isReopenedByCheck(state.breaker)) comesBack(state, { type: 'answered' }, nowMs);
-      }
-    },
-    dueLooks(nowMs) {
-      const looks: RestLook[] = [];
-      for (const state of states.values()) {
-        const { breaker } = state;
-        if (breaker.at === 'closed' || !isDue(breaker, nowMs) || !isRest(breaker.why)) continue;
-        looks.push(lookAt(state, breaker.why, nowMs));
-      }
-      return looks;
-    },
-    retain(targets) {
-      const kept = new Set<string>();
-      for (const target of targets) {
-        for (const credential of target.credentials) kept.add(laneId(target.id, credential.id));
-      }
-      keepOnly(states, kept);
-      forgetUnused();
-    },
-    status: (targets, nowMs) =>
-      modelStatusOf(targets, (target, credential) => states.get(laneId(target.id, credential.id)), nowMs),
-    snapshot: (nowMs) => snapshotOf(states.values(), nowMs),
-    wallMs: (monotonicMs) => monotonicMs + clock.wallMs() - clock.monotonicMs(),
-  };
 }
 
 function succeeded(state: LaneState, end: LaneEnd, owns: boolean, nowMs: number): void {
