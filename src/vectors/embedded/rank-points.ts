@@ -28,6 +28,13 @@ export interface RankParts {
   random: Random;
 }
 
+/** What an order is made of: all that pass, null being everything, or what the prefetches found. */
+export function slotsAmong(parts: RankParts, { prefetch = [], filter }: Prefetch): Uint32Array | null {
+  const filters = filter === null ? [] : [filter];
+  if (prefetch.length > 0) return unionOf(prefetch.map((one) => rank(parts, one, one.limit, filters)));
+  return filter === null ? null : parts.open.memory.select(filter);
+}
+
 /**
  * The best `k` of what a query finds, best first and none worse than its threshold; points that it names are left out.
  * `outer`: filters of the searches around it. Throws a FailureError for what does not fit the collection.

@@ -5,7 +5,7 @@ import type { GroupQuery, PointGroup, PointQuery } from '../store.ts';
 import type { AnswerBudget } from './answer-budget.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { orderByValue } from './order-points.ts';
-import { rank, unscored } from './rank-points.ts';
+import { rank, slotsAmong, unscored } from './rank-points.ts';
 import type { Lookups } from './resolve-input.ts';
 import { pointReader } from './stored-points.ts';
 import type { VectorTables } from './vector-rows.ts';
@@ -24,10 +24,10 @@ export function searchPoints(
   { random, budget, lookUp }: SearchParts,
 ): ScoredPoint[] {
   const open = { ...collection, lookUp };
-  const { target, offset, limit, prefetch = [] } = query;
+  const { target, offset, limit } = query;
   const read = pointReader(tables, open, query.want, budget);
-  if (target.kind === 'order-by' && prefetch.length === 0) {
-    const slots = query.filter === null ? null : open.memory.select(query.filter);
+  if (target.kind === 'order-by') {
+    const slots = slotsAmong({ tables, open, random }, query);
     const ordered = orderByValue(open, target.order, slots, offset + limit).slice(offset);
     return ordered.map(({ slot, value }) => ({ ...read(slot), score: unscored, orderValue: value }));
   }

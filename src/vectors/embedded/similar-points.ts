@@ -279,7 +279,7 @@ export function diversified(
     }
     picked.push(best);
     left.delete(best);
-    for (const i of left) nearestPicked[i] = Math.max(nearestPicked[i]!, alike(vectors[best]!, vectors[i]!));
+    for (const i of left) nearestPicked[i] = Math.max(nearestPicked[i]!, alike(vectors[i]!, vectors[best]!));
   }
   return {
     slots: Uint32Array.from(picked, (i) => candidates.slots[i]!),

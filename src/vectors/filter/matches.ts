@@ -64,14 +64,9 @@ function elementsOf(key: KeyPath): KeyPath['steps'] {
   return key.steps.at(-1)?.kind === 'each' ? key.steps : [...key.steps, { kind: 'each' }];
 }
 
-/** A path that reaches nothing has no values: no test holds but a count of none. */
+/** A path that reaches nothing has no values, and not even a count of them. */
 function fieldHolds(key: KeyPath, tests: readonly FieldTest[], payload: JsonObject | null): boolean {
-  let reached = false;
-  const held = reach(payload, key.steps, (value) => {
-    reached = true;
-    return tests.some((test) => testHolds(test, value));
-  });
-  return held || (!reached && tests.some((test) => test.kind === 'values-count' && inRange(test, 0)));
+  return reach(payload, key.steps, (value) => tests.some((test) => testHolds(test, value)));
 }
 
 /** An array passes if any of its elements does; arrays within it are not looked into. */

@@ -57,7 +57,7 @@ export function readQuery(json: JsonValue, dialect: QueryDialect, at: string, ve
 /** `{searches: [query…]}`. */
 export function readQueries(body: JsonObject, dialect: QueryDialect, vectors: VectorReader): PointQuery[] {
   const { searches } = readObject(body, 'body', ['searches', ...modelKeys]);
-  const queries = readList(searches, 'searches', { min: 1, max: queriesMax }, (item, at) =>
+  const queries = readList(searches, 'searches', { min: 0, max: queriesMax }, (item, at) =>
     readQuery(item, dialect, `${at}.`, vectors),
   );
   const asked = queries.reduce((sum, { limit }) => sum + limit, 0);

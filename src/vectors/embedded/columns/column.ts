@@ -6,7 +6,7 @@ import { reach } from '../../filter/reach.ts';
 import { hitsOf, sure, unsure } from './code-hits.ts';
 import { createCodeLists } from './code-lists.ts';
 import { createDictionary, type Dictionary } from './dictionary.ts';
-import { type SlotSet, without } from './slot-set.ts';
+import type { SlotSet } from './slot-set.ts';
 import { exactly, oneHolds, type Verdict } from './verdict.ts';
 
 /** What one key path reaches in every row. */
@@ -17,8 +17,8 @@ export interface Column {
   put(slot: number, payload: JsonObject | null): void;
   /** Codes of the row's values: elements of an array, or the value itself. */
   codes(slot: number, visit: (code: number) => void): void;
-  /** Rows of `live` that pass a field condition. */
-  passing(tests: readonly FieldTest[], live: SlotSet, slotEnd: number): Verdict;
+  /** Rows that pass a field condition. */
+  passing(tests: readonly FieldTest[], slotEnd: number): Verdict;
   /** Rows with a value of this code. */
   having(code: number, slotEnd: number): SlotSet;
   /** Rows that reach a value which is not null and not `[]`. */
@@ -74,42 +74,24 @@ export function createColumn(key: KeyPath): Column {
       hits[code] = sure;
       return values.select(hits, sure, slotEnd);
     },
-    passing(tests, live, slotEnd) {
+    passing(tests, slotEnd) {
       const hits = hitsOf(tests, dictionary);
       const certain = values.select(hits, sure, slotEnd);
       const ofValues = hits.includes(unsure)
         ? { sure: certain, possible: values.select(hits, unsure, slotEnd) }
         : exactly(certain);
       const counts = tests.filter((test) => test.kind === 'values-count');
-      return counts.length === 0 ? ofValues : oneHolds(ofValues, passingCounts(counts, live, slotEnd));
+      return counts.length === 0 ? ofValues : oneHolds(ofValues, passingCounts(counts, slotEnd));
     },
     filled: (slotEnd) =>
       selectShapes((shape) => (shape === valueShape || shape > arrayShape ? sure : 0), sure, slotEnd),
     nulls: (slotEnd) => selectShapes((shape) => (shape === nullShape ? sure : 0), sure, slotEnd),
   };
 
-  function passingCounts(
-    tests: readonly Extract<FieldTest, { kind: 'values-count' }>[],
-    live: SlotSet,
-    slotEnd: number,
-  ): Verdict {
+  function passingCounts(tests: readonly Extract<FieldTest, { kind: 'values-count' }>[], slotEnd: number): Verdict {
     const holds = (count: number) => tests.some((test) => inRange(test, count));
     const level = (shape: number) => (shape === shapeEnd - 1 ? unsure : holds(countOfShape(shape)) ? sure : 0);
-    const counted = {
-      sure: selectShapes(level, sure, slotEnd),
-      possible: selectShapes(level, unsure, slotEnd),
-    };
-    if (!holds(0)) return counted;
-    // Nothing reached is a count of none.
-    return oneHolds(
-      counted,
-      exactly(
-        without(
-          live,
-          selectShapes(() => sure, sure, slotEnd),
-        ),
-      ),
-    );
+    return { sure: selectShapes(level, sure, slotEnd), possible: selectShapes(level, unsure, slotEnd) };
   }
 }
 

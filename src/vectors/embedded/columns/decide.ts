@@ -72,7 +72,7 @@ function decideCondition(condition: Condition, known: Known): Verdict {
       if (column === null) return { sure: new Uint32Array(live.length), possible: live };
       if (condition.kind === 'is-null') return exactly(column.nulls(slotEnd));
       if (condition.kind === 'is-empty') return exactly(without(live, column.filled(slotEnd)));
-      return column.passing(condition.tests, live, slotEnd);
+      return column.passing(condition.tests, slotEnd);
     }
   }
 }
