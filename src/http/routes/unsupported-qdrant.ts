@@ -16,7 +16,7 @@ const cluster = 'There is no Qdrant cluster to manage behind this API; GET /read
 const telemetry = "Qdrant's telemetry is not served; GET /metrics (admin key) has the gateway's own.";
 const health = 'Not served here; GET /healthz and GET /readyz at the root say whether the gateway lives and serves.';
 const matrix = 'Distance matrices are not served; search for each point instead.';
-const discovery = 'Discovery is not served; POST …/points/query with `recommend` takes positive and negative examples.';
+const discovery = 'Not served here: POST …/points/query with `query: {discover: {target, context}}` or `{context}`.';
 
 /** Calls of Qdrant's API that Culvert does not do: they get a 501 that says so, never something half done. */
 export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
@@ -50,7 +50,7 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
   {
     path: '/collections/:collection/vectors/:vector',
     methods: ['PUT', 'DELETE'],
-    message: 'Named vectors are not supported: a point has one vector. Use a collection for each kind.',
+    message: 'The names of vectors are given when a collection is made, and never change: make a new collection.',
   },
   { path: '/collections/:collection/points/discover', methods: ['POST'], message: discovery },
   { path: '/collections/:collection/points/discover/batch', methods: ['POST'], message: discovery },
