@@ -137,7 +137,8 @@ const member = (name: string, value: string) =>
   post0(`{"model":"chat","messages":[{"role":"user","content":"x"}],"${name}":${value}}`);
 const post0 = (payload: string) => Buffer.from(post(`content-length: ${Buffer.byteLength(payload)}`, payload));
 const chunkOf = (size: number) => `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`;
-const hazards: [what: string, bytes: Buffer, status: 400 | 413][] = [
+/** 200: the vendor judges a field that only it reads. */
+const hazards: [what: string, bytes: Buffer, status: 200 | 400 | 413][] = [
   ['__proto__', member('__proto__', '{"polluted":true}'), 400],
   ['constructor', member('constructor', '{"prototype":{"polluted":true}}'), 400],
   ['10,000 levels', member('x', '['.repeat(10_000) + ']'.repeat(10_000)), 400],
@@ -147,11 +148,11 @@ const hazards: [what: string, bytes: Buffer, status: 400 | 413][] = [
   ['NaN', member('temperature', 'NaN'), 400],
   ['a lone surrogate', member('user', '"\\ud800"'), 400],
   ['1,000,000 messages', post0(`{"model":"chat","messages":[${'0,'.repeat(1_000_000)}0]}`), 400],
-  ['1,000,000 stops', member('stop', `[${'1,'.repeat(1_000_000)}1]`), 400],
-  ['30 MB of numbers', member('stop', `[${'1,'.repeat(15_000_000)}1]`), 400],
-  ['just under the size that a worker takes', member('stop', `[${'1,'.repeat(520_000)}1]`), 400],
+  ['1,000,000 stops', member('stop', `[${'1,'.repeat(1_000_000)}1]`), 200],
+  ['30 MB of messages', post0(`{"model":"chat","messages":[${'0,'.repeat(15_000_000)}0]}`), 400],
+  ['just under the size that a worker takes', member('stop', `[${'1,'.repeat(520_000)}1]`), 200],
   ['60,000 keys', post0(`{${Array.from({ length: 60_000 }, (_, i) => `"key-${i}":1`).join(',')}}`), 400],
-  ['escapes alone', member('stop', `[${'"\\u00e9",'.repeat(90_000)}1]`), 400],
+  ['escapes alone', member('stop', `[${'"\\u00e9",'.repeat(90_000)}1]`), 200],
   ['100 MB declared', Buffer.from(post('content-length: 104857600', '{')), 413],
   ['33 MB in chunks', Buffer.from(post('transfer-encoding: chunked', chunkOf(1024 * 1024).repeat(33))), 413],
 ];
@@ -170,7 +171,7 @@ for (const [what, bytes, status] of hazards) {
     }
     assert.ok(stallMs < 50, `${stallMs} ms`);
     assert.equal(({} as Record<string, unknown>).polluted, undefined);
-    assert.deepEqual(asked(), []);
+    if (status !== 200) assert.deepEqual(asked(), []);
   });
 }
 

@@ -70,13 +70,13 @@ calls = []
 for model in models:
     generate(model)
     functions(model)
-    hot = types.GenerateContentConfig(temperature=9)
+    endless = types.GenerateContentConfig(max_output_tokens=-1)
     refused(
-        f"{model} hot",
+        f"{model} endless",
         400,
         "INVALID_ARGUMENT",
-        "temperature",
-        lambda: client.models.generate_content(model=model, contents="x", config=hot),
+        "maxOutputTokens",
+        lambda: client.models.generate_content(model=model, contents="x", config=endless),
     )
 refused(
     "none",
