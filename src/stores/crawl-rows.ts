@@ -46,6 +46,7 @@ export function crawlOf(row: CrawlColumns): Crawl {
 export interface HookColumns {
   id: string;
   crawl: string;
+  tenant: string;
   body: string;
   options: string | null;
   created_ms: number;
@@ -56,6 +57,7 @@ export function hookOf(row: HookColumns): Hook {
   return {
     id: row.id,
     crawl: row.crawl,
+    tenant: row.tenant,
     body: row.body,
     webhook: row.options === null ? null : (JSON.parse(row.options) as CrawlOptions).webhook,
     createdMs: row.created_ms,

@@ -56,7 +56,14 @@ export const addAlias = `
   )
   UPDATE culvert.crawl SET rows = rows + (SELECT count(*) FROM added)::integer WHERE id = $1`;
 export const leaseHooks = `
+  WITH placed AS MATERIALIZED (
+    SELECT h.id, h.created_ms, row_number() OVER (PARTITION BY c.tenant ORDER BY h.created_ms, h.id) AS place
+    FROM culvert.crawl_hook h JOIN culvert.crawl c ON c.id = h.crawl
+    WHERE next_ms <= $1 AND c.tenant <> ALL($4)
+  )
   UPDATE culvert.crawl_hook h SET next_ms = $2 FROM culvert.crawl c
   WHERE c.id = h.crawl AND h.id IN (
-    SELECT id FROM culvert.crawl_hook WHERE next_ms <= $1 ORDER BY created_ms, id LIMIT $3 FOR UPDATE SKIP LOCKED
-  ) RETURNING h.id, h.crawl, h.body, h.created_ms, h.tries, c.options`;
+    SELECT due.id FROM culvert.crawl_hook due JOIN placed ON placed.id = due.id
+    WHERE due.next_ms <= $1 AND placed.place <= $3
+    ORDER BY placed.place, placed.created_ms, placed.id LIMIT $5 FOR UPDATE OF due SKIP LOCKED
+  ) RETURNING h.id, h.crawl, c.tenant, h.body, h.created_ms, h.tries, c.options`;

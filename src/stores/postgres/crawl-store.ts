@@ -173,8 +173,8 @@ function workersPart({ changing, asking, holding }: Access) {
 /** What is done beside the work: webhooks that are due, and crawls whose time is over. */
 function upkeepPart({ asking }: Access) {
   return {
-    async dueHooks(nowMs, untilMs, limit) {
-      const { rows } = await asking<HookColumns>(leaseHooks, [nowMs, untilMs, limit]);
+    async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {
+      const { rows } = await asking<HookColumns>(leaseHooks, [nowMs, untilMs, tenantMax, without, limit]);
       const hooks = rows.map(hookOf);
       return hooks.sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
     },

@@ -92,9 +92,14 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
 
     addHook: prepare('INSERT INTO crawl_hook VALUES (?, ?, ?, ?, 0, ?)'),
     dueHooks: prepare(
-      `SELECT h.*, c.options FROM crawl_hook h JOIN crawl c ON c.id = h.crawl
-       WHERE next_ms <= ? ORDER BY h.created_ms, h.id LIMIT ?`,
+      `SELECT * FROM (
+         SELECT h.*, c.options, c.tenant,
+           row_number() OVER (PARTITION BY c.tenant ORDER BY h.created_ms, h.id) AS place
+         FROM crawl_hook h JOIN crawl c ON c.id = h.crawl
+         WHERE next_ms <= ? AND c.tenant NOT IN (SELECT value FROM json_each(?))
+       ) WHERE place <= ? ORDER BY place, created_ms, id LIMIT ?`,
     ),
+    isHookDue: prepare('SELECT 1 FROM crawl_hook WHERE next_ms <= ? LIMIT 1'),
     hookLater: prepare('UPDATE crawl_hook SET tries = ?, next_ms = ? WHERE id = ?'),
     hookDone: prepare('DELETE FROM crawl_hook WHERE id = ?'),
     /** A few at a time: their pages go with them. */

@@ -183,10 +183,11 @@ function workersPart({ sql, atOnce, held }: Access) {
 /** What is done beside the work: webhooks that are due, and crawls whose time is over. */
 function upkeepPart({ sql, atOnce }: Access) {
   return {
-    async dueHooks(nowMs, untilMs, limit) {
-      if (sql.dueHooks.get(nowMs, 1) === undefined) return [];
+    async dueHooks(nowMs, untilMs, { limit, tenantMax, without }) {
+      if (sql.isHookDue.get(nowMs) === undefined) return [];
       return atOnce(() => {
-        const hooks = (sql.dueHooks.all(nowMs, limit) as unknown as HookColumns[]).map(hookOf);
+        const rows = sql.dueHooks.all(nowMs, JSON.stringify(without), tenantMax, limit);
+        const hooks = (rows as unknown as HookColumns[]).map(hookOf);
         for (const { id, tries } of hooks) sql.hookLater.run(tries, untilMs, id);
         return hooks;
       });

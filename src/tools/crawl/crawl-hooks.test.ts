@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fakeClock } from '../../kernel/clock.ts';
 import { createHookDelivery } from './crawl-hooks.ts';
 import { newWebhookSecret } from './crawl-message.ts';
-import type { Hook } from './crawl-store.ts';
+import type { Hook, HookShare } from './crawl-store.ts';
 
 const secret = newWebhookSecret();
 const webhook = {
@@ -19,8 +19,15 @@ function queueOf(hooks: Hook[]) {
   const due = new Map(hooks.map((hook) => [hook.id, { hook, nextMs: 0 }]));
   return {
     due,
-    async dueHooks(nowMs: number, untilMs: number, limit: number) {
-      const found = [...due.values()].filter(({ nextMs }) => nextMs <= nowMs).slice(0, limit);
+    async dueHooks(nowMs: number, untilMs: number, { limit, tenantMax, without }: HookShare) {
+      const taken = new Map<string, number>();
+      const found = [...due.values()]
+        .filter(({ hook, nextMs }) => {
+          if (nextMs > nowMs || without.includes(hook.tenant)) return false;
+          taken.set(hook.tenant, (taken.get(hook.tenant) ?? 0) + 1);
+          return taken.get(hook.tenant)! <= tenantMax;
+        })
+        .slice(0, limit);
       for (const one of found) one.nextMs = untilMs;
       return found.map(({ hook }) => hook);
     },
@@ -33,7 +40,15 @@ function queueOf(hooks: Hook[]) {
   };
 }
 
-const hook = (id: string): Hook => ({ id, crawl: 'c', body: `{"${id}":1}`, createdMs: 1, webhook, tries: 0 });
+const hook = (id: string, tenant = 'a'): Hook => ({
+  id,
+  tenant,
+  crawl: 'c',
+  body: `{"${id}":1}`,
+  createdMs: 1,
+  webhook,
+  tries: 0,
+});
 
 test('what a webhook receives is gone; each is signed, and no header of the caller forges ours', async () => {
   const store = queueOf(Array.from({ length: 20 }, (_, at) => hook(`m${at}`)));
@@ -73,4 +88,26 @@ test('a webhook that does not answer, or with an error or redirect, is tried fiv
     clock.advance(Math.max(0, (store.due.get('m')?.nextMs ?? 0) - clock.wallMs()));
   }
   assert.deepEqual([tries, store.due.size], [5, 0]);
+});
+
+test("S27 webhooks of one tenant that do not answer do not hold up another's", async () => {
+  const dead = Array.from({ length: 40 }, (_, at) => hook(`dead${at}`, 'dead'));
+  const store = queueOf([...dead, hook('well', 'b')]);
+  const clock = fakeClock();
+  const { promise: told, resolve: tell } = Promise.withResolvers<void>();
+  const { promise: given, reject: giveUp } = Promise.withResolvers<number>();
+  const post = async (_url: string, _headers: object, body: string) => {
+    if (body.includes('dead')) return given;
+    tell();
+    return 204;
+  };
+  const delivery = createHookDelivery({ store, clock, post, onTrouble: assert.fail });
+  const looked = delivery.look();
+  await told;
+  store.due.set('late', { hook: hook('late', 'c'), nextMs: 0 });
+  void delivery.look();
+  while (store.due.has('late')) await new Promise(setImmediate);
+  giveUp(new Error('no answer'));
+  await looked;
+  assert.equal(store.due.size, 40, 'the dead ones are tried again later');
 });

@@ -30,16 +30,27 @@ const postTimeoutMs = 10_000;
 /** Longer than a try takes. */
 const leaseMs = 30_000;
 const lookIntervalMs = 5_000;
-const atOnceMax = 8;
+const atOnceMax = 32;
+/** Of one tenant: eight with dead webhooks before anybody waits for one. */
+const tenantAtOnceMax = 4;
 const stopWaitMs = 1_000;
 /** From a failed try to the next; then it is given up: pages are asked for by whoever missed them. */
 const retryGapsMs = [5_000, 30_000, 120_000, 600_000];
 
+/**
+ * Tries run side by side, each tenant's in a batch of its own: whose webhook is slow or dead waits for that one, and
+ * others do not.
+ */
 export function createHookDelivery({ store, clock, post, onTrouble }: HookParts): HookDelivery {
   let timer: NodeJS.Timeout | null = null;
   let stopped = false;
   let running: Promise<void> | null = null;
   let again = false;
+  /** Ends the wait for what is being told. */
+  let wake = Promise.withResolvers<void>();
+  /** What is being told, by tenant. */
+  const telling = new Map<string, Promise<void>>();
+  let held = 0;
 
   async function deliver(hook: Hook): Promise<void> {
     if (hook.webhook === null) return store.hookDone(hook.id);
@@ -55,27 +66,49 @@ export function createHookDelivery({ store, clock, post, onTrouble }: HookParts)
     return store.hookLater(hook.id, hook.tries + 1, clock.wallMs() + gapMs);
   }
 
-  async function drain(): Promise<void> {
+  async function tell(tenant: string, hooks: readonly Hook[]): Promise<void> {
+    held += hooks.length;
     try {
-      while (again && !stopped) {
-        again = false;
-        const nowMs = clock.wallMs();
-        const due = await store.dueHooks(nowMs, nowMs + leaseMs, atOnceMax);
-        if (due.length === atOnceMax) again = true;
-        await Promise.all(due.map(deliver));
-      }
+      await Promise.all(hooks.map(deliver));
     } catch (error) {
       if (!stopped) onTrouble(`webhooks of crawls cannot be told: ${String(error)}`);
+    } finally {
+      held -= hooks.length;
+      telling.delete(tenant);
+      // There may be more of this tenant, and there is room for others.
+      again = true;
+    }
+  }
+
+  async function drain(): Promise<void> {
+    while (!stopped && (again || telling.size > 0)) {
+      again = false;
+      const limit = atOnceMax - held;
+      if (limit > 0) {
+        const nowMs = clock.wallMs();
+        const share = { limit, tenantMax: tenantAtOnceMax, without: [...telling.keys()] };
+        const due = await store.dueHooks(nowMs, nowMs + leaseMs, share);
+        for (const [tenant, hooks] of Map.groupBy(due, (hook) => hook.tenant)) telling.set(tenant, tell(tenant, hooks));
+      }
+      if (again || telling.size === 0) continue;
+      wake = Promise.withResolvers();
+      await Promise.race([wake.promise, ...telling.values()]);
     }
   }
 
   async function look(): Promise<void> {
     if (stopped) return;
     again = true;
-    running ??= drain().finally(() => {
-      running = null;
-      if (again && !stopped) void look();
-    });
+    wake.resolve();
+    running ??= drain()
+      .catch((error: unknown) => {
+        again = false;
+        if (!stopped) onTrouble(`webhooks of crawls cannot be told: ${String(error)}`);
+      })
+      .finally(() => {
+        running = null;
+        if (again && !stopped) void look();
+      });
     await running;
   }
 

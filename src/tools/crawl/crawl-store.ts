@@ -47,8 +47,8 @@ export interface CrawlStore {
   /** In the same order. */
   errors(id: string, limit: number): Promise<readonly CrawlError[]>;
 
-  /** Hooks whose next try is due, leased until `untilMs`; oldest first. */
-  dueHooks(nowMs: number, untilMs: number, limit: number): Promise<readonly Hook[]>;
+  /** Hooks whose next try is due, leased until `untilMs`: each tenant's oldest before the next of any, and `share` says. */
+  dueHooks(nowMs: number, untilMs: number, share: HookShare): Promise<readonly Hook[]>;
   hookDone(id: string): Promise<void>;
   hookLater(id: string, tries: number, nextMs: number): Promise<void>;
 
@@ -167,8 +167,18 @@ export interface NewHook {
   createdMs: number;
 }
 
+/** Who gets how many of the hooks that are due. */
+export interface HookShare {
+  limit: number;
+  /** Of one tenant. */
+  tenantMax: number;
+  /** Tenants that get none now. */
+  without: readonly string[];
+}
+
 export interface Hook extends NewHook {
   crawl: string;
+  tenant: string;
   /** Of the crawl's options; null when it is gone. */
   webhook: CrawlOptions['webhook'];
   tries: number;
