@@ -5,8 +5,9 @@ import { FailureError } from '../../kernel/failure.ts';
 import type { ReservationRow } from '../../metering/ledger.ts';
 import { crashedEvent } from '../../metering/quota.ts';
 import { closeRetryMs, openTimeoutMs } from '../ledger-waits.ts';
-import { LedgerQueue, RecentCalls } from './ledger-queue.ts';
+import { LedgerQueue } from './ledger-queue.ts';
 import type { LedgerWriter } from './ledger-writer.ts';
+import { RecentCalls } from './recent-calls.ts';
 
 const busy = 5;
 const diskFull = 13;

@@ -5,10 +5,11 @@ import { createTroubleReport, ledgerWords } from '../trouble-report.ts';
 import { openDatabase } from './database.ts';
 import { createHousekeeper, type Housekeeper } from './housekeeper.ts';
 import { openLedgerDatabase } from './ledger-database.ts';
-import { LedgerQueue, RecentCalls } from './ledger-queue.ts';
+import { LedgerQueue } from './ledger-queue.ts';
 import { createLedgerReader } from './ledger-reader.ts';
 import { recoverReservations } from './ledger-recovery.ts';
 import { createLedgerWriter, ledgerKeyAt, WalSync } from './ledger-writer.ts';
+import { RecentCalls } from './recent-calls.ts';
 
 export interface SqliteLedgerOptions {
   file: string;
