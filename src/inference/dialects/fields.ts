@@ -99,12 +99,17 @@ export function arrayOf(item: Check, lengthMin: number, lengthMax: number, what:
       : `an array of ${lengthMin} to ${lengthMax} ${what}`;
   return (value) => {
     if (!Array.isArray(value) || value.length < lengthMin || value.length > lengthMax) return complain('', value, send);
-    for (let i = 0; i < value.length; i += 1) {
-      const complaint = item(value[i]!);
-      if (complaint !== null) return within(`[${i}]`, complaint);
-    }
-    return null;
+    return eachOf(value, item);
   };
+}
+
+/** The first complaint of `item` about one of these, with its index. */
+export function eachOf(values: readonly JsonValue[], item: Check): Complaint | null {
+  for (let i = 0; i < values.length; i += 1) {
+    const complaint = item(values[i]!);
+    if (complaint !== null) return within(`[${i}]`, complaint);
+  }
+  return null;
 }
 
 /** A list of objects that hold a list of objects, or a text, under `member`: as much as is read of what others judge. */
@@ -188,18 +193,19 @@ export function fieldTable<Body, Context = undefined>(
 
 /**
  * The first complaint names its field. `required`: what is to be sent for fields that must be there. Null means absent,
- * but for those; unknown fields are kept as they came.
+ * but for those; unknown fields are kept as they came. `ours`: only what Culvert reads itself.
  */
 export function checkFields(
-  table: ReadonlyMap<string, readonly [check: Check, ...rest: unknown[]]>,
+  table: ReadonlyMap<string, readonly [check: Check, place?: unknown, ours?: Check]>,
   body: JsonObject,
   required: ReadonlyMap<string, string>,
+  whose: 'all' | 'ours' = 'all',
 ): Complaint | null {
   for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
   for (const name in body) {
     const value = body[name];
     if (value === undefined || (value === null && !required.has(name))) continue;
-    const complaint = (table.get(name)?.[0] ?? anyJson)(value);
+    const complaint = (table.get(name)?.[whose === 'all' ? 0 : 2] ?? anyJson)(value);
     if (complaint !== null) return within(name, complaint);
   }
   return null;
@@ -222,23 +228,8 @@ export function judged<Body extends JsonObject>(
 ): Result<Checked<Body>> {
   if (complaint === null) return { ok: true, value: { body: body as Body, vendors: null } };
   const failure = asFailure(complaint);
-  const ours = ownComplaint(table, body, required);
+  const ours = checkFields(table, body, required, 'ours');
   return ours === null ? { ok: true, value: { body: body as Body, vendors: failure } } : { ok: false, failure };
-}
-
-function ownComplaint(
-  table: ReadonlyMap<string, readonly [check: Check, place: unknown, ours?: Check]>,
-  body: JsonObject,
-  required: ReadonlyMap<string, string>,
-): Complaint | null {
-  for (const [name, send] of required) if (body[name] === undefined) return complain(name, undefined, send);
-  for (const name in body) {
-    const value = body[name];
-    if (value === undefined || (value === null && !required.has(name))) continue;
-    const complaint = (table.get(name)?.[2] ?? anyJson)(value);
-    if (complaint !== null) return complaint;
-  }
-  return null;
 }
 
 /** What no neutral name holds; null when there is nothing. */

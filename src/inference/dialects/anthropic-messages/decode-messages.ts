@@ -7,6 +7,7 @@ import {
   type Check,
   type Complaint,
   complain,
+  eachOf,
   object,
   optional,
   required,
@@ -21,11 +22,7 @@ const rolesSend = "one of 'user', 'assistant', 'system'";
 
 export const messages: Check = (value) => {
   if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
-  for (let i = 0; i < value.length; i += 1) {
-    const complaint = message(value[i]!);
-    if (complaint !== null) return within(`[${i}]`, complaint);
-  }
-  return null;
+  return eachOf(value, message);
 };
 
 function message(value: JsonValue): Complaint | null {

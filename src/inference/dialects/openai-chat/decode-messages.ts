@@ -5,6 +5,7 @@ import {
   type Check,
   type Complaint,
   complain,
+  eachOf,
   oneOf,
   optional,
   required,
@@ -29,11 +30,7 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
 
 export const messages: Check = (value) => {
   if (!Array.isArray(value) || value.length === 0) return complain('', value, 'an array of at least one message');
-  for (let i = 0; i < value.length; i += 1) {
-    const complaint = message(value[i]!);
-    if (complaint !== null) return within(`[${i}]`, complaint);
-  }
-  return null;
+  return eachOf(value, message);
 };
 
 function message(value: JsonValue): Complaint | null {

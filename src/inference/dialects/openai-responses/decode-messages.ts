@@ -4,6 +4,7 @@ import {
   type Check,
   type Complaint,
   complain,
+  eachOf,
   oneOf,
   optional,
   required,
@@ -20,11 +21,7 @@ const inputSend = 'a string or an array of input items';
 export const input: Check = (value) => {
   if (typeof value === 'string') return null;
   if (!Array.isArray(value)) return complain('', value, inputSend);
-  for (let i = 0; i < value.length; i += 1) {
-    const complaint = item(value[i]!);
-    if (complaint !== null) return within(`[${i}]`, complaint);
-  }
-  return null;
+  return eachOf(value, item);
 };
 
 const roles = ['user', 'assistant', 'system', 'developer'];
