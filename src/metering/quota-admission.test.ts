@@ -4,8 +4,8 @@ import type { Principal } from '../auth/principal.ts';
 import { configSchema } from '../config/schema.ts';
 import { fakeClock } from '../kernel/clock.ts';
 import type { Admitted } from './admission.ts';
-import { type Asked, alone, exceeded, metered, startMs } from './limited-admission.fixture.ts';
 import { createPlanBook } from './plan-book.ts';
+import { type Asked, alone, exceeded, metered, startMs } from './quota.fixture.ts';
 import { createLimitedAdmission } from './quota.ts';
 
 test('free calls have a count of their own, 20 to a call of the minute, and take no place', () => {
