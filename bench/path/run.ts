@@ -14,7 +14,7 @@ const rounds = 5;
 /** Settlement is written by then. What passes by itself meanwhile, such as the looks of each second, is seen in fewer rounds. */
 const settledMs = 120;
 /** Where what is held, counted and written for a request is decided and done. */
-const meteringRooms = ['metering/', 'stores/'];
+const meteringRooms = ['metering/', 'ledger/', 'stores/'];
 
 const ends: (() => unknown)[] = [];
 const lifetime = { after: (end: () => unknown) => void ends.unshift(end) };
