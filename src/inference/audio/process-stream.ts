@@ -1,6 +1,7 @@
-import { Duplex } from 'node:stream';
+import { addAbortSignal, Duplex } from 'node:stream';
 import { AudioFault } from './audio-fault.ts';
-import type { Ending, FfmpegProcess } from './ffmpeg-process.ts';
+import { endingFault } from './ending-fault.ts';
+import type { FfmpegProcess } from './ffmpeg-process.ts';
 
 /** A process for one job, and what to do when it is over. */
 export interface Lease {
@@ -37,202 +38,215 @@ const unreadBytesMax = 1024 * 1024;
 /** How long a process that has not been given anything yet counts as starting. */
 const startingMs = 250;
 
+export interface StreamOptions {
+  input: 'piped' | 'none';
+  signal?: AbortSignal | undefined;
+  /** Put before the first output. */
+  head?: Buffer | undefined;
+}
+
 /**
  * A process as a stream: what is written goes to its stdin, what is read comes from its stdout, with backpressure both
  * ways. It ends cleanly only when ffmpeg exited with 0; otherwise it is destroyed with an AudioFault (or with what
- * `lease` was rejected with). `head` is put before the first output. Destroying it, or aborting the signal that it was
- * made with, kills the process.
+ * `lease` was rejected with). Destroying it, or aborting the signal that it was made with, kills the process.
  */
-export function processStream(
-  lease: (signal: AbortSignal) => Promise<Lease>,
-  bounds: StreamBounds,
-  options: { input: 'piped' | 'none'; signal?: AbortSignal | undefined; head?: Buffer | undefined },
-): Duplex {
-  const waitingForSlot = new AbortController();
-  let leased: Lease | null = null;
-  let onceThere: ((process: FfmpegProcess) => void)[] = [];
-  let outputBytes = 0;
-  let isWriting = false;
-  let isInputOver = options.input === 'none';
-  let readerWaits = false;
-  let isStarting = true;
+export class ProcessStream extends Duplex {
+  readonly #bounds: StreamBounds;
+  readonly #head: Buffer | undefined;
+  readonly #hasInput: boolean;
+  readonly #waitingForSlot = new AbortController();
+  #leased: Lease | null = null;
+  #onceThere: ((process: FfmpegProcess) => void)[] = [];
+  #outputBytes = 0;
+  #isWriting = false;
+  #isInputOver: boolean;
+  #readerWaits = false;
+  #isStarting = true;
   /** What was written to a process that may be replaced; null once it has shown that it works, or was. */
-  let unproven: { chunks: Buffer[]; bytes: number } | null = { chunks: [], bytes: 0 };
+  #unproven: { chunks: Buffer[]; bytes: number } | null = { chunks: [], bytes: 0 };
   /** Of the chunk that is being written. */
-  let whenWritten = () => {};
+  #whenWritten = () => {};
+  /** A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing. */
+  readonly #late: NodeJS.Timeout;
+  readonly #doubt: NodeJS.Timeout;
+  readonly #life: NodeJS.Timeout;
+  #urgent: NodeJS.Timeout | undefined;
+
+  constructor(
+    lease: (signal: AbortSignal) => Promise<Lease>,
+    bounds: StreamBounds,
+    { input, signal, head }: StreamOptions,
+  ) {
+    super({ readableHighWaterMark: bufferBytes, writableHighWaterMark: bufferBytes });
+    this.#bounds = bounds;
+    this.#head = head;
+    this.#hasInput = input === 'piped';
+    this.#isInputOver = !this.#hasInput;
+    this.#late = setTimeout(() => this.#stalled(), bounds.stallMs).unref();
+    this.#doubt = setTimeout(() => {
+      if (this.#unproven !== null && this.#owes()) this.#replace();
+    }, bounds.doubtMs).unref();
+    this.#life = setTimeout(
+      () => this.destroy(new AudioFault('too-long', 'took too long to be converted')),
+      bounds.lifeMs,
+    ).unref();
+    if (signal !== undefined) addAbortSignal(signal, this);
+    // A stream without input is only read.
+    if (!this.#hasInput) this.end();
+    lease(this.#waitingForSlot.signal).then(
+      (given) => this.#begin(given),
+      (error) => {
+        if (!this.destroyed) this.destroy(error);
+      },
+    );
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.#whenThere((process) => {
+      this.#isWriting = true;
+      this.#whenWritten = done;
+      if (this.#unproven !== null) {
+        this.#unproven.chunks.push(chunk);
+        this.#unproven.bytes += chunk.length;
+      }
+      this.#moved();
+      this.#give(chunk, process);
+    });
+  }
+
+  override _final(done: () => void): void {
+    this.#whenThere((process) => {
+      this.#isInputOver = true;
+      this.#moved();
+      process.stdin?.end();
+      done();
+    });
+  }
+
+  override _read(): void {
+    this.#readerWaits = true;
+    this.#moved();
+    this.#whenThere((process) => process.stdout.resume());
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    clearTimeout(this.#late);
+    this.#proven();
+    clearTimeout(this.#life);
+    clearTimeout(this.#urgent);
+    this.#onceThere = [];
+    this.#waitingForSlot.abort(error ?? new Error('The stream was destroyed.'));
+    this.#leased?.process.kill();
+    done(error);
+  }
+
+  #begin(given: Lease): void {
+    this.#leased = given;
+    const { process } = given;
+    if (given.replace === null) this.#proven();
+    if (!this.#hasInput) process.giveWay();
+    setTimeout(() => this.#started(), startingMs).unref();
+    if (this.destroyed) process.kill();
+    this.#attend(process);
+    this.#late.refresh();
+    for (const act of this.#onceThere) act(process);
+    this.#onceThere = [];
+  }
+
+  #whenThere(act: (process: FfmpegProcess) => void): void {
+    if (this.#leased === null) this.#onceThere.push(act);
+    else act(this.#leased.process);
+  }
 
   /** Whether ffmpeg has something to do for us. Not while its reader is slow, nor while it was given nothing. */
-  const owes = () => readerWaits && (isWriting || isInputOver);
-  // A stopped or hanging ffmpeg gives no sign of its own: it is late when it owes us something and does nothing.
-  const late = setTimeout(() => {
-    if (leased !== null && owes())
-      stream.destroy(new AudioFault('stalled', `could not be converted: no progress for ${bounds.stallMs / 1000} s`));
-  }, bounds.stallMs).unref();
-  const doubt = setTimeout(() => {
-    if (unproven !== null && owes()) replace();
-  }, bounds.doubtMs).unref();
-  const life = setTimeout(
-    () => stream.destroy(new AudioFault('too-long', 'took too long to be converted')),
-    bounds.lifeMs,
-  ).unref();
-
-  let urgent: NodeJS.Timeout | undefined;
+  #owes(): boolean {
+    return this.#readerWaits && (this.#isWriting || this.#isInputOver);
+  }
 
   /** Something moved, or what is owed changed. */
-  const moved = () => {
-    late.refresh();
-    if (unproven !== null) doubt.refresh();
-    leased?.setBusy(isStarting || owes() ? 'busy' : 'idle');
-  };
-  const proven = () => {
-    unproven = null;
-    clearTimeout(doubt);
-  };
-  const give = (chunk: Buffer, process: FfmpegProcess) => {
+  #moved(): void {
+    this.#late.refresh();
+    if (this.#unproven !== null) this.#doubt.refresh();
+    this.#leased?.setBusy(this.#isStarting || this.#owes() ? 'busy' : 'idle');
+  }
+
+  #stalled(): void {
+    if (this.#leased === null || !this.#owes()) return;
+    const seconds = this.#bounds.stallMs / 1000;
+    this.destroy(new AudioFault('stalled', `could not be converted: no progress for ${seconds} s`));
+  }
+
+  #started(): void {
+    if (!this.#isStarting) return;
+    this.#isStarting = false;
+    this.#leased?.setBusy(this.#owes() ? 'busy' : 'idle');
+  }
+
+  #proven(): void {
+    this.#unproven = null;
+    clearTimeout(this.#doubt);
+  }
+
+  #give(chunk: Buffer, process: FfmpegProcess): void {
     // An error here is an ffmpeg that reads no more; how it ends tells whether that was right.
     process.stdin?.write(chunk, () => {
-      if (process !== leased?.process) return;
-      isWriting = false;
-      if (unproven !== null && unproven.bytes > unreadBytesMax) proven();
-      whenWritten();
-      moved();
+      if (process !== this.#leased?.process) return;
+      this.#isWriting = false;
+      if (this.#unproven !== null && this.#unproven.bytes > unreadBytesMax) this.#proven();
+      this.#whenWritten();
+      this.#moved();
     });
-  };
+  }
+
   /** All that the one before was given is given to the next. */
-  const replace = () => {
-    if (leased === null || unproven === null || leased.replace === null) return;
-    const { chunks } = unproven;
-    proven();
-    leased.replace();
-    const { process } = leased;
-    attend(process);
-    const last = isWriting ? chunks.pop() : undefined;
+  #replace(): void {
+    if (this.#leased === null || this.#unproven === null || this.#leased.replace === null) return;
+    const { chunks } = this.#unproven;
+    this.#proven();
+    this.#leased.replace();
+    const { process } = this.#leased;
+    this.#attend(process);
+    const last = this.#isWriting ? chunks.pop() : undefined;
     for (const chunk of chunks) process.stdin?.write(chunk);
-    if (last !== undefined) give(last, process);
-    if (isInputOver) process.stdin?.end();
+    if (last !== undefined) this.#give(last, process);
+    if (this.#isInputOver) process.stdin?.end();
     process.stdout.resume();
-    late.refresh();
-  };
-  const started = () => {
-    if (!isStarting) return;
-    isStarting = false;
-    leased?.setBusy(owes() ? 'busy' : 'idle');
-  };
-  const whenThere = (act: (process: FfmpegProcess) => void) => {
-    if (leased === null) onceThere.push(act);
-    else act(leased.process);
-  };
-  const stream: Duplex = new Duplex({
-    readableHighWaterMark: bufferBytes,
-    writableHighWaterMark: bufferBytes,
-    ...(options.signal && { signal: options.signal }),
-    write(chunk: Buffer, _encoding, done) {
-      whenThere((process) => {
-        isWriting = true;
-        whenWritten = done;
-        if (unproven !== null) {
-          unproven.chunks.push(chunk);
-          unproven.bytes += chunk.length;
-        }
-        moved();
-        give(chunk, process);
-      });
-    },
-    final(done) {
-      whenThere((process) => {
-        isInputOver = true;
-        moved();
-        process.stdin?.end();
-        done();
-      });
-    },
-    read() {
-      readerWaits = true;
-      moved();
-      whenThere((process) => process.stdout.resume());
-    },
-    destroy(error, done) {
-      clearTimeout(late);
-      proven();
-      clearTimeout(life);
-      clearTimeout(urgent);
-      onceThere = [];
-      waitingForSlot.abort(error ?? new Error('The stream was destroyed.'));
-      leased?.process.kill();
-      done(error);
-    },
-  });
-  // A stream without input is only read.
-  if (options.input === 'none') stream.end();
+    this.#late.refresh();
+  }
 
   /** Passes on what it gives and how it ends, as long as it is the one. */
-  const attend = (process: FfmpegProcess) => {
+  #attend(process: FfmpegProcess): void {
     process.stdout.pause();
     process.stdout.on('data', (chunk: Buffer) => {
-      if (leased?.process !== process) return;
-      if (outputBytes === 0) {
-        proven();
-        started();
-        // A short one is through by then; of a long one somebody has the first bytes, and the rest gives way to serving.
-        urgent = setTimeout(process.giveWay, bounds.urgentMs).unref();
-        leased.begun();
-      }
-      moved();
-      if (outputBytes === 0 && options.head !== undefined) stream.push(options.head);
-      outputBytes += chunk.length;
-      if (outputBytes > bounds.outputBytesMax)
-        stream.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
-      else if (!stream.destroyed && !stream.push(chunk)) {
-        readerWaits = false;
-        process.stdout.pause();
-        moved();
-      }
+      if (this.#leased?.process === process) this.#pass(chunk, process, this.#leased);
     });
     process.ended.then((ending) => {
-      if (leased?.process !== process) return;
+      if (this.#leased?.process !== process) return;
       const fault = endingFault(ending);
-      leased.release(fault === null ? 'ended-well' : 'failed');
-      if (stream.destroyed) return;
-      if (fault === null) stream.push(null);
-      else stream.destroy(fault);
+      this.#leased.release(fault === null ? 'ended-well' : 'failed');
+      if (this.destroyed) return;
+      if (fault === null) this.push(null);
+      else this.destroy(fault);
     });
-  };
+  }
 
-  lease(waitingForSlot.signal).then(
-    (given) => {
-      leased = given;
-      const { process } = given;
-      if (given.replace === null) proven();
-      if (options.input === 'none') process.giveWay();
-      setTimeout(started, startingMs).unref();
-      if (stream.destroyed) process.kill();
-      attend(process);
-      late.refresh();
-      for (const act of onceThere) act(process);
-      onceThere = [];
-    },
-    (error) => {
-      if (!stream.destroyed) stream.destroy(error);
-    },
-  );
-  return stream;
-}
-
-/** What an ended ffmpeg means; null: it did its work. */
-function endingFault({ code, signal, complaint }: Ending): AudioFault | null {
-  if (code === 0) return null;
-  // SIGXCPU is the kernel's, at the CPU time that we allow.
-  if (signal === 'SIGXCPU') return new AudioFault('too-long', 'takes too much work to be decoded', complaint);
-  if (code === null)
-    return new AudioFault('crashed', `could not be converted: ffmpeg ended by ${signal ?? 'not starting'}`, complaint);
-  if (/Unknown encoder|Unrecognized option|Option .* not found/.test(complaint))
-    return new AudioFault('crashed', 'could not be converted: this ffmpeg was built without the format', complaint);
-  if (/Cannot allocate memory/.test(complaint))
-    return new AudioFault('unreadable', 'asks for too much memory to be decoded', complaint);
-  if (/matches no streams/.test(complaint)) return new AudioFault('unreadable', 'has no audio track', complaint);
-  if (/moov atom not found/.test(complaint))
-    return new AudioFault('unreadable', 'is cut off: its index (moov) is missing', complaint);
-  if (/not on whitelist/.test(complaint))
-    return new AudioFault('unreadable', 'is of a format that is not decoded here', complaint);
-  return new AudioFault('unreadable', 'could not be decoded: it is not audio, or it is damaged', complaint);
+  #pass(chunk: Buffer, process: FfmpegProcess, leased: Lease): void {
+    if (this.#outputBytes === 0) {
+      this.#proven();
+      this.#started();
+      // A short one is through by then; of a long one somebody has the first bytes, and the rest gives way to serving.
+      this.#urgent = setTimeout(process.giveWay, this.#bounds.urgentMs).unref();
+      leased.begun();
+    }
+    this.#moved();
+    if (this.#outputBytes === 0 && this.#head !== undefined) this.push(this.#head);
+    this.#outputBytes += chunk.length;
+    if (this.#outputBytes > this.#bounds.outputBytesMax)
+      this.destroy(new AudioFault('too-long', 'is longer than what is converted at once'));
+    else if (!this.destroyed && !this.push(chunk)) {
+      this.#readerWaits = false;
+      process.stdout.pause();
+      this.#moved();
+    }
+  }
 }

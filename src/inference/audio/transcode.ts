@@ -9,7 +9,7 @@ import { type Conversion, fileArguments, pipeArguments } from './ffmpeg-argument
 import { type FfmpegProcess, type Spawn, startFfmpeg } from './ffmpeg-process.ts';
 import { findTool } from './find-tool.ts';
 import { createSlots, type SlotLimits } from './process-slots.ts';
-import { processStream, type StreamBounds } from './process-stream.ts';
+import { ProcessStream, type StreamBounds } from './process-stream.ts';
 import { createWarmProcesses } from './warm-processes.ts';
 import { wavHeader } from './wav.ts';
 import { plainConversion } from './wav-stream.ts';
@@ -148,7 +148,7 @@ export function createTranscoder(options: TranscoderOptions): SharedTranscoder {
           },
         };
       };
-      return processStream(lease, limits, { input, signal, head });
+      return new ProcessStream(lease, limits, { input, signal, head });
     },
   });
 

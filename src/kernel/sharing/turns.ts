@@ -1,4 +1,5 @@
 import { FailureError } from '../failure.ts';
+import { type Line, type LineBounds, WaitingLines } from './waiting-lines.ts';
 
 /** A place at something that few can have at one time; given back once, later calls do nothing. */
 export interface Turn {
@@ -30,35 +31,19 @@ export interface Turns {
   refuseWaiting(reason: Error): void;
 }
 
-export interface TurnsOptions {
-  /** Plural, the subject of refusals: `Pages to be read`. */
-  name: string;
+export interface TurnsOptions extends LineBounds {
   /** How many may be held at one time, as things are. */
   places: number | (() => number);
   /** Of one tenant, whatever others hold. Default: its share. */
   tenantPlaces?: number;
-  waitingMax: number;
-  /** Of one tenant. Default: half of `waitingMax`. */
-  tenantWaitingMax?: number;
-  /** Of all that wait; of one tenant half. What is larger waits alone. Default: without bound. */
-  waitingBytesMax?: number;
   /** What else must be so before this tenant, which holds `held`, gets another place. */
   mayTake?(tenant: string, held: number, heldByAll: number): boolean;
   /** Default: a FailureError `overloaded`. */
   refusal?(message: string): Error;
 }
 
-interface Waiter {
-  bytes: number;
-  begin(turn: Turn): void;
-  refuse(reason: unknown): void;
-}
-
-interface Tenant {
+interface Tenant extends Line<Turn> {
   name: string;
-  held: number;
-  waiting: Waiter[];
-  waitingBytes: number;
   /** Number of the last place that it was given; 0: none that is remembered. */
   servedAt: number;
 }
@@ -73,38 +58,16 @@ const rememberedMax = 1_000;
 const shareOfFree = 3;
 
 export function createTurns(options: TurnsOptions): Turns {
-  const { name, waitingMax, waitingBytesMax = Number.POSITIVE_INFINITY, mayTake } = options;
-  const tenantWaitingMax = options.tenantWaitingMax ?? Math.max(1, Math.floor(waitingMax / 2));
+  const { mayTake, tenantPlaces } = options;
   const refusal = options.refusal ?? overloaded;
   const places = () => (typeof options.places === 'number' ? options.places : options.places());
-  /** The one idle longest stands first. */
-  const tenants = new Map<string, Tenant>();
-  /** Those of `tenants` for whom somebody waits. */
-  const lines = new Set<Tenant>();
+  const tenantOf = rememberTenants();
+  const lines = new WaitingLines<Turn, Tenant>(options);
   let held = 0;
-  let waiting = 0;
-  let waitingBytes = 0;
   let given = 0;
 
-  function tenantOf(tenant: string): Tenant {
-    const known = tenants.get(tenant);
-    if (known !== undefined) return known;
-    if (tenants.size >= rememberedMax) forgetIdle();
-    const made: Tenant = { name: tenant, held: 0, waiting: [], waitingBytes: 0, servedAt: 0 };
-    tenants.set(tenant, made);
-    return made;
-  }
-
-  /** Half of them, so that it is not done at every call. */
-  function forgetIdle(): void {
-    for (const tenant of tenants.values()) {
-      if (tenants.size <= rememberedMax / 2) return;
-      if (tenant.held === 0 && tenant.waiting.length === 0) tenants.delete(tenant.name);
-    }
-  }
-
   function mayHoldMore(tenant: Tenant): boolean {
-    const fits = options.tenantPlaces === undefined ? isInShare(tenant) : tenant.held < options.tenantPlaces;
+    const fits = tenantPlaces === undefined ? isInShare(tenant) : tenant.held < tenantPlaces;
     return fits && (mayTake?.(tenant.name, tenant.held, held) ?? true);
   }
 
@@ -122,9 +85,6 @@ export function createTurns(options: TurnsOptions): Turns {
     held += 1;
     tenant.held += 1;
     tenant.servedAt = ++given;
-    // Last in the order of being forgotten.
-    tenants.delete(tenant.name);
-    tenants.set(tenant.name, tenant);
     let isHeld = true;
     return {
       alone,
@@ -140,7 +100,7 @@ export function createTurns(options: TurnsOptions): Turns {
 
   function nextTenant(): Tenant | null {
     let next: Tenant | null = null;
-    for (const tenant of lines) {
+    for (const tenant of lines.all) {
       if (!mayHoldMore(tenant)) continue;
       if (next === null || tenant.held < next.held || (tenant.held === next.held && tenant.servedAt < next.servedAt))
         next = tenant;
@@ -149,62 +109,20 @@ export function createTurns(options: TurnsOptions): Turns {
   }
 
   function look(): void {
-    while (lines.size > 0 && held < places()) {
+    while (lines.all.size > 0 && held < places()) {
       const tenant = nextTenant();
       if (tenant === null) return;
-      const [waiter] = tenant.waiting;
-      leave(tenant, waiter!);
-      waiter!.begin(give(tenant));
+      lines.first(tenant).begin(give(tenant));
     }
-  }
-
-  function leave(tenant: Tenant, waiter: Waiter): void {
-    tenant.waiting.splice(tenant.waiting.indexOf(waiter), 1);
-    tenant.waitingBytes -= waiter.bytes;
-    waitingBytes -= waiter.bytes;
-    waiting -= 1;
-    if (tenant.waiting.length === 0) lines.delete(tenant);
-  }
-
-  /** Null: one more may wait. */
-  function whyFull(tenant: Tenant, bytes: number): string | null {
-    const mine = tenant.waiting.length;
-    if (mine >= tenantWaitingMax || (mine > 0 && tenant.waitingBytes + bytes > waitingBytesMax / 2))
-      return `${name}: ${mine + tenant.held} of this key are under way or wait already, as many as one key may have. Retry shortly, or send fewer at once.`;
-    if (waiting >= waitingMax || (waiting > 0 && waitingBytes + bytes > waitingBytesMax))
-      return `${name}: ${waiting + held} of all callers are under way or wait already, as many as there may be. Retry shortly.`;
-    return null;
   }
 
   async function take(name: string, signal: AbortSignal | null, bytes = 0): Promise<Turn> {
     signal?.throwIfAborted();
     const tenant = tenantOf(name);
     if (hasPlace(tenant)) return give(tenant);
-    const full = whyFull(tenant, bytes);
+    const full = lines.whyFull(tenant, held, bytes);
     if (full !== null) throw refusal(full);
-    return new Promise((resolve, reject) => {
-      const gone = () => {
-        leave(tenant, waiter);
-        reject(signal?.reason);
-      };
-      const waiter: Waiter = {
-        bytes,
-        begin(turn) {
-          signal?.removeEventListener('abort', gone);
-          resolve(turn);
-        },
-        refuse(reason) {
-          signal?.removeEventListener('abort', gone);
-          reject(reason);
-        },
-      };
-      signal?.addEventListener('abort', gone, { once: true });
-      tenant.waiting.push(waiter);
-      tenant.waitingBytes += bytes;
-      waitingBytes += bytes;
-      waiting += 1;
-      lines.add(tenant);
-    });
+    return lines.wait(tenant, signal, bytes);
   }
 
   return {
@@ -219,15 +137,35 @@ export function createTurns(options: TurnsOptions): Turns {
     },
     look,
     hasPlace: (tenant) => hasPlace(tenantOf(tenant)),
-    idle: () => held === 0 && waiting === 0,
-    refuseWaiting(reason) {
-      for (const tenant of [...lines]) {
-        for (const waiter of [...tenant.waiting]) {
-          leave(tenant, waiter);
-          waiter.refuse(reason);
-        }
-      }
-    },
+    idle: () => held === 0 && lines.all.size === 0,
+    refuseWaiting: (reason) => lines.refuse(reason),
+  };
+}
+
+/** Gives a tenant by its name: the one that is remembered, or a new one. Who was asked for last is forgotten last. */
+function rememberTenants(): (name: string) => Tenant {
+  /** The one idle longest stands first. */
+  const tenants = new Map<string, Tenant>();
+
+  /** Half of them, so that it is not done at every call. */
+  function forgetIdle(): void {
+    for (const tenant of tenants.values()) {
+      if (tenants.size <= rememberedMax / 2) return;
+      if (tenant.held === 0 && tenant.waiting.length === 0) tenants.delete(tenant.name);
+    }
+  }
+
+  return (name) => {
+    const known = tenants.get(name);
+    if (known !== undefined) {
+      tenants.delete(name);
+      tenants.set(name, known);
+      return known;
+    }
+    if (tenants.size >= rememberedMax) forgetIdle();
+    const made: Tenant = { name, held: 0, waiting: [], waitingBytes: 0, servedAt: 0 };
+    tenants.set(name, made);
+    return made;
   };
 }
 

@@ -3,7 +3,8 @@ import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { stringOr } from '../event-data.ts';
-import { type BlockSink, createAnswerBlocks, type OpenedBlock } from './answer-blocks.ts';
+import { createAnswerBlocks } from './answer-blocks.ts';
+import type { BlockSink, OpenedBlock } from './block-writer.ts';
 import { toolInputOf } from './encode-messages.ts';
 import { wishesOf } from './read-request.ts';
 
