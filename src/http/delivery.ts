@@ -203,6 +203,7 @@ export function writeFailure(
   ];
   if (facts.status === 401) headers.push('www-authenticate', 'Bearer');
   if (failure.kind === 'method-not-allowed') headers.push('allow', failure.allowed.join(', '));
+  if (failure.kind === 'upstreams-limited') headers.push('x-culvert-limited-by', 'upstream');
   if (failure.kind === 'upgrade-required') headers.push('upgrade', 'HTTP/1.1');
   // Who has not sent all of a body by now would hold the connection for as long again.
   if (failure.kind === 'request-timeout' || hasLargeUnreadBody(exchange)) headers.push('connection', 'close');

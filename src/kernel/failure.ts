@@ -30,6 +30,8 @@ export type Failure =
       code?: string;
     }
   | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
+  /** Every provider that could answer says that it has had enough for now. `message` has their words. */
+  | { kind: 'upstreams-limited'; model: string; retryAfterMs: number; message: string }
   | PageRefused
   | { kind: 'no-target'; model: string; retryAfterMs: number; message: string }
   /** `cause` where reads that cost next to nothing may go on unbooked. */
@@ -109,6 +111,7 @@ const failureStatus = {
   'quota-exceeded': 429,
   'upstream-refused': 400,
   'upstreams-failed': 502,
+  'upstreams-limited': 429,
   'page-refused': 502,
   'no-target': 503,
   'quota-unavailable': 503,
@@ -170,6 +173,7 @@ function retryAfterOf(failure: Failure, nowMs: number): number | null {
     case 'quota-exceeded':
       return failure.freeAtMs === null ? null : Math.max(0, failure.freeAtMs - nowMs);
     case 'no-target':
+    case 'upstreams-limited':
       return failure.retryAfterMs;
     case 'upstreams-failed':
     case 'quota-unavailable':

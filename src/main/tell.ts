@@ -99,7 +99,7 @@ interface Watched {
 }
 
 /** Ends of requests that say that no target could answer: not those that the request itself caused. */
-const noTarget: ReadonlySet<string> = new Set(['upstreams-failed', 'no-target']);
+const noTarget: ReadonlySet<string> = new Set(['upstreams-failed', 'upstreams-limited', 'no-target']);
 
 export function createAliasWatch(parts: {
   models(): ModelTable;

@@ -51,11 +51,11 @@ overBothFormats('openai: each refusal is the class that its users catch, tried o
   assert.match(rows[1][0].error.message, /limited/, 'names what the key may use');
 });
 
-overBothFormats('openai: 503 with the wait when every target is rate-limited', async (world) => {
+overBothFormats('openai: a rate limit with the wait when every target is limited upstream', async (world) => {
   world.upstream.script(chatPathOf(world), ['always status=429;retry-after=40']);
   const { error } = await refusal(clientOf(world).withOptions({ maxRetries: 0 }), {});
-  assert.ok(error instanceof OpenAI.InternalServerError);
-  assert.equal(error.status, 503);
+  assert.ok(error instanceof OpenAI.RateLimitError);
+  assert.equal(error.headers?.get('x-culvert-limited-by'), 'upstream');
   assert.ok(Number(error.headers?.get('retry-after')) >= 39);
 });
 

@@ -7,7 +7,7 @@ import { fakeClock } from '../../src/kernel/clock.ts';
 import type { Failure, QuotaExceeded } from '../../src/kernel/failure.ts';
 import { rawExchange } from '../raw-exchange.ts';
 import { answerTo } from '../send-bytes.ts';
-import { overUpstreams, startGateway, testKey } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, testKey } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { startBareServer } from './bare-server.ts';
 import { asked, chatPath, type ErrorBody, hello, serve } from './served.ts';
@@ -69,32 +69,37 @@ test('§7 "502: All upstream providers failed; the gateway already retried autom
   assert.deepEqual([headers.get('x-should-retry'), headers.get('retry-after')], ['true', '1']);
 });
 
-test('§7 "503: Service temporarily unavailable": every target is cooling; Retry-After is exact', async (t) => {
+test('design §6: every target is limited upstream: 429 in its words, marked as the provider’s; Retry-After is exact', async (t) => {
   const one = await startUpstream();
   t.after(() => one.close());
   const single = await startGateway(t, overUpstreams(one.url));
-  one.script(chatPath, ['always status=429;retry-after=40']);
+  one.script(chatPath, ['always status=429;retry-after=40;message=slow%20down']);
   await (await single.fetch(chatPath, { json: hello })).text();
   const before = asked(one).length;
   const { status, error, headers } = await failed(await single.fetch(chatPath, { json: hello }));
-  assert.deepEqual([status, error.type, error.code], [503, 'overloaded_error', 503]);
+  assert.deepEqual([status, error.type, error.code], [429, 'rate_limit_error', 429]);
   assert.equal(asked(one).length, before, 'nothing could be tried');
-  assert.equal(headers.get('x-should-retry'), 'true');
+  assert.equal(headers.get('x-culvert-limited-by'), 'upstream');
+  assert.equal(headers.get('x-culvert-cost'), '0');
+  assert.match(error.message, /up1: answered 429: slow down/);
+  const stranger = await single.fetch(chatPath, { json: hello, headers: { authorization: `Bearer ${otherKey}` } });
+  const told = await failed(stranger);
+  assert.deepEqual([told.status, /slow down/.test(told.error.message)], [429, false], 'what was said to another key');
   const afterS = Number(headers.get('retry-after'));
   assert.ok(afterS >= 38 && afterS <= 41, `${afterS}`);
   const afterMs = Number(headers.get('retry-after-ms'));
   assert.ok(Math.ceil(afterMs / 1_000) === afterS);
 });
 
-test('a 503 that lasts above 120 s tells the instant and no Retry-After, which would hang clients', async (t) => {
+test('an upstream’s 429 that lasts above 120 s tells the instant and no Retry-After, which would hang clients', async (t) => {
   const one = await startUpstream();
   t.after(() => one.close());
   const single = await startGateway(t, overUpstreams(one.url));
   one.script(chatPath, ['always status=429;retry-after=200']);
   await (await single.fetch(chatPath, { json: hello })).text();
   const { status, error, headers } = await failed(await single.fetch(chatPath, { json: hello }));
-  assert.deepEqual([status, error.type], [503, 'overloaded_error']);
-  assert.match(error.message, /Retry in \d+ s/);
+  assert.deepEqual([status, error.type], [429, 'rate_limit_error']);
+  assert.match(error.message, /Try again in \d+s/);
   assert.deepEqual([headers.get('retry-after'), headers.get('retry-after-ms')], [null, null]);
   assert.equal(headers.get('x-should-retry'), 'false');
   const waitMs = Date.parse(headers.get('x-culvert-retry-at') ?? '') - Date.now();

@@ -36,14 +36,15 @@ for (const [form, spec] of [
   ['a date', 'retry-after-date=20s'],
   ['milliseconds', 'retry-after-ms=20000'],
 ] as const) {
-  test(`F10 every target rate-limited with Retry-After in ${form}: 503 with that wait, and no storm`, async (t) => {
+  test(`F10 every target rate-limited with Retry-After in ${form}: 429 with that wait, and no storm`, async (t) => {
     const { gateway, upstreams } = await overTwo(t);
     for (const upstream of upstreams) upstream.script('*', [`always status=429;${spec}`]);
     for (let request = 0; request < 10; request++) {
       const response = await gateway.fetch(chatPath, { json: hello });
       const { error } = (await response.json()) as ErrorBody;
-      assert.equal(response.status, 503);
-      assert.equal(error.type, 'overloaded_error');
+      assert.equal(response.status, 429);
+      assert.equal(error.type, 'rate_limit_error');
+      assert.equal(response.headers.get('x-culvert-limited-by'), 'upstream');
       const retryAfterS = Number(response.headers.get('retry-after'));
       // As long as the machine takes for ten requests, and no longer than was said.
       assert.ok(retryAfterS >= 10 && retryAfterS <= 20, `Retry-After: ${retryAfterS}`);

@@ -692,7 +692,7 @@ test('S25 a credential that rests is waited for, and nobody else is asked for wh
   const body = respond({ previous_response_id: response });
   for (let i = 0; i < 3; i++) {
     const answer = await post(gateway, testKey, responses, body);
-    assert.equal(answer.status, 503);
+    assert.equal(answer.status, 429);
     assert.ok(Number(answer.headers.get('retry-after')) > 0);
     assert.match(String((await errorOf(answer)).message), /'previous_response_id' names what only one credential/);
   }

@@ -130,7 +130,13 @@ test('a target that refused a connection within the last second is not asked: th
   const step = next(of);
   assert.deepEqual([attemptOf(step).probe, (step as { delayMs?: number }).delayMs], [true, 0]);
   of.ended(attemptOf(step), { class: 'unreachable', retryAfterMs: null }, clock.monotonicMs());
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 1_000, reason: 'unavailable', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: 1_000,
+    reason: 'unavailable',
+    unmet: [],
+    limitedBy: null,
+  });
   clock.advance(1_000);
   assert.equal(fails(route(query)).probe, false, 'still closed out, but there is nothing better');
 });

@@ -3,6 +3,9 @@ import { test } from 'node:test';
 import { plainNeeds, queryOf, targetOf } from '../../../test/simulation/routing-samples.ts';
 import type { OutcomeClass } from '../neutral/outcome.ts';
 import { attemptOf, ids, setUp } from './create-route.fixture.ts';
+import type { RouteStep } from './route.ts';
+
+const limitedBy = (...providers: string[]) => providers.map((provider) => ({ provider, words: null }));
 
 test('the best priority first, then the next, then fallbacks, never one twice while another remains', () => {
   const { route, fails, next } = setUp();
@@ -15,7 +18,13 @@ test('the best priority first, then the next, then fallbacks, never one twice wh
     tried.map(({ number }) => number),
     [1, 2, 3, 4],
   );
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'attempts-spent',
+    unmet: [],
+    limitedBy: null,
+  });
 });
 
 test('repeats go round: after one more failure the other is likelier to answer', () => {
@@ -67,7 +76,13 @@ test('a caller fault ends the request', () => {
   const { route, fails, next } = setUp();
   const of = route(queryOf([targetOf('a/m'), targetOf('b/m')]));
   fails(of, 'caller_fault', { status: 400 });
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'caller-fault', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'caller-fault',
+    unmet: [],
+    limitedBy: null,
+  });
 });
 
 test('a 400 to a converted request is asked once more of a target that reads it as it came, then ends', () => {
@@ -103,6 +118,7 @@ test('what a dialect cannot say is no attempt, and the route goes on in another 
     soonestMs: null,
     reason: 'no-capable-target',
     unmet: ['asked this in anthropic-messages'],
+    limitedBy: null,
   });
 });
 
@@ -127,13 +143,25 @@ test('what a dialect cannot say is not waited for: the time is that of targets t
   const of = route(queryOf([targetOf('a/m', { dialect: 'anthropic-messages' }), targetOf('b/m', { priority: 2 })]));
   fails(of, 'not_capable');
   fails(of, 'rate_limited', { retryAfterMs: 9_000 });
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 9_000, reason: 'unavailable', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: 9_000,
+    reason: 'unavailable',
+    unmet: [],
+    limitedBy: limitedBy('b'),
+  });
 });
 
 test('no capable target: the reason names what none can do', () => {
   const { route, next } = setUp();
   const of = route(queryOf([targetOf('a/m', { cannot: ['vision'] })], { needs: { ...plainNeeds, vision: true } }));
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet: ['vision'] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'no-capable-target',
+    unmet: ['vision'],
+    limitedBy: null,
+  });
   assert.deepEqual(of.verdicts(), [{ target: 'a/m', verdict: 'not capable: vision' }]);
 });
 
@@ -171,9 +199,38 @@ test('F10 everything rate-limited: no storm, and the exact time of the soonest',
   const of = route(query);
   fails(of, 'rate_limited', { retryAfterMs: 30_000 });
   fails(of, 'rate_limited', { retryAfterMs: 12_345 });
-  const step = { kind: 'exhausted', soonestMs: 12_345, reason: 'unavailable', unmet: [] };
+  const step = {
+    kind: 'exhausted',
+    soonestMs: 12_345,
+    reason: 'unavailable',
+    unmet: [],
+    limitedBy: limitedBy('a', 'b'),
+  };
   assert.deepEqual(next(of), step);
   assert.deepEqual(next(route(query)), step, 'the next request is not sent at all');
+});
+
+test('what an upstream says of its limit is kept for the tenant to whom it said so', () => {
+  const { route, fails, next } = setUp();
+  const query = queryOf([targetOf('a/m'), targetOf('b/m', { priority: 2 })]);
+  const of = route(query);
+  fails(of, 'rate_limited', { retryAfterMs: 9_000, words: 'slow down' });
+  fails(of, 'rate_limited', { retryAfterMs: 9_000 });
+  const words = (step: RouteStep) => step.kind === 'exhausted' && step.limitedBy?.map((limit) => limit.words);
+  assert.deepEqual(words(next(of)), ['slow down', null]);
+  assert.deepEqual(words(next(route(query))), ['slow down', null]);
+  assert.deepEqual(words(next(route({ ...query, tenant: 'other/key' }))), [null, null]);
+});
+
+test('a limit is told as the upstream’s only where nothing else keeps a target away', () => {
+  const { route, fails, next } = setUp();
+  const own = targetOf('a/m', { rpm: 1 });
+  const query = queryOf([own, targetOf('b/m')]);
+  fails(route(queryOf([own])), 'transient');
+  const of = route(query);
+  fails(of, 'rate_limited', { retryAfterMs: 9_000 });
+  const step = next(of);
+  assert.ok(step.kind === 'exhausted' && step.soonestMs !== null && step.limitedBy === null);
 });
 
 test('waits for the soonest when that is within 2 s, once', () => {
@@ -185,7 +242,13 @@ test('waits for the soonest when that is within 2 s, once', () => {
   const step = next(of);
   assert.deepEqual([step.kind, (step as { delayMs?: number }).delayMs], ['attempt', 0]);
   of.ended(attemptOf(step), { class: 'rate_limited', retryAfterMs: 1_500 }, clock.monotonicMs());
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: 1_500, reason: 'unavailable', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: 1_500,
+    reason: 'unavailable',
+    unmet: [],
+    limitedBy: limitedBy('a'),
+  });
 });
 
 test('a refused credential rests for this model alone; with nothing else to ask it is asked all the same', () => {
@@ -269,7 +332,13 @@ test('S26 a request whose failures follow its tenant is asked elsewhere once', (
   const of = poisoned();
   const tried = [fails(of), fails(of)];
   assert.equal(new Set(ids(tried)).size, 2);
-  assert.deepEqual(next(of), { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] });
+  assert.deepEqual(next(of), {
+    kind: 'exhausted',
+    soonestMs: null,
+    reason: 'attempts-spent',
+    unmet: [],
+    limitedBy: null,
+  });
 });
 
 test('an attempt is counted once, however often its end is told', () => {

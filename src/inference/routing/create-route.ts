@@ -28,6 +28,7 @@ import {
   soonestMs,
   survey,
   unmetNeeds,
+  upstreamLimits,
 } from './survey.ts';
 import type { Target } from './target.ts';
 
@@ -189,6 +190,7 @@ class LiveRoute implements Route {
         tenant: this.#query.tenant,
         repeated: choice.blamed,
         lost: end.lost === true,
+        ...(end.words !== undefined && { words: end.words }),
       },
       nowMs,
     );
@@ -334,19 +336,21 @@ class LiveRoute implements Route {
 
   #waitOrGiveUp(nowMs: number): RouteStep {
     if (this.#choices.every((choice) => choice.unfit !== null)) {
-      return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet: unmetNeeds(this.#choices) };
+      const unmet = unmetNeeds(this.#choices);
+      return { kind: 'exhausted', soonestMs: null, reason: 'no-capable-target', unmet, limitedBy: null };
     }
     const waitMs = soonestMs(this.#choices, nowMs);
     if (this.#waited === 'not yet' && waitMs !== null && waitMs <= waitForTargetMaxMs) {
       this.#waited = 'just now';
       return { kind: 'wait', ms: waitMs };
     }
-    return { kind: 'exhausted', soonestMs: waitMs, reason: 'unavailable', unmet: [] };
+    return this.#exhausted('unavailable', nowMs);
   }
 
   #exhausted(reason: ExhaustedReason, nowMs: number): RouteStep {
     const waitMs = reason === 'caller-fault' ? null : soonestMs(this.#choices, nowMs);
-    return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [] };
+    const limitedBy = waitMs === null ? null : upstreamLimits(this.#choices, this.#query.tenant, nowMs);
+    return { kind: 'exhausted', soonestMs: waitMs, reason, unmet: [], limitedBy };
   }
 }
 

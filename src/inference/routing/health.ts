@@ -70,6 +70,8 @@ export interface LaneEnd {
   repeated?: boolean;
   /** Another target answered first: this attempt was given up. */
   lost?: boolean;
+  /** Of `rate_limited`: what the upstream said. */
+  words?: string;
 }
 
 /** A lane at rest, while a cheap call finds out whether it is over. */
@@ -207,7 +209,7 @@ class LiveHealth implements Health {
       if (this.#states.size >= lanesMax) this.#forgetOldest();
       let credential = this.#credentials.get(credentialId);
       if (credential === undefined) {
-        credential = { coolingUntilMs: 0, carried: null };
+        credential = { coolingUntilMs: 0, coolingWords: null, carried: null };
         this.#credentials.set(credentialId, credential);
       }
       state = newLaneState(targetId, credentialId, credential);
@@ -270,7 +272,11 @@ function saidNothingOfHealth(
   const { ofCredential } = state;
   if (end.class === 'rate_limited') {
     // An earlier, longer cooling stays.
-    ofCredential.coolingUntilMs = Math.max(ofCredential.coolingUntilMs, nowMs + coolingMs(end.retryAfterMs));
+    const untilMs = nowMs + coolingMs(end.retryAfterMs);
+    if (untilMs > ofCredential.coolingUntilMs) {
+      ofCredential.coolingUntilMs = untilMs;
+      ofCredential.coolingWords = end.words === undefined ? null : { text: end.words, tenant: end.tenant };
+    }
   }
   if (rest !== null) {
     const type = owns ? 'probe-failed' : 'opened';

@@ -39,8 +39,16 @@ export interface LaneState {
 export interface CredentialState {
   /** Rate-limited by the upstream until then; 0 = not. */
   coolingUntilMs: number;
+  /** What the upstream said when it did, and to whom; null: nothing. */
+  coolingWords: CoolingWords | null;
   /** Attempts in the last minute; null until a configured rpm asks for it. */
   carried: RollingCount | null;
+}
+
+export interface CoolingWords {
+  text: string;
+  /** They may tell of this key's requests: nobody else reads them. */
+  tenant: string;
 }
 
 /**

@@ -78,7 +78,7 @@ export type RouteStep =
   | { kind: 'wait'; ms: number }
   /**
    * Nothing is left to try. `soonestMs` is the wait in ms until a capable target could be tried, null if none will be
-   * or one could. Nothing tried, or every attempt `rate_limited`, and a time: 503 with Retry-After; else 502.
+   * or one could. Nothing tried, or every attempt `rate_limited`, and a time: 429 or 503 with Retry-After; else 502.
    */
   | {
       kind: 'exhausted';
@@ -86,7 +86,16 @@ export type RouteStep =
       reason: ExhaustedReason;
       /** For `no-capable-target`: what no target can do, such as `vision`; else empty. */
       unmet: readonly string[];
+      /** Who has limited us, where that and nothing else keeps every capable target away; else null. */
+      limitedBy: readonly UpstreamLimit[] | null;
     };
+
+/** A provider that has said that it has had enough for now. */
+export interface UpstreamLimit {
+  provider: string;
+  /** As it said so to this tenant; null: it said so to another one. */
+  words: string | null;
+}
 
 export type ExhaustedReason =
   | 'no-capable-target'
@@ -118,6 +127,8 @@ export interface AttemptEnd {
   lost?: boolean;
   /** Of `not_capable`: what this target alone cannot do, in words. Unsaid: nothing that speaks its dialect can. */
   unmet?: string;
+  /** Of `rate_limited`: what the upstream said. */
+  words?: string;
 }
 
 /** Why a candidate was or was not taken; words for people. */

@@ -15,7 +15,7 @@ import {
   triableAtMs,
 } from './lane.ts';
 import { pick } from './pick.ts';
-import type { RouteQuery } from './route.ts';
+import type { RouteQuery, UpstreamLimit } from './route.ts';
 
 /** By what equals are told apart. */
 export interface Draw {
@@ -210,6 +210,21 @@ export function soonestMs(choices: readonly Choice[], nowMs: number): number | n
     for (const lane of lanes) atMs = Math.min(atMs, triableAtMs(lane, nowMs));
   }
   return atMs > nowMs && atMs < Number.POSITIVE_INFINITY ? Math.ceil(atMs - nowMs) : null;
+}
+
+/** Each provider whose limit keeps its capable lanes away; null when something else keeps one away, or nothing does. */
+export function upstreamLimits(choices: readonly Choice[], tenant: string, nowMs: number): UpstreamLimit[] | null {
+  const limits = new Map<string, UpstreamLimit>();
+  for (const { unfit, lanes, target } of choices) {
+    if (unfit !== null) continue;
+    for (const { state } of lanes) {
+      const { coolingUntilMs, coolingWords } = state.ofCredential;
+      if (coolingUntilMs <= nowMs) return null;
+      const words = coolingWords?.tenant === tenant ? coolingWords.text : null;
+      if (limits.get(target.provider)?.words == null) limits.set(target.provider, { provider: target.provider, words });
+    }
+  }
+  return limits.size === 0 ? null : [...limits.values()];
 }
 
 /** Every need that keeps a choice out, once each. */

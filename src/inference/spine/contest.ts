@@ -186,9 +186,13 @@ export class Contest<C> implements Overdue, AnswerContest<C> {
   }
 }
 
+/** Characters kept of what an upstream says of its limit. */
+const limitWordsMax = 500;
+
 /** What a route is told of an attempt that failed so. */
 export function attemptEndOf(fault: Fault): AttemptEnd {
   const end = { class: fault.class, retryAfterMs: fault.retryAfterMs ?? null, status: fault.status ?? null };
+  if (fault.class === 'rate_limited') return { ...end, words: fault.message.slice(0, limitWordsMax) };
   return fault.class === 'not_capable' ? { ...end, unmet: fault.message } : end;
 }
 

@@ -4,7 +4,7 @@ import { FakeClient } from '../../../test/fake-client.ts';
 import { queryOf } from '../../../test/simulation/routing-samples.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import type { Failure } from '../../kernel/failure.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
 import type { SilenceWatch } from '../routing/silence.ts';
 import { StreamedAnswer } from './answer.ts';
 import { Attempt } from './attempt.ts';
@@ -50,7 +50,7 @@ function routeOnce(ended: (outcome: string) => void): Route {
     next: () =>
       asked++ === 0
         ? { kind: 'attempt', attempt, delayMs: 0 }
-        : { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [] },
+        : { kind: 'exhausted', soonestMs: null, reason: 'attempts-spent', unmet: [], limitedBy: null },
     ended: (_, end) => ended(end.class),
     hedge: () => null,
     firstToken() {},
@@ -103,9 +103,13 @@ function timersRunning(): number {
 }
 
 /** What the caller is refused with when the route gives up so at once, after attempts of these classes. */
-async function refusedWith(soonestMs: number | null, classes: readonly string[] = []): Promise<Failure> {
+async function refusedWith(
+  soonestMs: number | null,
+  classes: readonly string[] = [],
+  limitedBy: readonly UpstreamLimit[] | null = null,
+): Promise<Failure> {
   const client = new FakeClient();
-  const exhausted: RouteStep = { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [] };
+  const exhausted: RouteStep = { kind: 'exhausted', soonestMs, reason: 'unavailable', unmet: [], limitedBy };
   const job = jobWith(client);
   const route = { ...routeOnce(() => {}), next: () => exhausted };
   for (const outcome of classes)
@@ -123,4 +127,19 @@ test('503 with the exact time only when nothing could be tried, or all of it was
   }
   assert.equal((await refusedWith(1_400, ['rate_limited', 'unreachable'])).kind, 'upstreams-failed');
   assert.equal((await refusedWith(null, ['rate_limited'])).kind, 'upstreams-failed', 'it can be tried again now');
+});
+
+test('429 when providers alone say so, and 503 for what this machine waits for', async () => {
+  const limits = [
+    { provider: 'up', words: 'answered 429: slow down' },
+    { provider: 'down', words: null },
+  ];
+  for (const classes of [[], ['rate_limited']]) {
+    const failure = await refusedWith(1_400, classes, limits);
+    assert.ok(failure.kind === 'upstreams-limited' && failure.retryAfterMs === 1_400);
+    assert.match(failure.message, /\(up: answered 429: slow down; down: rate-limited\).*Try again in 2s\./);
+  }
+  const own = [...limits, { provider: 'culvert', words: '40 % of the voice are here' }];
+  assert.equal((await refusedWith(1_400, [], own)).kind, 'no-target');
+  assert.equal((await refusedWith(1_400, ['rate_limited', 'transient'], limits)).kind, 'upstreams-failed');
 });

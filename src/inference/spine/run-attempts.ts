@@ -4,7 +4,7 @@ import { engineProvider } from '../engines/embedding-engine.ts';
 import type { Fault } from '../neutral/outcome.ts';
 import { incapable } from '../routing/capability.ts';
 import { createRoute } from '../routing/create-route.ts';
-import type { AttemptRecord, Route, RouteAttempt, RouteStep } from '../routing/route.ts';
+import type { AttemptRecord, Route, RouteAttempt, RouteStep, UpstreamLimit } from '../routing/route.ts';
 import { Answer, refusalHeaders } from './answer.ts';
 import { Contest } from './contest.ts';
 import type { ContestParts, Job, MakeTrial } from './job.ts';
@@ -114,12 +114,26 @@ function exhausted<C>(
   if (last?.message != null && attempts.every(isCrowded)) return { kind: 'overloaded', message: last.message };
   const limited = attempts.every((attempt) => attempt.class === 'rate_limited');
   if (!limited || step.soonestMs === null) return failed(job);
+  const { limitedBy } = step;
+  // What this machine's own engines wait for is no limit of a provider's.
+  if (limitedBy !== null && !limitedBy.some(({ provider }) => provider === engineProvider)) {
+    return upstreamsLimited(job, limitedBy, step.soonestMs);
+  }
   return {
     kind: 'no-target',
     model: job.query.alias,
     retryAfterMs: step.soonestMs,
     message: `Every provider of model '${job.query.alias}' is unavailable or rate-limited right now${ownWords(job)}${boundWords(job)}. Retry in ${Math.max(1, Math.ceil(step.soonestMs / 1_000))} s.`,
   };
+}
+
+/** In words that say whose limit it is; how they end is what Codex reads the wait from (clients.md §2b). */
+function upstreamsLimited<C>(job: Job<C>, limits: readonly UpstreamLimit[], waitMs: number): Failure {
+  const { alias } = job.query;
+  const told = limits.map(({ provider, words }) => `${provider}: ${words ?? 'rate-limited'}`).join('; ');
+  const waitS = Math.max(1, Math.ceil(waitMs / 1_000));
+  const message = `Rate limit exceeded at every provider of model '${alias}' (${told})${boundWords(job)}. This is the provider's limit, not your plan's. Try again in ${waitS}s.`;
+  return { kind: 'upstreams-limited', model: alias, retryAfterMs: waitMs, message };
 }
 
 /** No room on this machine for what the attempt needs: its queue is full. */

@@ -1,4 +1,4 @@
-import type { Failure } from '../../kernel/failure.ts';
+import type { Failure, FailureKind } from '../../kernel/failure.ts';
 
 /** Given by the composition: what the page of a crawl costs, whose key began it. Never rejects. */
 export interface CrawlMeter {
@@ -54,5 +54,12 @@ export interface CrawlPoint {
 
 /** What makes a crawl stop for good, other than coming to its end. */
 export function isPassing(failure: Failure): boolean {
-  return failure.kind === 'quota-unavailable' || failure.kind === 'overloaded' || failure.kind === 'no-target';
+  return passing.has(failure.kind);
 }
+
+const passing: ReadonlySet<FailureKind> = new Set([
+  'quota-unavailable',
+  'overloaded',
+  'no-target',
+  'upstreams-limited',
+]);

@@ -50,13 +50,15 @@ async function checkErrors({ another, caller, upstream }: Place): Promise<void> 
   assert.deepEqual([busy.status, busy.error!.type], [502, google ? 'UNAVAILABLE' : 'upstream_error']);
   assert.equal(busy.headers.get('x-should-retry'), 'true');
 
-  // 429 is the plan's alone: the provider's means that nothing can be had there for a while.
+  // The provider's own limit, which SDKs know by its status, and people by whose it is.
   const cooled = another();
   const limited = await cooled(ask, 'status=429;retry-after=7');
   const cooling = await cooled(ask, 'ok');
   assert.equal(cooling.sent, null, 'the provider is left alone');
   for (const { status, error, headers } of [limited, cooling]) {
-    assert.deepEqual([status, error!.type], [503, google ? 'UNAVAILABLE' : 'overloaded_error']);
+    assert.deepEqual([status, error!.type], [429, google ? 'RESOURCE_EXHAUSTED' : 'rate_limit_error']);
+    assert.equal(error!.code, caller === 'openai-responses' ? 'rate_limit_exceeded' : 429);
+    assert.equal(headers.get('x-culvert-limited-by'), 'upstream');
     assert.match(headers.get('retry-after')!, /^[67]$/);
   }
 

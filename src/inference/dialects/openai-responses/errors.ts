@@ -93,6 +93,8 @@ function errorCode(failure: Failure, facts: FailureFacts): string {
     case 'model-unknown':
     case 'model-not-in-plan':
       return 'model_not_found';
+    case 'upstreams-limited':
+      return 'rate_limit_exceeded';
     case 'unauthenticated':
       return 'invalid_api_key';
     case 'forbidden':
