@@ -2,6 +2,7 @@ import type { AccountRow, AuditEntry, Change, KeyRow, Stored } from '../auth/acc
 import { declaredKeys } from '../auth/declared-keys.ts';
 import { type Declared, declaredKeyId } from '../auth/key-ring.ts';
 import type { Config } from '../config/schema.ts';
+import { filePlans } from '../config/schema-plans.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { refuse } from './operation.ts';
 import { inOrderOf } from './page.ts';
@@ -123,7 +124,7 @@ function directoryOf(config: Config, stored: Stored): Directory {
   }
   const plans = new Map<string, KnownPlan>();
   for (const plan of stored.plans) plans.set(plan.name, { ...plan, from: 'admin api' });
-  for (const [name, definition] of Object.entries(config.plans)) {
+  for (const [name, definition] of Object.entries(filePlans(config.plans, stored.plans.length))) {
     plans.set(name, { name, definition, from: 'configuration', updatedMs: null });
   }
   const accountsByPlan = new Map<string, number>();

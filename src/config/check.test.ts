@@ -49,12 +49,7 @@ test('an empty file, a file of comments and keys without values are the defaults
   assert.equal(defaults.server.port, 4141);
   assert.equal(defaults.server.body_limit, 32 * 1024 * 1024);
   assert.equal(defaults.storage.retention, 90 * 86_400_000);
-  assert.deepEqual(defaults.plans.default, {
-    windows: { '5h': 1000, week: 10_000, month: 40_000 },
-    rpm: 60,
-    storage: 10 * 1024 ** 3,
-    scope: 'account',
-  });
+  assert.deepEqual(defaults.plans.default, { rpm: 'off', storage: 'off', scope: 'account' });
   assert.deepEqual(configOf('# nothing\n'), defaults);
   assert.deepEqual(configOf('providers:\n  # openai: {}\nmodels:\nserver: { host: }\n'), defaults);
 });

@@ -132,20 +132,38 @@ export const keyLimitsSchema = z
   })
   .describe("Tighter limits of one key, beside its plan's.");
 
-/** The plan that applies where nothing else was said (design §11). */
-const builtInDefaultPlan: z.output<typeof planSchema> = {
+type PlanWritten = z.output<typeof planSchema>;
+
+/** The plan `default` as long as nobody has written any plan: who tries this out meets no limit. */
+const planBeforeAny: PlanWritten = { rpm: 'off', storage: 'off', scope: 'account' };
+
+/** The plan `default` beside plans that somebody wrote, as long as it is not among them. */
+const planBesideOthers: PlanWritten = {
   windows: { '5h': 1_000, week: 10_000, month: 40_000 },
   rpm: 60,
   storage: 10 * 1024 ** 3,
   scope: 'account',
 };
 
+/** The plans of the file as they are beside `others` of the store: limits begin with the first plan, wherever it stands. */
+export function filePlans(
+  plans: Readonly<Record<string, PlanWritten>>,
+  others: number,
+): Readonly<Record<string, PlanWritten>> {
+  return plans.default === planBeforeAny && others > 0 ? { default: planBesideOthers } : plans;
+}
+
 export const plansSchema = z
   .record(name("a plan's name"), planSchema)
   .default({})
   // `default` always exists, so that no account is ever without a plan.
-  .transform((plans): Record<string, z.output<typeof planSchema>> => ({ default: builtInDefaultPlan, ...plans }))
-  .describe('Limits by name. The plan `default` always exists.');
+  .transform((plans): Record<string, PlanWritten> => {
+    const others = Object.keys(plans).length;
+    return { default: others === 0 ? planBeforeAny : planBesideOthers, ...plans };
+  })
+  .describe(
+    'Limits by name. The plan `default` always exists: without limits as long as no plan is written, else with 60 requests a minute, 1,000 units in 5 hours, 10,000 in a week, 40,000 in a month.',
+  );
 
 export const tiersSchema = z
   .record(name('a tier'), tierLimit(unlimited))

@@ -14,6 +14,7 @@ import { createClientAddress } from './client-address.ts';
 import { applyCors } from './cors.ts';
 import { ResponseDelivery, writeFailure } from './delivery.ts';
 import type { Exchange, Route } from './exchange.ts';
+import { nearestRoute } from './nearest-route.ts';
 import { Pipelined } from './pipelined.ts';
 
 export interface ReceptionParts {
@@ -170,10 +171,9 @@ export class Reception {
     const shown = path.slice(0, 200);
     const allowed = methodsTried.filter((one) => this.find(one, path) !== null);
     if (allowed.length > 0) return { kind: 'method-not-allowed', method, path: shown, allowed };
-    const listed = this.parts.routes
-      .filter((one) => one.path.startsWith('/v1/') && !one.path.includes(':'))
-      .map((one) => `${one.method} ${one.path}`);
-    return { kind: 'not-found', message: `There is no ${shown} here. Endpoints: ${listed.join(', ')}.` };
+    const meant = nearestRoute(method, shown, this.parts.routes);
+    const hint = meant === null ? '' : ` Did you mean ${meant.method} ${meant.path}?`;
+    return { kind: 'not-found', message: `There is no ${shown} here.${hint} GET /openapi.json lists every path.` };
   }
 }
 

@@ -14,11 +14,22 @@ function caller(plan: string, limits: Principal['limits'] = null): Principal {
 
 const shown = (limits: readonly Limit[]) => limits.map(({ id, scope, allowed }) => `${id} ${scope} ${allowed}`);
 
-test('without a configuration the plan default has 60 a minute, 1,000, 10,000 and 40,000 units', () => {
+test('without any plan nobody is limited', () => {
   const { calls, windows, places } = bookOf({}).limits(caller('default'), null);
-  assert.deepEqual(shown(calls), ['minute a:dev 60000']);
-  assert.deepEqual(shown(windows), ['5h a:dev 1000000', 'week a:dev 10000000', 'month a:dev 40000000']);
-  assert.deepEqual(places, []);
+  assert.deepEqual([calls, windows, places], [[], [], []]);
+  assert.equal(bookOf({}).plan('default').storageBytes, null);
+});
+
+test('limits begin with the first plan, of the file or of the store: default has 60 a minute, 1,000, 10,000 and 40,000 units', () => {
+  const stored = [{ name: 'pro', definition: { rpm: 2 }, updatedMs: 0 }];
+  for (const book of [bookOf({ plans: { pro: {} } }), createPlanBook({ config: configOf({}), stored })]) {
+    const { calls, windows, places } = book.limits(caller('default'), null);
+    assert.deepEqual(shown(calls), ['minute a:dev 60000']);
+    assert.deepEqual(shown(windows), ['5h a:dev 1000000', 'week a:dev 10000000', 'month a:dev 40000000']);
+    assert.deepEqual(places, []);
+  }
+  const own = bookOf({ plans: { default: { rpm: 'off', storage: 'off' } } });
+  assert.deepEqual(own.limits(caller('default'), null).calls, []);
 });
 
 test('an omitted rpm is 60, only off disables it; everything else that is omitted is unlimited', () => {

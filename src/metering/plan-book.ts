@@ -2,7 +2,7 @@ import type { PlanRow } from '../auth/account-store.ts';
 import { matchesGlob } from '../auth/model-glob.ts';
 import type { Principal } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
-import { planSchema } from '../config/schema-plans.ts';
+import { filePlans, planSchema } from '../config/schema-plans.ts';
 import type { LimitHeaderForm } from './admission.ts';
 import type { Full, Limit, LimitState, Measure, Scope } from './counters.ts';
 import type { KeyLimits, Plan } from './plan.ts';
@@ -53,7 +53,7 @@ export interface PlanSources {
 /** The plans in force, until the next change of the configuration or of the stored plans makes another book. */
 export function createPlanBook({ config, stored, onUnreadable }: PlanSources): PlanBook {
   const plans = new Map<string, { plan: Plan; from: 'configuration' | 'admin api' }>();
-  for (const [name, written] of Object.entries(config.plans)) {
+  for (const [name, written] of Object.entries(filePlans(config.plans, stored.length))) {
     plans.set(name, { plan: planOf(name, written, config.tiers), from: 'configuration' });
   }
   for (const { name, definition } of stored) {

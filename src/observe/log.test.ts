@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pino } from 'pino';
-import { isoNow, LineOutput, type LoggedRequest, requestLog, timestamp } from './log.ts';
+import { isoNow, LineOutput, type LoggedRequest, levelInWords, requestLog, timestamp } from './log.ts';
 
 const request: LoggedRequest = {
   requestId: 'req_1',
@@ -27,7 +27,10 @@ const request: LoggedRequest = {
 test('the line of a request is the one that pino would write, and none below its level', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.parse('2026-01-02T03:04:05.678Z') });
   const lines: string[] = [];
-  const log = pino({ base: null, timestamp }, { write: (line) => void lines.push(line) });
+  const log = pino(
+    { base: null, timestamp, formatters: { level: levelInWords } },
+    { write: (line) => void lines.push(line) },
+  );
   const write = requestLog(log);
   const changes: Partial<LoggedRequest>[] = [
     {},

@@ -4,12 +4,30 @@ import { chatPath, type ErrorBody, hello, serve } from './served.ts';
 
 const { gateway } = await serve();
 
-test('§9 "All gateway paths carry the prefix `/v1`": the same without it is 404, which lists the endpoints', async () => {
-  for (const path of ['/chat/completions', '/models', '/v2/chat/completions', '/V1/chat/completions']) {
+test('§9 "All gateway paths carry the prefix `/v1`": the same without it is 404, which names the path that was meant', async () => {
+  for (const [path, meant] of [
+    ['/chat/completions', 'POST /v1/chat/completions'],
+    ['/models', 'GET /v1/models'],
+    ['/v2/chat/completions', 'POST /v1/chat/completions'],
+    ['/V1/chat/completions', 'POST /v1/chat/completions'],
+    ['/v1/v1/messages', 'POST /v1/messages'],
+    ['/v1/chat', 'POST /v1/chat/completions'],
+    ['/v1/chat/completion', 'POST /v1/chat/completions'],
+    ['/v1/embedings', 'POST /v1/embeddings'],
+    ['/v1/vectors/collection/docs/points', 'POST /v1/vectors/collections/docs/points'],
+  ] as const) {
     const response = await gateway.fetch(path, { json: hello });
     assert.equal(response.status, 404, path);
-    assert.match(((await response.json()) as ErrorBody).error.message, /Endpoints: .*POST \/v1\/chat\/completions/);
+    assert.equal(
+      ((await response.json()) as ErrorBody).error.message,
+      `There is no ${path} here. Did you mean ${meant}? GET /openapi.json lists every path.`,
+    );
   }
+  const lost = await gateway.fetch('/phpmyadmin');
+  assert.equal(
+    ((await lost.json()) as ErrorBody).error.message,
+    'There is no /phpmyadmin here. GET /openapi.json lists every path.',
+  );
 });
 
 test('§9 what needs no prefix tells nothing about models, keys or providers', async () => {
@@ -24,6 +42,19 @@ test('§9 what needs no prefix tells nothing about models, keys or providers', a
   }
   const knock = await fetch(`${gateway.url}/api/hello`, { method: 'HEAD' });
   assert.equal(knock.status, 200);
+});
+
+test('/ tells a browser what to do, and a client title and version', async () => {
+  const page = await fetch(gateway.url, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
+  assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
+  const html = await page.text();
+  assert.match(html, /<h1>Culvert is running<\/h1>/);
+  assert.ok(html.includes(`export CULVERT_URL=${gateway.url}\n`));
+  assert.doesNotMatch(html, /up1|mock|<script/);
+  for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
+    const title = await fetch(gateway.url, { headers });
+    assert.equal(((await title.json()) as { title: string }).title, 'Culvert');
+  }
 });
 
 test('§9 "<vendor>-version": any date is accepted, none is needed, and a chat request is the same with it', async () => {

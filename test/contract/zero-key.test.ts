@@ -159,3 +159,14 @@ test('design §13: where espeak-ng is installed it speaks, and nothing is simula
   assert.deepEqual([probed.codec, probed.rateHz], ['pcm_s16le', 24_000]);
   assert.ok(probed.durationMs > 1_000);
 });
+
+test('a simulated model lists what it does, and no more: only chat takes tools, and no picture is looked at', async () => {
+  const { data } = (await (await gateway.fetch('/v1/models')).json()) as {
+    data: { id: string; model_type: string; capabilities: Record<string, boolean> }[];
+  };
+  const nothing = { vision: false, tools: false, reasoning: false, streaming: false };
+  for (const { id, model_type, capabilities } of data) {
+    const chats = { vision: false, tools: true, reasoning: true, streaming: true };
+    assert.deepEqual(capabilities, model_type === 'chat' ? chats : nothing, id);
+  }
+});

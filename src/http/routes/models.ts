@@ -1,6 +1,7 @@
 import { openAiChat } from '../../inference/dialects/openai-chat/index.ts';
 import type { Services } from '../../inference/endpoints/services.ts';
 import type { Alias } from '../../inference/models/model-table.ts';
+import type { Target } from '../../inference/routing/target.ts';
 import { refuse } from '../../inference/spine/sink.ts';
 import { invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
@@ -44,6 +45,11 @@ function describeModel(services: Services, exchange: Exchange): void {
   );
 }
 
+/** The simulator takes pictures, so that clients can be tried, and does not look at them. */
+function isMadeUp({ simulated }: Target, capability: 'vision' | 'tools' | 'reasoning' | 'streaming'): boolean {
+  return simulated && capability === 'vision';
+}
+
 function wantsAnthropicShape(exchange: Exchange): boolean {
   return headerOf(exchange, 'anthropic-version') !== undefined;
 }
@@ -51,7 +57,7 @@ function wantsAnthropicShape(exchange: Exchange): boolean {
 function openAiEntry(services: Services, alias: Alias): JsonObject {
   const targets = alias.candidates.filter(({ rank }) => rank === 0).map(({ target }) => target);
   const some = (name: 'vision' | 'tools' | 'reasoning' | 'streaming') =>
-    targets.some((target) => target.capabilities[name]);
+    alias.type === 'chat' && targets.some((target) => target.capabilities[name] && !isMadeUp(target, name));
   const first = targets[0];
   const largest = (values: (number | null)[]) =>
     values.reduce((most, value) => (value === null ? most : Math.max(most ?? 0, value)), null);
@@ -66,7 +72,7 @@ function openAiEntry(services: Services, alias: Alias): JsonObject {
       vision: some('vision'),
       tools: some('tools'),
       reasoning: some('reasoning'),
-      streaming: alias.type === 'chat' && (targets.length === 0 || some('streaming')),
+      streaming: some('streaming') || (alias.type === 'chat' && targets.length === 0),
     },
     context_window: largest(targets.map((target) => target.contextWindow)),
     max_output_tokens: largest(targets.map((target) => target.maxOutputTokens)),

@@ -3,7 +3,7 @@ import type { Services } from '../../inference/endpoints/services.ts';
 import { identityHeaders } from '../delivery.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { writeJson } from '../write-json.ts';
-import { qdrantApiVersion } from './vectors.ts';
+import { writeFrontPage } from './front-page.ts';
 
 export interface StatusParts {
   services: Services;
@@ -25,9 +25,7 @@ export function statusRoutes(parts: StatusParts): Route[] {
       ...open,
       method: 'GET',
       path: '/',
-      // Qdrant's client asks here and reads `version` as that of Qdrant's API.
-      handle: (exchange) =>
-        writeJson(exchange, 200, { title: 'Culvert', version: qdrantApiVersion, culvert_version: parts.version }),
+      handle: (exchange) => writeFrontPage(exchange, parts.version, parts.services.snapshot().config.server),
     },
     { ...open, method: 'HEAD', path: '/api/hello', handle: hello },
   ];

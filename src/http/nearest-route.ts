@@ -1,0 +1,35 @@
+import { nearest } from '../kernel/nearest.ts';
+import type { Route } from './exchange.ts';
+
+type Named = Pick<Route, 'method' | 'path'>;
+
+/**
+ * The route that a caller of `path`, where there is none, probably meant: the same path with or without `/v1`, one typing
+ * error away, or the nearest below the same beginning; of two methods the caller's. Its parameters are filled from `path`. Null when none is near.
+ */
+export function nearestRoute(method: string, path: string, routes: readonly Named[]): Named | null {
+  const asked = path.toLowerCase().replace(/\/+$/, '');
+  const candidates = new Map<string, Named>();
+  for (const route of routes) {
+    // Every path begins with it.
+    if (route.path === '/') continue;
+    const filled = filledFrom(path, route.path);
+    const known = candidates.get(filled.toLowerCase());
+    if (known === undefined || known.method !== method)
+      candidates.set(filled.toLowerCase(), { ...route, path: filled });
+  }
+  const withoutPrefix = asked.replace(/^(\/v\d+(beta)?)+(?=\/)/, '');
+  for (const spelling of [asked, `/v1${withoutPrefix}`, withoutPrefix]) {
+    const same = candidates.get(spelling);
+    if (same !== undefined) return same;
+  }
+  const found = nearest(asked, candidates.keys()) ?? nearest(`/v1${withoutPrefix}`, candidates.keys());
+  return found === null ? null : candidates.get(found)!;
+}
+
+/** `/v1/x/:name/points` with the caller's own part in place of `:name`, where both have as many parts. */
+function filledFrom(path: string, pattern: string): string {
+  const [own, parts] = [path.split('/'), pattern.split('/')];
+  if (own.length !== parts.length) return pattern;
+  return parts.map((part, at) => (part.startsWith(':') || part === '*' ? own[at]! || part : part)).join('/');
+}

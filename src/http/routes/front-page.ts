@@ -1,0 +1,75 @@
+import { hash } from 'node:crypto';
+import type { Config } from '../../config/schema.ts';
+import { sendWhole } from '../../inference/spine/sink.ts';
+import { type Exchange, headerOf } from '../exchange.ts';
+import { linkBaseOf } from '../link-base.ts';
+import { writeJson } from '../write-json.ts';
+import { qdrantApiVersion } from './vectors.ts';
+
+/**
+ * `GET /`: a page for browsers that says what to do with this server, JSON for everybody else. Without a key, so that
+ * nothing of models, keys or providers is told.
+ */
+export function writeFrontPage(exchange: Exchange, version: string, server: Config['server']): void {
+  const vary = ['vary', 'accept'];
+  if (!wantsHtml(exchange)) {
+    // Qdrant's client asks here and reads `version` as that of Qdrant's API.
+    const title = { title: 'Culvert', version: qdrantApiVersion, culvert_version: version };
+    return writeJson(exchange, 200, title, vary);
+  }
+  const headers = [
+    ...vary,
+    'content-type',
+    'text/html; charset=utf-8',
+    'cache-control',
+    'no-store',
+    'x-content-type-options',
+    'nosniff',
+    'content-security-policy',
+    `default-src 'none'; style-src 'sha256-${hash('sha256', style, 'base64')}'; frame-ancestors 'none'`,
+  ];
+  sendWhole(exchange.client, headers, pageOf(escaped(linkBaseOf(exchange.request, server)), escaped(version)));
+}
+
+/** Browsers name it; API clients send `application/json`, any type, or nothing. */
+function wantsHtml(exchange: Exchange): boolean {
+  return /\btext\/html\b/i.test(headerOf(exchange, 'accept') ?? '');
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const style = `
+:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
+body { max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+pre { overflow-x: auto; padding: .75rem 1rem; border: 1px solid #8886; border-radius: 6px }
+code { font-family: ui-monospace, monospace; font-size: .9em }
+`;
+
+function pageOf(url: string, version: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Culvert</title>
+<style>${style}</style>
+<h1>Culvert is running</h1>
+<p>This is an inference gateway, version ${version}: one address and one key for OpenAI’s, Anthropic’s and Google’s API.</p>
+<h2>Get a key</h2>
+<p>The first start printed one, and keeps it in <code>api.key</code> of its data folder. Whoever runs this server makes
+others:</p>
+<pre><code>culvert keys create --account me --name laptop</code></pre>
+<h2>Use it</h2>
+<pre><code>export CULVERT_URL=${url}
+export CULVERT_API_KEY=sk-cv-…
+
+curl $CULVERT_URL/v1/models -H "Authorization: Bearer $CULVERT_API_KEY"</code></pre>
+<p>OpenAI’s clients take <code>${url}/v1</code> as their base URL, Anthropic’s and Google’s <code>${url}</code>.</p>
+<ul>
+<li><a href="/openapi.json">openapi.json</a>: every path</li>
+<li><a href="/readyz">readyz</a>: whether this server can answer</li>
+</ul>
+</html>
+`;
+}
