@@ -58,7 +58,7 @@ export const rooms: readonly Room[] = [
       'src/inference/forwarded',
     ],
   },
-  { path: 'src/vectors', mayImport: ['src/net'] },
+  { path: 'src/vectors', mayImport: ['src/net', 'src/inference/transport'] },
   { path: 'src/tools', mayImport: ['src/net', 'src/inference/routing', 'src/inference/transport'] },
   { path: 'src/simulator', mayImport: ['src/inference/dialects'] },
   {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { catalog } from '../inference/providers/catalog.ts';
-import { duration, httpUrl, name, orOff, pem, positiveInt, proxyUrl, secret } from './scalars.ts';
+import { duration, httpUrl, name, positiveInt, secret } from './scalars.ts';
+import { proxySchema, tlsSchema } from './schema-route.ts';
 
 /** Timeouts of one level; what is omitted is taken from the level below (target, alias, provider, built-in). */
 export const timeoutsSchema = z
@@ -50,19 +51,8 @@ export const providerSchema = z.strictObject({
     )
     .default({})
     .describe('Headers sent with every request to it.'),
-  proxy: orOff(proxyUrl(), 'a proxy such as http://proxy.internal:3128')
-    .optional()
-    .describe(
-      'Forward proxy to it, with user:password@ where it wants one; https:// addresses through CONNECT. off: none. Default: HTTPS_PROXY and HTTP_PROXY less NO_PROXY, and none to this machine.',
-    ),
-  tls: z
-    .strictObject({
-      ca: pem().optional().describe("Certificates to trust beside the system's."),
-      cert: pem().optional().describe('Client certificate, with those between it and its root.'),
-      key: secret().optional().describe('Private key of cert.'),
-    })
-    .optional()
-    .describe('Each is PEM, or the path of a PEM file, which is read at the start and at a reload.'),
+  proxy: proxySchema('it'),
+  tls: tlsSchema('at the start and at a reload'),
   api_version: z
     .string()
     .regex(/^[A-Za-z0-9.-]{1,40}$/, 'expected a version such as 2026-05-01')

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration, httpUrl, positiveInt, secret, size } from './scalars.ts';
+import { proxySchema, tlsSchema } from './schema-route.ts';
 
 /** The vector store. */
 export const vectorsSchema = z
@@ -10,6 +11,8 @@ export const vectorsSchema = z
       .describe('`embedded` (in the data folder) or a Qdrant cluster.'),
     url: httpUrl().optional().describe("Qdrant's address."),
     api_key: secret().optional().describe("Qdrant's key."),
+    proxy: proxySchema('Qdrant'),
+    tls: tlsSchema('at the start'),
     memory: size().prefault('1gb').describe('Memory for indexes; larger collections are served from disk, slower.'),
     workers: z
       .union([z.literal('auto'), z.int().min(1).max(64)], { error: 'expected auto or a whole number of at least 1' })

@@ -1,4 +1,5 @@
 import type { Config } from '../config/schema.ts';
+import { environmentProxies } from '../inference/transport/proxy.ts';
 import { systemClock as clock } from '../kernel/clock.ts';
 import { FailureError } from '../kernel/failure.ts';
 import { openDataFolder } from '../stores/sqlite/data-folder.ts';
@@ -38,7 +39,9 @@ export function ownVectors(config: Config): OwnVectors {
       },
     };
     const onTrouble = (message: string) => console.error(message);
-    const workers = await openVectors({ config, folder, stores, clock, onKept: () => undefined, onTrouble });
+    const proxyOf = environmentProxies(process.env);
+    const onKept = () => undefined;
+    const workers = await openVectors({ config, folder, stores, proxyOf, clock, onKept, onTrouble });
     closes.unshift(() => workers.close());
     return createVectorOperator(workers.store);
   }

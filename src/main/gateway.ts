@@ -126,7 +126,7 @@ async function startGateway(options: GatewayOptions, opened: Opened, closeAll: (
   });
   const files = createHostedFiles({ store: createLocalFiles(join(folder.path, 'files')), secret, clock });
   const finished = tellFinished(log, metrics, snapshot, aliases);
-  const shared = { ...upstreams, books, clock, plans, storage, resolve, log, onTrouble, opened };
+  const shared = { ...upstreams, books, clock, plans, storage, resolve, proxyOf, log, onTrouble, opened };
   const services = await openServices({ ...shared, files, notices, objects, finished });
   const { server, routes } = await openServer({ ...shared, options, services, callers, metrics });
   metrics.gauge('culvert_ledger_queued_rows', 'Ledger rows waiting for a commit.', () => ledger.gauges().queued);

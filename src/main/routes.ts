@@ -21,6 +21,7 @@ import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import type { Services } from '../inference/endpoints/services.ts';
 import { createVectorMeter } from '../inference/metered/meter-vectors.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
 import { createSealer } from '../kernel/seal.ts';
 import type { Room } from '../kernel/sharing/room.ts';
 import type { Ledger } from '../metering/ledger.ts';
@@ -47,6 +48,8 @@ export interface RoutesParts {
   refusals: Pick<Refusals, 'find'>;
   bodies: Room;
   resolve: ResolveAddresses;
+  /** The proxies of the environment. */
+  proxyOf: ProxyOf;
   draining(): boolean;
   onTrouble(message: string): void;
   onUnexpected(error: unknown, requestId: string): void;
@@ -65,7 +68,7 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
   const { ring, plans } = callers;
 
   const onKept = (bytes: number) => parts.storage.room.taken(bytes);
-  const vectors = await openVectors({ config, folder, stores, clock, onKept, onTrouble });
+  const vectors = await openVectors({ config, folder, stores, proxyOf: parts.proxyOf, clock, onKept, onTrouble });
   parts.storage.count({ vectors: vectors.keptBytes, uploads: services.spool.bytesOf });
   parts.opened(vectors.close);
   const tools = openTools({

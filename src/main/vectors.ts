@@ -1,13 +1,18 @@
 import type { Config } from '../config/schema.ts';
+import { createRoute } from '../inference/transport/create-route.ts';
+import type { ProxyOf } from '../inference/transport/proxy.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { DataFolder } from '../stores/sqlite/data-folder.ts';
+import type { QdrantWay } from '../vectors/qdrant/connection.ts';
 import { createVectorWorkers, type VectorWorkers } from '../vectors/workers.ts';
-import type { Stores } from './stores.ts';
+import { StartRefused, type Stores } from './stores.ts';
 
 export interface VectorsOptions {
   config: Config;
   folder: DataFolder;
   stores: Pick<Stores, 'vectorRegistry'>;
+  /** The proxies of the environment. */
+  proxyOf: ProxyOf;
   clock: Clock;
   /** Bytes that were written, or (negative) removed. */
   onKept(bytes: number): void;
@@ -15,20 +20,24 @@ export interface VectorsOptions {
   onTrouble(message: string): void;
 }
 
-/** The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call. */
+/**
+ * The vector store as `vectors` names it. Its threads start, and its files are opened, at the first vector call. Throws
+ * `StartRefused` where the way to a Qdrant cannot be gone.
+ */
 export async function openVectors({
   config,
   folder,
   stores,
+  proxyOf,
   clock,
   onKept,
   onTrouble,
 }: VectorsOptions): Promise<VectorWorkers> {
-  const { engine, url, api_key: apiKey, memory, workers, limits } = config.vectors;
+  const { engine, url, api_key: apiKey = null, memory, workers, limits } = config.vectors;
   return createVectorWorkers({
     driver:
       engine === 'qdrant'
-        ? { kind: 'qdrant', url: url!, apiKey: apiKey ?? null, registry: await stores.vectorRegistry() }
+        ? { kind: 'qdrant', url: url!, apiKey, way: wayOf(config, proxyOf), registry: await stores.vectorRegistry() }
         : { kind: 'embedded', dataDir: folder.path, memoryBytes: memory },
     workers,
     limits: { collectionsPerAccount: limits.collections, pointsPerCall: limits.points_per_call },
@@ -36,4 +45,18 @@ export async function openVectors({
     onTrouble,
     clock,
   });
+}
+
+function wayOf({ vectors }: Config, proxyOf: ProxyOf): QdrantWay {
+  const { ca, cert, key } = vectors.tls ?? {};
+  const made = createRoute({ proxy: vectors.proxy, ca, cert, key });
+  if (!made.ok) throw new StartRefused(`vectors.${made.message}`);
+  const { proxy: said = 'environment', ...certificates } = made.route ?? { ca, cert, key };
+  const proxy = said === 'environment' ? proxyOf(new URL(vectors.url!)) : said === 'off' ? null : said;
+  return {
+    ca: certificates.ca,
+    cert: certificates.cert,
+    key: certificates.key,
+    proxy: proxy && { origin: proxy.origin.origin, authorization: proxy.authorization },
+  };
 }

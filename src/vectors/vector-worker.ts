@@ -41,9 +41,9 @@ async function openStore(): Promise<VectorStore> {
       import('./qdrant/store.ts'),
       import('./registry-link.ts'),
     ]);
-    const { url, apiKey } = driver;
+    const { url, apiKey, way } = driver;
     const registry = linkRegistry(driver.registry);
-    return createQdrantStore({ url, apiKey, registry, clock: systemClock, limits, onTrouble: tell });
+    return createQdrantStore({ url, apiKey, way, registry, clock: systemClock, limits, onTrouble: tell });
   }
   const { createEmbeddedStore } = await import('./embedded/embedded-store.ts');
   return createEmbeddedStore({ ...driver, limit: { take, give, kept }, tell });

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Failure } from '../kernel/failure.ts';
 import type { CallEffect, Embedded, TextsToEmbed, VectorCall } from './engine.ts';
+import type { QdrantWay } from './qdrant/connection.ts';
 import type { VectorStore } from './store.ts';
 
 /** What a thread is started with. */
@@ -11,7 +12,7 @@ export interface WorkerData {
 
 export type WorkerDriver =
   | { kind: 'embedded'; dataDir: string; shards: readonly number[]; memoryBytes: number }
-  | { kind: 'qdrant'; url: string; apiKey: string | null; registry: MessagePort };
+  | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: MessagePort };
 
 /** Methods of a store that may be called over the border: those whose arguments are data. */
 export type StoreMethod = Exclude<keyof VectorStore, 'close'>;

@@ -6,6 +6,7 @@ import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
 import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
+import type { QdrantWay } from './qdrant/connection.ts';
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
 import type { VectorStore } from './store.ts';
@@ -28,7 +29,7 @@ const largeBodyBytes = 64 * 1024;
 export interface VectorWorkersOptions {
   driver:
     | { kind: 'embedded'; dataDir: string; memoryBytes: number }
-    | { kind: 'qdrant'; url: string; apiKey: string | null; registry: VectorRegistry };
+    | { kind: 'qdrant'; url: string; apiKey: string | null; way: QdrantWay; registry: VectorRegistry };
   workers: number | 'auto';
   limits: { collectionsPerAccount: number; pointsPerCall: number };
   /** Bytes that were written, or (negative) removed. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import https from 'node:https';
-import net, { type AddressInfo, type Socket } from 'node:net';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
 import * as named from '../../src/inference/transport/upstream-certificate.ts';
+import { listening, startForwardProxy } from '../forward-proxy.ts';
 import { cert, key } from '../loopback-certificate.ts';
 import { startGateway, type TestGateway } from '../start-gateway.ts';
 
@@ -18,15 +18,6 @@ const completion = JSON.stringify({
   choices: [{ index: 0, message: { role: 'assistant', content: 'over there' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
 });
-
-async function listening(t: TestContext, server: http.Server): Promise<number> {
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  t.after(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 /** What a chat looked like where it arrived. */
 interface Arrived {
@@ -47,37 +38,6 @@ function provider(arrived: Arrived[]) {
   };
 }
 
-/** A forward proxy that leads everybody to `port`, whatever it is asked for, and keeps the orders that it got. */
-async function startProxy(t: TestContext, port: number, refuses?: number): Promise<{ url: string; orders: string[] }> {
-  const orders: string[] = [];
-  const ordered = ({ method, url, headers }: IncomingMessage) =>
-    orders.push(`${method} ${url} ${headers['proxy-authorization'] ?? 'nobody'}`);
-  const server = http.createServer((request, response) => {
-    ordered(request);
-    const path = new URL(request.url!).pathname;
-    const { 'proxy-authorization': _, ...headers } = request.headers;
-    const onward = http.request({ port, host: '127.0.0.1', path, method: request.method, headers }, (answer) => {
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
-    });
-    request.pipe(onward);
-  });
-  const tunnels = new Set<Socket>();
-  server.on('connect', (request, socket: Socket) => {
-    ordered(request);
-    if (refuses !== undefined) return socket.end(`HTTP/1.1 ${refuses} No\r\nContent-Length: 0\r\n\r\n`);
-    const onward = net.connect({ port, host: '127.0.0.1' }, () => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      socket.pipe(onward).pipe(socket);
-    });
-    for (const end of [socket, onward]) tunnels.add(end.on('error', () => undefined));
-  });
-  t.after(() => {
-    for (const tunnel of tunnels) tunnel.destroy();
-  });
-  return { url: `127.0.0.1:${await listening(t, server)}`, orders };
-}
-
 const over = (provider: Record<string, unknown>) => ({
   providers: { up: { type: 'openai', api_key: 'provider-secret', ...provider } },
   models: { chat: { targets: [{ provider: 'up', model: 'm' }] } },
@@ -92,7 +52,7 @@ const basic = (user: string) => `Basic ${Buffer.from(user).toString('base64')}`;
 test('HTTPS_PROXY: a provider by https:// is asked in a tunnel, by its own name and certificate', async (t) => {
   const arrived: Arrived[] = [];
   const port = await listening(t, https.createServer({ key: named.key, cert: named.cert }, provider(arrived)));
-  const proxy = await startProxy(t, port);
+  const proxy = await startForwardProxy(t, port);
   const config = over({ base_url: 'https://upstream.test/v1', tls: { ca: named.cert } });
   const gateway = await startGateway(t, config, { env: { HTTPS_PROXY: `http://user:pass@${proxy.url}` } });
   for (let i = 0; i < 2; i += 1) assert.equal((await ask(gateway)).status, 200);
@@ -102,7 +62,7 @@ test('HTTPS_PROXY: a provider by https:// is asked in a tunnel, by its own name 
 
 test('HTTP_PROXY: a provider by http:// is asked by its whole URL', async (t) => {
   const arrived: Arrived[] = [];
-  const proxy = await startProxy(t, await listening(t, http.createServer(provider(arrived))));
+  const proxy = await startForwardProxy(t, await listening(t, http.createServer(provider(arrived))));
   const config = over({ base_url: 'http://upstream.test:8000/v1' });
   const gateway = await startGateway(t, config, { env: { HTTP_PROXY: `http://user:pass@${proxy.url}` } });
   assert.equal((await ask(gateway)).status, 200);
@@ -117,7 +77,7 @@ test('HTTP_PROXY: a provider by http:// is asked by its whole URL', async (t) =>
 test('a provider’s own proxy wins over the environment’s, and so does `off`; this machine is asked straight', async (t) => {
   const arrived: Arrived[] = [];
   const port = await listening(t, http.createServer(provider(arrived)));
-  const [own, environment] = [await startProxy(t, port), await startProxy(t, port)];
+  const [own, environment] = [await startForwardProxy(t, port), await startForwardProxy(t, port)];
   const env = { HTTP_PROXY: `http://${environment.url}` };
   const here = `http://127.0.0.1:${port}/v1`;
   for (const [provider, askedOf] of [
@@ -142,7 +102,7 @@ test('a provider’s own proxy wins over the environment’s, and so does `off`;
 
 for (const status of [403, 407, 502]) {
   test(`a proxy that refuses with ${status} fails the attempt, and no secret is told`, async (t) => {
-    const proxy = await startProxy(t, 1, status);
+    const proxy = await startForwardProxy(t, 1, status);
     const url = `http://user:hidden@${proxy.url}`;
     const gateway = await startGateway(t, over({ base_url: 'https://upstream.test/v1', proxy: url }));
     const response = await ask(gateway);
@@ -160,7 +120,7 @@ test('a provider that wants a client certificate gets the one of its configurati
     provider(arrived),
   );
   const port = await listening(t, server);
-  const proxy = await startProxy(t, port);
+  const proxy = await startForwardProxy(t, port);
   const base_url = `https://127.0.0.1:${port}/v1`;
   const client = { ca: cert, cert: named.cert, key: named.key };
   for (const [provider, status] of [

@@ -33,6 +33,7 @@ const staleSocketMs = 2_000;
 /** What an exchange needs of its transport. */
 export interface ExchangeHost {
   decompressedBytesMax: number;
+  repeats: 'unanswered' | 'unsent';
   monotonicMs(): number;
   retriedOnFreshSocket(): void;
   /** Called once per exchange, when no more is told of it. */
@@ -270,7 +271,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private diedUnanswered(error: Error): boolean {
     if (!this.connection?.reused) return false;
     if (this.state === 'waiting') return !wasDestroyed(error);
-    return this.state === 'sent' && lostConnection(error) && this.host.monotonicMs() - this.sentAtMs <= staleSocketMs;
+    if (this.state !== 'sent' || this.host.repeats === 'unsent' || !lostConnection(error)) return false;
+    return this.host.monotonicMs() - this.sentAtMs <= staleSocketMs;
   }
 
   private breakOff(error: TransportError): void {

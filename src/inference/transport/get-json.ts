@@ -1,9 +1,10 @@
-import type { Transport, UpstreamCall, UpstreamRequest } from './upstream-call.ts';
+import type { Transport } from './upstream-call.ts';
+import { type WholeRequest, wholeAnswer } from './whole-answer.ts';
 
-const answerBytesMax = 8 * 1024 * 1024;
+const bytesMax = 8 * 1024 * 1024;
 const connectTimeoutMs = 3_000;
 
-type Address = Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers'>;
+type Address = Pick<WholeRequest, 'origin' | 'route' | 'path' | 'headers'>;
 
 /** `body` is undefined when the answer is not JSON. */
 export interface JsonAnswer {
@@ -28,46 +29,10 @@ export function postJson(
   return askJson(transport, { ...address, method: 'POST', body }, timeoutMs);
 }
 
-function askJson(
-  transport: Transport,
-  request: Pick<UpstreamRequest, 'origin' | 'route' | 'path' | 'headers' | 'method' | 'body'>,
-  timeoutMs: number,
-): Promise<JsonAnswer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    let status = 0;
-    let call: UpstreamCall | null = null;
-    const give = (reason: string) => {
-      clearTimeout(timer);
-      call?.abort();
-      reject(new Error(reason));
-    };
-    const timer = setTimeout(() => give('timed out'), timeoutMs);
-    call = transport.send(
-      {
-        ...request,
-        connectTimeoutMs,
-        headersTimeoutMs: timeoutMs,
-        bodyTimeoutMs: timeoutMs,
-      },
-      {
-        headers(received) {
-          status = received;
-        },
-        data(chunk) {
-          bytes += chunk.length;
-          chunks.push(chunk);
-          if (bytes > answerBytesMax) give('the answer is too large');
-        },
-        ended() {
-          clearTimeout(timer);
-          resolve({ status, body: parsed(Buffer.concat(chunks)) });
-        },
-        failed: (error) => give(error.message),
-      },
-    );
-  });
+async function askJson(transport: Transport, request: WholeRequest, timeoutMs: number): Promise<JsonAnswer> {
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const { status, bytes } = await wholeAnswer(transport, request, { connectTimeoutMs, bytesMax, deadline });
+  return { status, body: parsed(bytes) };
 }
 
 function parsed(bytes: Buffer): unknown {

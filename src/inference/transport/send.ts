@@ -22,6 +22,13 @@ export interface TransportOptions {
   time?: Time;
   /** Of a connection between two exchanges; default: `restAfterAnswerMs`. */
   restMs?: number;
+  /** Of an idle connection, where its origin says nothing else; default: 30 s. */
+  keepAliveMs?: number;
+  /**
+   * Which requests are repeated when a kept-alive socket dies under them. `unanswered` (the default): those without a
+   * byte of their answer; `unsent`: those alone of which nothing was written, because the peer may have done the others.
+   */
+  repeats?: ExchangeHost['repeats'];
 }
 
 export interface TransportCounts {
@@ -58,6 +65,7 @@ export function createTransport(
   };
   const host: ExchangeHost = {
     decompressedBytesMax: options.decompressedBytesMax ?? upstreamBodyBytesMax,
+    repeats: options.repeats ?? 'unanswered',
     monotonicMs: time.monotonicMs,
     retriedOnFreshSocket() {
       counts.retriedOnFreshSocket += 1;
@@ -177,6 +185,7 @@ class Pools {
       client,
       monotonicMs: this.time.monotonicMs,
       restMs: options.restMs ?? restAfterAnswerMs,
+      keepAliveMs: options.keepAliveMs ?? usualKeepAliveMs,
     });
   }
 
@@ -211,6 +220,7 @@ interface PoolParts {
   client: typeof Client;
   monotonicMs: () => number;
   restMs: number;
+  keepAliveMs: number;
 }
 
 /**
@@ -303,7 +313,7 @@ export class ConnectionPool {
   }
 }
 
-const keepAliveMs = 30_000;
+const usualKeepAliveMs = 30_000;
 /** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
 const keepAliveMaxMs = 120_000;
 const keepAliveMarginMs = 1_000;
@@ -323,7 +333,8 @@ export class Connection {
   private socket: Socket | null = null;
   private work: 'idle' | 'waiting' | 'asked' = 'waiting';
 
-  constructor(pool: ConnectionPool, { client: UndiciClient, origin, connect }: PoolParts, connectTimeoutMs: number) {
+  constructor(pool: ConnectionPool, parts: PoolParts, connectTimeoutMs: number) {
+    const { client: UndiciClient, origin, connect, keepAliveMs } = parts;
     this.pool = pool;
     this.client = new UndiciClient(origin, {
       connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {

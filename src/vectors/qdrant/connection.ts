@@ -1,6 +1,9 @@
-import { type Dispatcher, Pool } from 'undici';
+import { createTransport } from '../../inference/transport/send.ts';
+import type { UpstreamRoute } from '../../inference/transport/upstream-call.ts';
+import { NoAnswer, wholeAnswer } from '../../inference/transport/whole-answer.ts';
 import { FailureError } from '../../kernel/failure.ts';
 import { isObject } from '../../kernel/json.ts';
+import { createTurns } from '../../kernel/sharing/turns.ts';
 
 /** Requests to Qdrant. */
 export interface Connection {
@@ -34,7 +37,15 @@ export interface ConnectionOptions {
   /** May have a path, below which Qdrant is served. */
   url: string;
   apiKey: string | null;
+  /** Default: straight, trusting the system's certificates. */
+  way?: QdrantWay;
   timeouts?: Partial<QdrantTimeouts>;
+}
+
+/** How a Qdrant is reached: data alone, since it goes to threads. */
+export interface QdrantWay extends Pick<UpstreamRoute, 'ca' | 'cert' | 'key'> {
+  /** Null: straight. */
+  proxy: { origin: string; authorization: string | null } | null;
 }
 
 export interface QdrantTimeouts {
@@ -51,27 +62,33 @@ const connectionsMax = 32;
 const answerBytesMax = 256 * 1024 * 1024;
 const messageCharsMax = 300;
 
+/** Qdrant's server closes a connection that is idle for 5 s and says so nowhere: a write sent then would be lost. */
+const keepAliveMs = 4_000;
+
 /** Connects at the first request. */
-export function createConnection({ url, apiKey, timeouts: given }: ConnectionOptions): Connection {
+export function createConnection({ url, apiKey, way, timeouts: given }: ConnectionOptions): Connection {
   const { origin, pathname } = new URL(url);
   const timeouts = { ...defaultTimeouts, ...given };
   const prefix = pathname.replace(/\/+$/, '');
-  const pool = new Pool(origin, {
-    connections: connectionsMax,
-    connect: { timeout: timeouts.connectMs },
-    // One deadline stands for both, below.
-    headersTimeout: 0,
-    bodyTimeout: 0,
+  // What was sent may have been done; `ask` knows what may be asked again.
+  const transport = createTransport({ keepAliveMs, repeats: 'unsent' });
+  const route = routeOf(way);
+  const connections = createTurns({
+    name: 'Requests to Qdrant',
+    places: connectionsMax,
+    tenantPlaces: connectionsMax,
+    waitingMax: Number.POSITIVE_INFINITY,
   });
-  const headers = {
-    'content-type': 'application/json',
-    ...(apiKey !== null && { 'api-key': apiKey }),
-  };
+  const headers = ['content-type', 'application/json', ...(apiKey === null ? [] : ['api-key', apiKey])];
 
   async function once({ method, path, body, use }: QdrantRequest): Promise<{ status: number; text: string }> {
-    const signal = AbortSignal.timeout(use === 'read' ? timeouts.readMs : timeouts.writeMs);
-    const answer = await pool.request({ method, path: `${prefix}${path}`, headers, body: body ?? null, signal });
-    return { status: answer.statusCode, text: await wholeText(answer.body) };
+    const deadline = AbortSignal.timeout(use === 'read' ? timeouts.readMs : timeouts.writeMs);
+    return connections.run('', deadline, async () => {
+      const request = { origin, route, method, path: `${prefix}${path}`, headers, body: body ?? null };
+      const bounds = { connectTimeoutMs: timeouts.connectMs, bytesMax: answerBytesMax, deadline };
+      const { status, bytes } = await wholeAnswer(transport, request, bounds);
+      return { status, text: bytes.toString('utf8') };
+    });
   }
 
   return {
@@ -84,23 +101,18 @@ export function createConnection({ url, apiKey, timeouts: given }: ConnectionOpt
       });
       return resultOf(status, text);
     },
-    close: () => pool.destroy(),
+    async close() {
+      transport.destroy();
+    },
   };
 }
 
-async function wholeText(body: Dispatcher.ResponseData['body']): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body as AsyncIterable<Buffer>) {
-    bytes += piece.length;
-    // Leaving the loop closes the connection.
-    if (bytes > answerBytesMax) throw new TooLong();
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString('utf8');
+/** One origin is asked, so one name is enough for its connections. */
+function routeOf(way: QdrantWay | undefined): UpstreamRoute | undefined {
+  if (way === undefined) return undefined;
+  const { proxy, ca, cert, key } = way;
+  return { id: 'qdrant', proxy: proxy === null ? 'off' : { ...proxy, origin: new URL(proxy.origin) }, ca, cert, key };
 }
-
-class TooLong extends Error {}
 
 function resultOf(status: number, text: string): unknown {
   const answer = parsed(text);
@@ -129,22 +141,18 @@ function messageIn(answer: unknown): string {
   return typeof error === 'string' ? error.slice(0, messageCharsMax) : 'no reason given';
 }
 
-const brokenCodes = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_CONNECT_TIMEOUT'];
+const brokenKinds: ReadonlySet<string> = new Set(['connect', 'connect-timeout', 'reset'] satisfies NoAnswer['kind'][]);
 
 function isBroken(error: unknown): boolean {
-  return brokenCodes.includes(codeOf(error));
-}
-
-function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return error instanceof NoAnswer && brokenKinds.has(error.kind);
 }
 
 function unreachable(error: unknown): FailureError {
-  if (error instanceof TooLong) return overloaded(`Qdrant's answer is larger than ${answerBytesMax} bytes`);
-  if (error instanceof Error && error.name === 'TimeoutError') return overloaded('Qdrant did not answer in time');
-  const code = codeOf(error);
-  return overloaded(`Qdrant cannot be reached${code === '' ? '' : ` (${code})`}`);
+  const kind = error instanceof NoAnswer ? error.kind : 'timed-out';
+  if (kind === 'too-large') return overloaded(`Qdrant's answer is larger than ${answerBytesMax} bytes`);
+  // Waiting for one of the connections until then, too.
+  if (kind === 'timed-out') return overloaded('Qdrant did not answer in time');
+  return overloaded(`Qdrant cannot be reached: ${(error as NoAnswer).message}`);
 }
 
 function overloaded(why: string): FailureError {

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { orOff, pem, proxyUrl, secret } from './scalars.ts';
+
+/** The forward proxy that leads to `place`. */
+export function proxySchema(place: string) {
+  return orOff(proxyUrl(), 'a proxy such as http://proxy.internal:3128')
+    .optional()
+    .describe(
+      `Forward proxy to ${place}, with user:password@ where it wants one; https:// addresses through CONNECT. off: none. Default: HTTPS_PROXY and HTTP_PROXY less NO_PROXY, and none to this machine.`,
+    );
+}
+
+/** The certificates of a way; `readWhen` says when their files are read. */
+export function tlsSchema(readWhen: string) {
+  return z
+    .strictObject({
+      ca: pem().optional().describe("Certificates to trust beside the system's."),
+      cert: pem().optional().describe('Client certificate, with those between it and its root.'),
+      key: secret().optional().describe('Private key of cert.'),
+    })
+    .optional()
+    .describe(`Each is PEM, or the path of a PEM file, which is read ${readWhen}.`);
+}
