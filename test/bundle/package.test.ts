@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -8,9 +8,10 @@ import { dirname, join } from 'node:path';
 import { after, test } from 'node:test';
 import { stringify } from 'yaml';
 import { chromiumMissing } from '../chromium.ts';
+import { wavOf } from '../scripted-transcriber.ts';
 import { missingTool } from '../sound.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
-import { runCommand, startProcess, temporaryFolder } from '../start-process.ts';
+import { cleanEnv, launch, runCommand, startProcess, temporaryFolder } from '../start-process.ts';
 import { redisMissing, startRedis } from '../start-redis.ts';
 import { startAwkwardSite } from '../tools/awkward-site.ts';
 import { installPackage } from './install-package.ts';
@@ -144,6 +145,26 @@ test('vectors are kept and found by text', async () => {
   assert.match(found, /flour/);
 });
 
+test("Qdrant's API at the root searches by words and by meaning at once", async () => {
+  const put = async (path: string, json: unknown) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const answer = await fetch(gateway.url + path, { method: 'PUT', headers, body: JSON.stringify(json) });
+    assert.equal(answer.status, 200, await answer.text());
+  };
+  await put('/collections/both', {
+    vectors: { meaning: { embedding_model: 'culvert-lexical-1024' } },
+    sparse_vectors: { words: { embedding_model: 'culvert-bm25' } },
+  });
+  await put('/collections/both/points', { points: [{ id: 1, payload: { text: 'Error E4711 means a cut stream.' } }] });
+  const query = { text: 'E4711' };
+  const json = {
+    prefetch: ['meaning', 'words'].map((using) => ({ query, using })),
+    query: { fusion: 'rrf' },
+    with_payload: true,
+  };
+  assert.match(await textOf('/collections/both/points/query', { json }), /cut stream/);
+});
+
 test('sound is made and written down', { skip: missingTool('ffmpeg') }, async () => {
   const json = { model: 'tts-1', voice: 'alloy', input: 'Hello from Culvert.' };
   const sound = await (await ask('/v1/audio/speech', { json })).arrayBuffer();
@@ -189,6 +210,70 @@ test('assistants find the tools over MCP', async () => {
     headers: { accept: 'application/json, text/event-stream' },
   });
   assert.match(listed, /vector_search/);
+  const called = await textOf('/mcp', {
+    json: {
+      jsonrpc: '2.0',
+      id: 2,
+      method: 'tools/call',
+      params: { name: 'scrape', arguments: { url: `${site.url}/article` } },
+    },
+    headers: { accept: 'application/json, text/event-stream' },
+  });
+  assert.match(called, /# An article/);
+});
+
+test('providers and a Qdrant are called over the network, with every endpoint that is passed on', async (t) => {
+  const mock = launch(t, ['mock', '--port', '0'], { bin });
+  const listening = /http:\/\/[\d.]+:\d+/;
+  await mock.said(listening);
+  const [upstream] = listening.exec(mock.stdout() + mock.stderr())!;
+  const folder = temporaryFolder(t);
+  const settings = {
+    server: { port: 0 },
+    keys: [{ key, account: 'dev', name: 'test' }],
+    providers: { up: { type: 'openai', base_url: `${upstream}/v1`, api_key: 'upstream-secret' } },
+    vectors: { engine: 'qdrant', url: gateway.url, api_key: key },
+    plans: { default: { windows: 'off', rpm: 'off' } },
+    autodetect: 'off',
+  };
+  writeFileSync(join(folder, 'culvert.yaml'), stringify(settings));
+  const over = await startProcess(t, { bin, cwd: folder, args: [] });
+  const call = async (path: string, body: FormData | object, method = 'POST') => {
+    const isForm = body instanceof FormData;
+    const answer = await fetch(over.url + path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(!isForm && { 'content-type': 'application/json' }) },
+      body: isForm ? body : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, `${path}: ${text}\n${over.stderr()}`);
+    return text;
+  };
+  const model = 'up/mock/ok';
+  const chat = { model, messages };
+  assert.match(await call('/v1/chat/completions', chat), /"choices"/);
+  assert.match(await call('/v1/chat/completions', { ...chat, stream: true }), /\[DONE\]/);
+  assert.match(await call('/v1/messages', { ...chat, max_tokens: 50, stream: true }), /message_stop/);
+  assert.match(await call('/v1/completions', { model, prompt: 'Hello' }), /"text"/);
+  assert.match(await call('/v1/moderations', { model, input: 'Hello' }), /"results"/);
+  assert.match(await call('/v1/rerank', { model, query: 'bread', documents: ['flour', 'rates'] }), /"results"/);
+  assert.match(await call('/v1/embeddings', { model, input: 'Hello' }), /"embedding"/);
+  const form = (name: string, file: Blob, fields: Record<string, string>) => {
+    const made = new FormData();
+    for (const [field, value] of Object.entries(fields)) made.set(field, value);
+    made.set(name, file, name === 'image' ? 'picture.png' : 'hello.wav');
+    return made;
+  };
+  const sound = form('file', new Blob([wavOf(1)]), { model });
+  assert.match(await call('/v1/audio/translations', sound), /"text"/);
+  const picture = form('image', new Blob([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])]), {
+    model,
+    prompt: 'Larger.',
+  });
+  assert.match(await call('/v1/images/edits', picture), /"b64_json"|"url"/);
+  await call('/collections/far', { vectors: { size: 2, distance: 'Dot' } }, 'PUT');
+  await call('/collections/far/points', { points: [{ id: 7, vector: [1, 0] }] }, 'PUT');
+  assert.match(await call('/collections/far/points/search', { vector: [1, 0], limit: 1 }), /"id":7/);
 });
 
 test('models, usage, requests, the admin API, metrics and the description of it all are served', async () => {
@@ -219,6 +304,12 @@ test('commands run, beside the server and without one', async (t) => {
   assert.match(await culvert('doctor'), /"findings"/);
   assert.match(await culvert('mock', '--help'), /Example/);
   const elsewhere = { bin, cwd: temporaryFolder(t) };
+  const mcp = spawnSync(process.execPath, [bin, 'mcp', '--url', gateway.url], {
+    env: cleanEnv(env),
+    input: `${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })}\n`,
+    encoding: 'utf8',
+  });
+  assert.match(mcp.stdout, /vector_search/, mcp.stderr);
   assert.equal((await runCommand(['init'], elsewhere)).code, 0);
   assert.match((await runCommand(['keys', 'list'], elsewhere)).stdout, /"data"/);
 });
