@@ -19,7 +19,8 @@ if (major < 24) {
     );
     process.exit(1);
   }
-  const child = spawn(bundled, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+  // By the name that it was called by, which hints repeat.
+  const child = spawn(bundled, process.argv.slice(1), {
     stdio: 'inherit',
     env: { ...process.env, CULVERT_REEXECUTED: '1' },
   });

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const culvertBin = join(dirname(dirname(fileURLToPath(import.meta.url))), 'bin', 'culvert.mjs');
+/** A link to the program by the name that an installed one has, which its hints repeat. */
+export const culvertBin = join(dirname(fileURLToPath(import.meta.url)), 'bin', 'culvert');
 
 /** A test, or a measurement: it ends what was started for it. */
 export interface Lifetime {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { culvert } from '../kernel/command-form.ts';
 import type { ExportedCollection, ExportedPoint, VectorOperator } from '../vectors/operator.ts';
 import type { Owner, TenantSummary } from '../vectors/store.ts';
 import type { Directory, Records } from './directory.ts';
@@ -67,7 +68,7 @@ export function vectorOperations(parts: AdminParts, records: Records): Operation
   async function ownerOf(tenant: string, field: string): Promise<Owner> {
     const key = keysOf(await records.current(), tenant)[0];
     if (key !== undefined) return { tenant, account: key.account };
-    const message = `${field}: no key owns '${tenant}'; make the key first (culvert keys create)`;
+    const message = `${field}: no key owns '${tenant}'; make the key first (${culvert} keys create)`;
     return refuse({ kind: 'invalid-request', param: field, message });
   }
 

@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { DeclaredAccount } from '../config/declared.ts';
 import type { KeyLimitsConfig } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { culvert } from '../kernel/command-form.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { createNetworkSet } from '../kernel/network.ts';
 import type { KeyRow, Stored } from './account-store.ts';
@@ -55,8 +56,7 @@ const expired: Failure = { kind: 'unauthenticated', message: 'The API key has ex
 const suspended: Failure = { kind: 'forbidden', message: 'The account of this API key is suspended.' };
 const adminOnV1: Failure = {
   kind: 'forbidden',
-  message:
-    'The admin key opens /admin/v1 and /metrics only. Create a key for /v1 with: culvert keys create --account A --name N',
+  message: `The admin key opens /admin/v1 and /metrics only. Create a key for /v1 with: ${culvert} keys create --account A --name N`,
 };
 const elsewhere = (address: string | null): Failure => ({
   kind: 'forbidden',

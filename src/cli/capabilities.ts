@@ -3,6 +3,7 @@ import { type MediaType, modelFor } from '../inference/models/contract-media.ts'
 import type { Alias } from '../inference/models/model-table.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { Target } from '../inference/routing/target.ts';
+import { culvert } from '../kernel/command-form.ts';
 
 /** One thing that callers can ask for, and who answers. */
 export interface Capability {
@@ -37,7 +38,7 @@ function chatOf(snapshot: Snapshot): Capability {
     const state = real.every(({ provider }) => provider.local) ? 'local' : 'real';
     return { name: 'chat', state, by: real.map(({ name }) => name).join(', '), fix: null };
   }
-  const fix = `${anyKey}, or name a provider in culvert.yaml (culvert init)`;
+  const fix = `${anyKey}, or name a provider in culvert.yaml (${culvert} init)`;
   return { name: 'chat', state: chatting.length > 0 ? 'simulated' : 'missing', by: 'no provider yet', fix };
 }
 
@@ -55,7 +56,7 @@ function embeddingsOf(snapshot: Snapshot): Capability {
     name,
     state: targets.length > 0 ? 'simulated' : 'missing',
     by: 'no provider that embeds yet',
-    fix: `${anyKey}, run Ollama with bge-m3, or culvert add embeddings; ${own}`,
+    fix: `${anyKey}, run Ollama with bge-m3, or ${culvert} add embeddings; ${own}`,
   };
 }
 
@@ -63,12 +64,12 @@ const wordsFor: Readonly<Record<MediaType, { name: string; verb: string; fix: st
   speech: {
     name: 'speech',
     verb: 'speaks',
-    fix: `${anyKey}, install espeak-ng, run Kokoro-FastAPI, or culvert add speech`,
+    fix: `${anyKey}, install espeak-ng, run Kokoro-FastAPI, or ${culvert} add speech`,
   },
   transcription: {
     name: 'transcription',
     verb: 'transcribes',
-    fix: `${anyKey}, run speaches, or culvert add transcription`,
+    fix: `${anyKey}, run speaches, or ${culvert} add transcription`,
   },
   image: {
     name: 'images',
@@ -92,7 +93,7 @@ function mediaOf(type: MediaType, snapshot: Snapshot): Capability {
       return { name, state: 'missing', by: `no model of type ${type}`, fix: `name one under models, such as ${id}` };
     }
     case 'engine': {
-      const better = source.model === 'espeak-ng' ? 'robotic; culvert add speech brings a better voice' : null;
+      const better = source.model === 'espeak-ng' ? `robotic; ${culvert} add speech brings a better voice` : null;
       return { name, state: 'local', by: `culvert/${source.model}`, fix: better };
     }
     case 'unheard':

@@ -2,6 +2,7 @@ import { declaredKeys } from '../auth/declared-keys.ts';
 import { buildDirectory, hashKey, keyPrefix } from '../auth/key-ring.ts';
 import { type Principal, unrestricted } from '../auth/principal.ts';
 import type { Config } from '../config/schema.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { CommandFailed } from './command-failed.ts';
 import type { CliParts } from './parts.ts';
 
@@ -19,7 +20,9 @@ export async function principalOf(
   const bySecret = directory.get(hashKey(named));
   const found = bySecret ?? [...directory.values()].find(({ principal }) => isNamed(principal, named));
   if (found === undefined) {
-    throw new CommandFailed('There is no such key. Name it by its secret, its id or account/name; culvert keys list.');
+    throw new CommandFailed(
+      `There is no such key. Name it by its secret, its id or account/name; ${culvert} keys list.`,
+    );
   }
   if (found.kind === 'admin') throw new CommandFailed('The admin key uses no models; name a key of an account.');
   return found.principal;

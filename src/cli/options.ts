@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { culvert } from '../kernel/command-form.ts';
 
 /** Takes a command's work, whose result is the exit code. */
 export type Run = (work: Promise<number>) => Promise<void>;
@@ -42,6 +43,9 @@ export function listOf(such: string): (text: string) => string[] {
 
 const listValuesMax = 1_000;
 
+/** Shown below the help of a command: a line to paste, in the form in which this program was called. */
 export function example(line: string): string {
-  return `\nExample:\n  ${line}`;
+  // npm's own lines would come into what a shell takes of the output.
+  const taken = culvert.replace(/^npm run /, 'npm run -s ');
+  return `\nExample:\n  ${line.replace(/(\$\()?\bculvert /g, (_, inShell) => (inShell ? `$(${taken} ` : `${culvert} `))}`;
 }

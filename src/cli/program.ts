@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { culvert } from '../kernel/command-form.ts';
 import { nearest } from '../kernel/nearest.ts';
 import { addAddCommand } from './add-command.ts';
 import { addCallerCommands } from './caller-commands.ts';
@@ -59,10 +60,10 @@ export async function runProgram(argv: readonly string[], parts: CliParts, servi
  * are not `called` it knows the name; null = it knows all of everything.
  */
 export async function createProgram(parts: CliParts, run: Run, serve: Run, called: string | null): Promise<Command> {
-  const program = new Command('culvert')
+  const program = new Command(culvert)
     .description('An inference gateway: one server, one key, for everything an application needs from AI providers.')
     .version(parts.version)
-    .showHelpAfterError('(culvert --help, or culvert COMMAND --help, shows what is possible)')
+    .showHelpAfterError(`(${culvert} --help, or ${culvert} COMMAND --help, shows what is possible)`)
     .exitOverride()
     .addHelpText(
       'after',
@@ -74,7 +75,7 @@ Environment:
   CULVERT_ADMIN_KEY  key for everything else (default: the configuration's, or the data folder's)
 
 Example:
-  culvert start`,
+  ${culvert} start`,
     );
 
   program
@@ -119,7 +120,7 @@ function unknownCommand(program: Command, argv: readonly string[]): string | nul
   const names = program.commands.map((command) => command.name());
   if (names.includes(word)) return null;
   const hint = nearest(word, names);
-  return `There is no command '${word}'.${hint === null ? '' : ` Did you mean 'culvert ${hint}'?`} Commands: ${names.join(', ')}.`;
+  return `There is no command '${word}'.${hint === null ? '' : ` Did you mean '${culvert} ${hint}'?`} Commands: ${names.join(', ')}.`;
 }
 
 function checkedPort(text: string): number {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Config } from '../config/schema.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { dataFolderAt } from '../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../stores/sqlite/data-folder-lock.ts';
 import { CommandFailed } from './command-failed.ts';
@@ -52,7 +53,7 @@ export async function reach(url: string, path: string, init: RequestInit): Promi
   } catch (error) {
     if (init.signal?.aborted) throw error;
     throw new CommandFailed(
-      `No answer from ${url} (${causeOf(error)}). Is the server running? culvert start runs one.`,
+      `No answer from ${url} (${causeOf(error)}). Is the server running? ${culvert} start runs one.`,
     );
   }
 }

@@ -1,6 +1,7 @@
 import { unrestricted } from '../auth/principal.ts';
 import type { Snapshot } from '../inference/models/snapshot.ts';
 import type { LocalServer } from '../inference/providers/probe-local.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { table } from './table.ts';
 
@@ -35,7 +36,7 @@ export function startMessage(facts: StartFacts): string {
   if (unheard.length > 0) {
     lines.push(
       '',
-      `Not known yet: the models of ${unheard.join(', ')}, whose list could not be read so far. It is asked again; culvert check --live says what is wrong.`,
+      `Not known yet: the models of ${unheard.join(', ')}, whose list could not be read so far. It is asked again; ${culvert} check --live says what is wrong.`,
     );
   }
   const model = exampleModel(snapshot);

@@ -1,3 +1,4 @@
+import { culvert } from '../kernel/command-form.ts';
 import type { Config, CredentialConfig, ProviderConfig } from './schema.ts';
 
 /** A provider's credentials in the order of the file; empty when it needs none. */
@@ -33,5 +34,5 @@ export function whyNotReplaced(before: Config, after: Config): string | null {
   const count = before.keys.length;
   if (count === 0 || after.keys.length > 0) return null;
   const gone = count === 1 ? 'the one key that is declared' : `all ${count} keys that are declared`;
-  return `taking this up would drop ${gone}, whose callers would get 401; if that is meant: culvert reload --force`;
+  return `taking this up would drop ${gone}, whose callers would get 401; if that is meant: ${culvert} reload --force`;
 }

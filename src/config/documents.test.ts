@@ -65,13 +65,13 @@ test('the file of culvert init passes the check with nothing set, and says nothi
 
 test('the examples of the file of culvert init pass too', () => {
   const text = initialConfigText().replace(
-    /^( +)# (?=openai:|claude:|local:|eu:| {2}|- \{|smart:|small:|"claude)/gm,
+    /^( +)# (?=openai:|claude:|local:|eu:| {2}|- \{|smart:|small:|here:|"claude)/gm,
     '$1',
   );
   const env = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', EU_KEY_A: 'c', EU_KEY_B: 'd', DEV_KEY: 'sk-cv-12345678' };
   const result = checkConfigText(text, 'culvert.yaml', env);
   assert.ok(result.ok, JSON.stringify(result));
   assert.deepEqual(Object.keys(result.config.providers), ['openai', 'claude', 'local', 'eu']);
-  assert.deepEqual(Object.keys(result.config.models), ['smart', 'small', 'claude-*']);
+  assert.deepEqual(Object.keys(result.config.models), ['smart', 'small', 'here', 'claude-*']);
   assert.equal(result.config.keys.length, 1);
 });

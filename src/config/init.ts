@@ -1,3 +1,6 @@
+/** The file beside it that editors complete and check it by, as its first line says. */
+export const initialSchemaName = 'culvert.schema.json';
+
 /**
  * The commented culvert.yaml that `culvert init` writes. It passes the check as it stands, with no variable set: what
  * needs a decision is commented out.
@@ -6,15 +9,15 @@ export function initialConfigText(): string {
   return text;
 }
 
-const text = `# yaml-language-server: $schema=./culvert.schema.json
-# Configuration of Culvert. Every key is optional; "culvert check" checks this file with line numbers.
-# For completion in editors: culvert check --schema > culvert.schema.json
+const text = `# yaml-language-server: $schema=./${initialSchemaName}
+# Configuration of Culvert. Every key is optional; "culvert check" checks this file with line numbers, and editors
+# complete it by the schema beside it (of a newer version: culvert check --schema > ${initialSchemaName}).
 # All keys: docs/configuration.md. \${NAME} is an environment variable, \${NAME:-x} one with a default,
 # \${file:/run/secrets/name} the content of a file. Changes are taken over while running.
 
 server:
-  host: 127.0.0.1            # 0.0.0.0 lets other machines in; at least one key must exist then
-  port: 4141
+  host: \${CULVERT_HOST:-127.0.0.1}   # 0.0.0.0 lets other machines in; at least one key must exist then
+  port: \${PORT:-4141}
   # body_limit: 32mb         # largest JSON request
   # shutdown_grace: 30s      # how long running streams may go on after SIGTERM
   # cors_origins: [https://app.example.org]
@@ -23,7 +26,7 @@ admin:
   key: \${CULVERT_ADMIN_KEY:-}   # empty: one is generated into the data folder
 
 storage:
-  data_dir: ./.culvert
+  data_dir: \${CULVERT_DATA_DIR:-./.culvert}
 
 # Where requests can go. Without providers here, well-known keys in the environment (OPENAI_API_KEY,
 # ANTHROPIC_API_KEY, …) configure them.
@@ -43,10 +46,11 @@ providers:
 models:
   # smart:
   #   targets:
-  #     - claude/claude-sonnet-x                    # tried first
-  #     - { provider: openai, model: gpt-x, priority: 2 }   # when all of priority 1 failed
+  #     - claude/claude-sonnet-4-5                            # tried first
+  #     - { provider: openai, model: gpt-5.1, priority: 2 }   # when all of priority 1 failed
   #   fallbacks: [small]
-  # small: { targets: [local/qwen] }
+  # small: { targets: [openai/gpt-5-mini] }
+  # here: { targets: ["local/qwen3:8b"] }                     # what "ollama list" shows
   # "claude-*": { targets: ["claude/claude-*"] }    # what * matched carries over
 
 # Keys that callers use, for tests and GitOps; "culvert keys create" makes others.

@@ -9,6 +9,7 @@ import { declaredAccounts } from '../config/declared.ts';
 import { isLoopback } from '../config/loopback-host.ts';
 import type { Config } from '../config/schema.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { culvert } from '../kernel/command-form.ts';
 import { FailureError, factsOf } from '../kernel/failure.ts';
 import { createPlanBook, type PlanBook } from '../metering/plan-book.ts';
 import type { Log } from '../observe/log.ts';
@@ -123,7 +124,7 @@ export async function openCallers(options: {
   if (ring.userKeys() === 0 && !isLoopback(host)) {
     watch.stop();
     throw new StartRefused(
-      `No key is configured, and ${host} can be reached from other machines. Create one first: culvert keys create --account default --name first`,
+      `No key is configured, and ${host} can be reached from other machines. Create one first: ${culvert} keys create --account default --name first`,
     );
   }
 

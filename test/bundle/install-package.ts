@@ -42,6 +42,6 @@ export async function installPackage(t: Lifetime): Promise<InstalledPackage> {
   const app = join(place, 'app');
   mkdirSync(app);
   await run('npm', ['install', '--offline', '--omit=optional', join(place, packed!.filename)], { cwd: app });
-  const folder = join(app, 'node_modules', 'culvert');
+  const folder = join(app, 'node_modules', 'culvert-gateway');
   return { folder, bin: join(folder, 'bin', 'culvert.mjs'), files: packed!.files.map(({ path }) => path) };
 }

@@ -92,7 +92,7 @@ test('the package holds the bundle and its licences, and nothing for tests alone
     'docs',
     'package.json',
   ]);
-  assert.deepEqual(installed, ['culvert'], 'no other package came with it');
+  assert.deepEqual(installed, ['culvert-gateway'], 'no other package came with it');
   const licences = readFileSync(join(folder, 'dist', 'LICENSES.txt'), 'utf8');
   assert.match(licences, /^zod \d\S+ \(MIT\)$/m);
   assert.doesNotMatch(licences, /^(fast-check|openai|@anthropic-ai\/sdk|typescript) /m);

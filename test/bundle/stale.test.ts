@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { culvertBin, runCommand, temporaryFolder } from '../start-process.ts';
 
-const root = dirname(dirname(culvertBin));
+const root = dirname(dirname(dirname(culvertBin)));
 const says = (what: string) => `export const main = async () => void console.log(${JSON.stringify(what)});\n`;
 
 test('a clone runs its bundle for as long as it is what the sources say, and never afterwards', async (t) => {

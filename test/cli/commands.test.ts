@@ -9,6 +9,7 @@ import { stringify } from 'yaml';
 import type { CliParts } from '../../src/cli/parts.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { findEspeak } from '../../src/inference/engines/espeak.ts';
+import { modelFacts } from '../../src/inference/providers/model-facts.ts';
 import { postgresMissing, startPostgres } from '../start-postgres.ts';
 import { cleanEnv, culvertBin, launch, runCommand, temporaryFolder } from '../start-process.ts';
 
@@ -72,7 +73,12 @@ describe('commands, run as programs', { concurrency: true }, () => {
     const check = await runCommand(['check'], { cwd });
     assert.equal(check.code, 0, check.stderr);
     // How many the simulator stands in for hangs on what is installed here.
-    assert.match(check.stdout, /^OK: culvert\.yaml \(0 providers, \d models, 0 keys\)\n$/);
+    assert.match(check.stdout, /^OK: culvert\.yaml \(0 providers, \d+ models, 0 keys\)\n$/);
+    const [, schema] = /^# yaml-language-server: \$schema=(\S+)\n/.exec(written)!;
+    assert.equal(readFileSync(join(cwd, schema!), 'utf8'), readFileSync('docs/culvert.schema.json', 'utf8'));
+    const named = [...written.matchAll(/(?:claude\/|openai\/|model: )((?:claude|gpt)-[\w.-]+)/g)].map(([, id]) => id!);
+    assert.equal(named.length, 3);
+    for (const id of named) assert.notEqual(modelFacts(id), null, `${id} is a model that its vendor has`);
     writeFileSync(file, `${written}\n# mine\n`);
     const again = await runCommand(['init'], { cwd });
     assert.equal(again.code, 1);
@@ -120,7 +126,10 @@ describe('commands, run as programs', { concurrency: true }, () => {
     writeFileSync(join(cwd, 'culvert.yaml'), stringify(config));
     const { code, stdout, stderr } = await runCommand(['check'], { cwd });
     assert.equal(code, 0, stderr);
-    assert.equal(stdout, 'OK: culvert.yaml (1 provider, 2 models, 1 key)\n');
+    const counted = /^OK: culvert\.yaml \(1 provider, (\d+) models, 1 key\)\n$/.exec(stdout);
+    const listed = JSON.parse((await runCommand(['models'], { cwd })).stdout) as { data: { id: string }[] };
+    assert.equal(Number(counted?.[1]), listed.data.length, 'as many as culvert models lists');
+    assert.ok(['one', 'two'].every((name) => listed.data.some(({ id }) => id === name)));
     assert.doesNotMatch(stdout + stderr, /canary/);
     assert.ok(!existsSync(join(cwd, '.culvert')));
   });

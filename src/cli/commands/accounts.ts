@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { adminOptions, example, type Run } from '../options.ts';
 import type { CliParts } from '../parts.ts';
@@ -75,7 +76,7 @@ async function createAccount(id: string, flags: AccountCreateFlags, parts: CliPa
 /** `culvert accounts list` */
 async function listAccounts(flags: AdminFlags, parts: CliParts): Promise<number> {
   const { rows, more } = await withAdmin(flags, parts, (admin) => listRows(admin, '/accounts', {}, accountsMax));
-  printRows(flags, rows, columns, 'There is no account yet: culvert accounts create ID --plan P');
+  printRows(flags, rows, columns, `There is no account yet: ${culvert} accounts create ID --plan P`);
   if (more) note(`Only the first ${accountsMax} are listed.`);
   return 0;
 }

@@ -17,6 +17,7 @@ import {
 import { modelAtHand } from '../../inference/engines/extras/model-at-hand.ts';
 import { AddFailed, askHost, defaultModelHost, type HostedModel } from '../../inference/engines/extras/model-host.ts';
 import { extraNames, type ModelManifest, modelManifests } from '../../inference/engines/extras/model-manifest.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { dataFolderAt, openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -68,7 +69,7 @@ export async function add(extra: string | undefined, flags: AddFlags, parts: Cli
   const told = await tellServer(flags, parts);
   const next = told
     ? 'The running server uses it.'
-    : 'A server uses it from its next start, or from culvert reload on.';
+    : `A server uses it from its next start, or from ${culvert} reload on.`;
   return said(flags, manifest, 'added', `${manifest.id} is added: culvert/${manifest.id}. ${next}`);
 }
 
@@ -79,8 +80,8 @@ function modelHost(): string {
 }
 
 function chosen(extra: string | undefined, model: string | undefined): ModelManifest {
-  const can = `Say what: culvert add ${extraNames.join(' | ')}`;
-  if (extra === undefined) throw new CommandFailed(`${can} (culvert add --list says what is there).`, 2);
+  const can = `Say what: ${culvert} add ${extraNames.join(' | ')}`;
+  if (extra === undefined) throw new CommandFailed(`${can} (${culvert} add --list says what is there).`, 2);
   const ofExtra = modelManifests.filter((manifest) => manifest.extra === extra);
   if (ofExtra.length === 0) throw new CommandFailed(`There is no '${extra}' to add. ${can}`, 2);
   const manifest = model === undefined ? ofExtra[0] : ofExtra.find(({ id }) => id === model);

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { parseDurationMs } from '../../config/scalars.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { askOnce, type Order } from '../bench/ask-once.ts';
 import { createTally, type Results, type Spread } from '../bench/results.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -36,7 +37,7 @@ export async function bench(server: string, flags: BenchFlags): Promise<number> 
   });
   const key = apiKey(flags);
   if (key === null)
-    throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY; culvert keys create makes one.');
+    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
   const model = flags.model ?? (await firstChatModel(url!, key));
   const left = new AbortController();
   const interrupt = () => left.abort();

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createSseReader, type SseEvent } from '../../inference/transport/sse-reader.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { print, printJson } from '../print.ts';
 import { readConfig } from '../read-config.ts';
@@ -21,10 +22,11 @@ const interruptedCode = 130;
 /** `culvert chat`: one question to the running server, its answer to stdout as it comes. */
 export async function chat(text: string, flags: ChatFlags): Promise<number> {
   const url = serverUrl(flags, () => readConfig(flags.config));
-  if (url === null) throw new CommandFailed('No server runs here. Start one with culvert start, or set CULVERT_URL.');
+  if (url === null)
+    throw new CommandFailed(`No server runs here. Start one with ${culvert} start, or set CULVERT_URL.`);
   const key = apiKey(flags);
   if (key === null) {
-    throw new CommandFailed('No key is set. Put one into CULVERT_API_KEY; culvert keys create makes one.');
+    throw new CommandFailed(`No key is set. Put one into CULVERT_API_KEY; ${culvert} keys create makes one.`);
   }
   const left = new AbortController();
   process.once('SIGINT', () => left.abort());
@@ -49,7 +51,7 @@ async function firstChatModel(url: string, key: string, signal: AbortSignal): Pr
   const listed = await fromServer(url, key, signal);
   const first = listed.find((model) => model.model_type === 'chat');
   if (first === undefined)
-    throw new CommandFailed(`${url} lists no model that chats; culvert models shows what it has.`);
+    throw new CommandFailed(`${url} lists no model that chats; ${culvert} models shows what it has.`);
   return first.id;
 }
 

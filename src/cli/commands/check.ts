@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { unrestricted } from '../../auth/principal.ts';
 import { configJsonSchema } from '../../config/json-schema.ts';
 import { type ConfigProblem, formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
@@ -38,7 +39,8 @@ export async function check(flags: CheckFlags, parts: CliParts): Promise<number>
   const { snapshot, problems } = await parts.snapshotOf(result.config);
   const counts: Counts = {
     providers: [...snapshot.providers.values()].filter((provider) => !provider.simulated).length,
-    models: snapshot.models.named.length,
+    // As `culvert models` lists them.
+    models: snapshot.models.list(unrestricted(result.config.default_plan)).length,
     keys: result.config.keys.length + (await userKeys(result.config, parts)),
   };
   const warnings = [...result.warnings.map(plainProblem), ...problems.map((message) => ({ message }))];

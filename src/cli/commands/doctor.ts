@@ -4,6 +4,7 @@ import { formatProblem } from '../../config/problem.ts';
 import type { Config } from '../../config/schema.ts';
 import { probeGet } from '../../inference/providers/probe-get.ts';
 import { probeLocalServers } from '../../inference/providers/probe-local.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { secretBytesMin } from '../../kernel/seal.ts';
 import { type DataFolder, dataFolderAt } from '../../stores/sqlite/data-folder.ts';
 import { lockOwner } from '../../stores/sqlite/data-folder-lock.ts';
@@ -17,7 +18,7 @@ import { damageFindings, schemaFinding, storeFindings } from '../doctor/stores.t
 import type { CliParts } from '../parts.ts';
 import { listForm, print, printJson } from '../print.ts';
 import { loadHere } from '../read-config.ts';
-import { plain } from '../table.ts';
+import { aligned } from '../table.ts';
 
 export interface DoctorFlags {
   config?: string;
@@ -37,7 +38,7 @@ export async function doctor(flags: DoctorFlags, parts: CliParts): Promise<numbe
     findings.push(...(await serverFindings(result.config, flags, parts)));
   } else {
     for (const each of result.errors)
-      findings.push(problem('config', formatProblem(each), 'Correct it; culvert check checks it again.'));
+      findings.push(problem('config', formatProblem(each), `Correct it; ${culvert} check checks it again.`));
   }
   const sick = findings.some(({ state }) => state === 'problem');
   if (listForm(flags) === 'json') printJson({ ok: !sick, version: parts.version, findings });
@@ -98,13 +99,12 @@ async function storesFindings(config: Config, server: 'runs' | 'none', parts: Cl
 }
 
 function report(findings: readonly Finding[]): string {
-  const width = Math.max(...findings.map(({ check }) => check.length));
-  const lines = findings.flatMap(({ state, check, message, fix }) => {
-    const line = `${state.padEnd('problem'.length)}  ${check.padEnd(width)}  ${plain(message)}`;
-    return fix === null ? [line] : [line, `${' '.repeat('problem'.length + width + 4)}→ ${plain(fix)}`];
-  });
+  const rows = findings.flatMap(({ state, check, message, fix }) => [
+    [state, check, message],
+    ...(fix === null ? [] : [['', '', `→ ${fix}`]]),
+  ]);
   const problems = findings.filter(({ state }) => state === 'problem').length;
   const warnings = findings.filter(({ state }) => state === 'warning').length;
   const of = (count: number, noun: string) => `${count === 0 ? 'no' : count} ${noun}${count === 1 ? '' : 's'}`;
-  return [...lines, '', `${of(problems, 'problem')}, ${of(warnings, 'warning')}`].join('\n');
+  return [aligned(rows), '', `${of(problems, 'problem')}, ${of(warnings, 'warning')}`].join('\n');
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { checkConfigText } from '../../config/check.ts';
 import { formatProblem } from '../../config/problem.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { type Imported, importLiteLlm } from '../import/import-litellm.ts';
 import { importedText } from '../import/write-imported.ts';
@@ -34,7 +35,7 @@ export async function importLiteLlmFile(file: string, { output, json }: ImportFl
   if (missing.length > 0) note(`Not set here, and needed at the start: ${missing.join(', ')}`);
   if (output !== '-') {
     print(`Wrote ${output}: providers ${counts.providers}, models ${counts.models}, notes ${notes.length}.`);
-    print(`Next: culvert check ${output} --live`);
+    print(`Next: ${culvert} check ${output} --live`);
   }
   return 0;
 }

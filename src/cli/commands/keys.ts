@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { keyPrefix } from '../../auth/key-ring.ts';
 import { parseDurationMs } from '../../config/scalars.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { didYouMean } from '../../kernel/nearest.ts';
 import { type AdminClient, type AdminFlags, AdminRefused, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
@@ -167,7 +168,7 @@ async function listKeys(flags: KeysListFlags, parts: CliParts): Promise<number> 
   const { rows, more } = await withAdmin(flags, parts, (admin) =>
     listRows(admin, '/keys', { account: flags.account, status: flags.status }, keysMax),
   );
-  printRows(flags, rows, keyColumns, 'There is no key yet: culvert keys create --account A --name N');
+  printRows(flags, rows, keyColumns, `There is no key yet: ${culvert} keys create --account A --name N`);
   if (more) note(`Only the first ${keysMax} are listed; --account narrows them.`);
   return 0;
 }
@@ -228,7 +229,9 @@ async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
     // A secret holds its id, and must not come into a URL.
     const id = named.slice(keyPrefix.length).split('-')[0]!;
     if (publicIdForm.test(id)) return id;
-    throw new CommandFailed('That secret is not one of a stored key. Name the key by account/name; culvert keys list.');
+    throw new CommandFailed(
+      `That secret is not one of a stored key. Name the key by account/name; ${culvert} keys list.`,
+    );
   }
   const slash = named.indexOf('/');
   if (slash === -1) return named;
@@ -237,6 +240,6 @@ async function keyIdOf(admin: AdminClient, named: string): Promise<string> {
   const found = rows.filter((row) => row.name === name);
   // A revoked key may have had the name before.
   const id = (found.find(({ status }) => status !== 'revoked') ?? found[0])?.id;
-  if (typeof id !== 'string') throw new CommandFailed(`There is no key '${named}'. culvert keys list shows them.`);
+  if (typeof id !== 'string') throw new CommandFailed(`There is no key '${named}'. ${culvert} keys list shows them.`);
   return id;
 }

@@ -1,5 +1,6 @@
 import { isLoopback } from '../../config/loopback-host.ts';
 import { whyNotListening } from '../../http/listening.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
 import { note, print, printJson } from '../print.ts';
@@ -53,6 +54,6 @@ Try it:
     -H 'Content-Type: application/json' \\
     -d '{"model": "sim/chat", "messages": [{"role": "user", "content": "Hello"}]}'
 
-All faults: culvert mock --faults. What came in: curl ${url}/_mock/requests
+All faults: ${culvert} mock --faults. What came in: curl ${url}/_mock/requests
 `;
 }

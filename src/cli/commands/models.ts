@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import { principalOf } from '../key-holder.ts';
 import type { CliParts } from '../parts.ts';
 import { listForm, note, print, printJson } from '../print.ts';
@@ -29,7 +30,7 @@ export async function models(flags: ModelsFlags, parts: CliParts): Promise<numbe
     printJson({ object: 'list', data: listed });
     return 0;
   }
-  if (listed.length === 0) note('No model is known here yet. culvert check --live shows whether providers answer.');
+  if (listed.length === 0) note(`No model is known here yet. ${culvert} check --live shows whether providers answer.`);
   else print(modelTable(listed));
   return 0;
 }

@@ -1,5 +1,5 @@
 import { type Row, rowTable, shown, shownTime } from '../rows.ts';
-import { plain } from '../table.ts';
+import { aligned } from '../table.ts';
 
 interface DescribedRoute {
   verdicts?: readonly Row[];
@@ -29,10 +29,7 @@ export function describedRequest(request: Row): string {
     ['cost', `${shown(request.units)} units${typeof request.cost_usd === 'number' ? `, $${request.cost_usd}` : ''}`],
     ['sent', sent(route)],
   ];
-  const widths = Math.max(...facts.map(([name]) => name.length));
-  const lines = facts
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `${name.padEnd(widths)}  ${plain(value)}`);
+  const lines = [aligned(facts.filter(([, value]) => value !== ''))];
   const { verdicts = [], attempts = [], losses = [] } = route;
   if (verdicts.length > 0) {
     const columns = [

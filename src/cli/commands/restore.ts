@@ -1,4 +1,5 @@
 import { urlOf } from '../../http/listening.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import type { BackupRow } from '../../stores/backup-row.ts';
 import { openDataFolder } from '../../stores/sqlite/data-folder.ts';
 import { lockDataFolder } from '../../stores/sqlite/data-folder-lock.ts';
@@ -42,7 +43,7 @@ export async function restore(file: string, flags: RestoreFlags, parts: RestoreP
   try {
     if (dataIn(folder, names).length > 0 && !flags.yes) {
       throw new CommandFailed(
-        `${folder.path} holds databases already. culvert restore ${file} --yes moves them aside, as *.before-restore-<time>.`,
+        `${folder.path} holds databases already. ${culvert} restore ${file} --yes moves them aside, as *.before-restore-<time>.`,
       );
     }
     if (!isEmbedded) await refuseUnlessEmpty(config, parts);

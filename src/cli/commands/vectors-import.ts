@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import type { CliParts } from '../parts.ts';
@@ -33,7 +34,7 @@ export async function importVectors(file: string, flags: ImportFlags, parts: Cli
   } catch (error) {
     progress.end();
     if (done.line < flags.fromLine || !(error instanceof CommandFailed)) throw error;
-    const again = `culvert vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
+    const again = `${culvert} vectors import --tenant ${flags.tenant} ${file} --from-line ${done.line + 1}`;
     throw new CommandFailed(`${error.message}\nUp to line ${done.line} all is written; to go on: ${again}`);
   }
   progress.end();

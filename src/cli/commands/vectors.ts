@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { culvert } from '../../kernel/command-form.ts';
 import { type AdminClient, type AdminFlags, withAdmin } from '../admin-client.ts';
 import { CommandFailed } from '../command-failed.ts';
 import { adminOptions, example, type Run, whole } from '../options.ts';
@@ -100,7 +101,9 @@ async function purgeTenant(tenant: string, flags: PurgeFlags, parts: CliParts): 
       const found = (await tenants(admin)).rows.find((row) => row.tenant === tenant);
       if (found === undefined) throw new CommandFailed(`The tenant '${tenant}' has no collections.`);
       const has = `${String(found.collections)} collections with ${String(found.points)} points`;
-      throw new CommandFailed(`'${tenant}' has ${has}. culvert vectors purge ${tenant} --yes deletes them for ever.`);
+      throw new CommandFailed(
+        `'${tenant}' has ${has}. ${culvert} vectors purge ${tenant} --yes deletes them for ever.`,
+      );
     }
     const purged = (await admin.request('POST', '/vectors/purge', { body: { tenant } })) as Row;
     if (flags.json) printJson(purged);

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { findTool } from '../../inference/audio/find-tool.ts';
 import type { Snapshot } from '../../inference/models/snapshot.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { findChromium } from '../../tools/render/find-chromium.ts';
 import { playwrightInstalled } from '../../tools/render/load-playwright.ts';
 import { capabilitiesOf } from '../capabilities.ts';
@@ -10,8 +11,8 @@ import { type Finding, ok, warning } from './finding.ts';
 export function capabilityFindings(snapshot: Snapshot): Finding[] {
   return capabilitiesOf(snapshot).map(({ name, state, by, fix }): Finding => {
     const message = `${state}: ${by}`;
-    if (state === 'real' || state === 'local') return ok(name, fix === null ? message : `${message}, ${fix}`);
-    return warning(name, message, fix ?? 'culvert check --live says what is wrong.');
+    if (state === 'real' || state === 'local') return ok(name, fix === null ? message : `${message}; ${fix}`);
+    return warning(name, message, fix ?? `${culvert} check --live says what is wrong.`);
   });
 }
 

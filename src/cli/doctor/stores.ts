@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import type { SchemaState } from '../../stores/migration.ts';
 import type { Damage } from '../../stores/sqlite/integrity.ts';
 import type { StoreFacts } from '../parts.ts';
@@ -15,7 +16,7 @@ function databaseFinding({ kind, trouble, version }: StoreFacts['database']): Fi
   if (trouble === null) return ok('database', name);
   const fix =
     kind === 'sqlite'
-      ? 'Stop what holds the files, or restore a backup (culvert restore).'
+      ? `Stop what holds the files, or restore a backup (${culvert} restore).`
       : 'Start PostgreSQL, or correct storage.database.';
   return problem('database', `${name}: ${trouble}`, fix);
 }
@@ -42,11 +43,11 @@ export function schemaFinding(states: readonly SchemaState[], server: 'runs' | '
   const message = `${pending.length} ${pending.length === 1 ? 'migration is' : 'migrations are'} pending (${pending.join(', ')})`;
   return server === 'runs'
     ? warning('schema', `${message}, while an older version runs`, 'Restart it with this version.')
-    : warning('schema', message, 'The next start runs them; culvert migrate does it now. Make a backup first.');
+    : warning('schema', message, `The next start runs them; ${culvert} migrate does it now. Make a backup first.`);
 }
 
 export function damageFindings(damages: readonly Damage[]): Finding[] {
   if (damages.length === 0) return [ok('files', 'every database of the data folder is sound')];
-  const fix = 'Stop Culvert and restore a backup (culvert restore FILE --yes); it keeps the damaged files.';
+  const fix = `Stop Culvert and restore a backup (${culvert} restore FILE --yes); it keeps the damaged files.`;
   return damages.map(({ file, what }) => problem('files', `${file} is damaged: ${what}`, fix));
 }

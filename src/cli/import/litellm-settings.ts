@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import { isObject, type JsonObject } from '../../kernel/json.ts';
 import type { Path } from './notes.ts';
 import { listOfTexts, numberOf, objectOf, secondsOf, textOf, type Values } from './plain-values.ts';
@@ -34,9 +35,9 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
     cache_params: 'answers are not cached here',
     max_budget: 'a budget belongs to a plan: plans.NAME.budget, in USD a window',
     budget_duration: 'a budget belongs to a plan: plans.NAME.budget',
-    success_callback: 'metrics stand at /metrics, every request in the ledger (culvert usage)',
-    failure_callback: 'metrics stand at /metrics, failures in the log and the ledger (culvert requests list)',
-    callbacks: 'metrics stand at /metrics, every request in the ledger (culvert usage)',
+    success_callback: `metrics stand at /metrics, every request in the ledger (${culvert} usage)`,
+    failure_callback: `metrics stand at /metrics, failures in the log and the ledger (${culvert} requests list)`,
+    callbacks: `metrics stand at /metrics, every request in the ledger (${culvert} usage)`,
     service_callbacks: 'metrics stand at /metrics',
     content_policy_fallbacks: 'what a provider refuses for its content is answered as it is, and not sent elsewhere',
     default_team_settings: 'there are no teams: accounts have plans',
@@ -60,16 +61,15 @@ const elsewhere: Readonly<Record<Section, Readonly<Record<string, string | null>
   general_settings: {
     store_model_in_db: null,
     disable_spend_logs: null,
-    database_url:
-      'LiteLLM’s database cannot be read: accounts and keys are made anew (culvert keys create). A database of its own goes into storage.database',
+    database_url: `LiteLLM’s database cannot be read: accounts and keys are made anew (${culvert} keys create). A database of its own goes into storage.database`,
     database_connection_pool_limit: 'there is no such setting',
     max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
     global_max_parallel_requests: 'plans.NAME.concurrency bounds the requests of an account at one time',
     alerting: 'plans.NAME.notify tells a webhook when a window fills',
     background_health_checks: 'providers.NAME.health asks a server of yours regularly',
     health_check_interval: 'providers.NAME.health.interval',
-    custom_auth: 'callers have keys of Culvert (culvert keys create)',
-    enable_jwt_auth: 'callers have keys of Culvert (culvert keys create)',
+    custom_auth: `callers have keys of Culvert (${culvert} keys create)`,
+    enable_jwt_auth: `callers have keys of Culvert (${culvert} keys create)`,
   },
 };
 
@@ -170,7 +170,7 @@ function adminKeyOf(values: Values, value: unknown): string | null {
   }
   const key = textOf(values, value, path, 'secret', 'CULVERT_ADMIN_KEY');
   if (key !== null) {
-    values.notes.add(path, 'becomes admin.key, which calls no models: callers need keys (culvert keys create)');
+    values.notes.add(path, `becomes admin.key, which calls no models: callers need keys (${culvert} keys create)`);
   }
   return key;
 }

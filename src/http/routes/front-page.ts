@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Config } from '../../config/schema.ts';
 import { sendWhole } from '../../inference/spine/sink.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { type Exchange, headerOf } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
@@ -59,7 +60,7 @@ function pageOf(url: string, version: string): string {
 <h2>Get a key</h2>
 <p>The first start printed one, and keeps it in <code>api.key</code> of its data folder. Whoever runs this server makes
 others:</p>
-<pre><code>culvert keys create --account me --name laptop</code></pre>
+<pre><code>${culvert} keys create --account me --name laptop</code></pre>
 <h2>Use it</h2>
 <pre><code>export CULVERT_URL=${url}
 export CULVERT_API_KEY=sk-cv-…

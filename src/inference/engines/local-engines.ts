@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { builtInEngines } from './built-in-engines.ts';
 import type { EngineLoad } from './child/load-transformers.ts';
 import type { EmbeddingEngine } from './embedding-engine.ts';
@@ -78,7 +79,7 @@ export function createLocalEngines(options: LocalEnginesOptions): LocalEngines {
       whole ||= installedModel(folder, id) !== null && runtimeInstalled(folder);
       if (whole) return;
       const adding = addingProgress(folder, id, clock.wallMs());
-      if (adding === null) throw engineMissing(`${id} is not there: culvert add ${extra} --model ${id} brings it`);
+      if (adding === null) throw engineMissing(`${id} is not there: ${culvert} add ${extra} --model ${id} brings it`);
       const { doneBytes, totalBytes, bytesPerS } = adding;
       const leftMs = bytesPerS > 0 ? ((totalBytes - doneBytes) / bytesPerS) * 1_000 : retryAfterMaxMs;
       const percent = Math.floor((doneBytes * 100) / Math.max(1, totalBytes));

@@ -1,3 +1,4 @@
+import { culvert } from '../../kernel/command-form.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import type { DialectId } from '../dialects/dialect.ts';
 import type { ImageModelFacts } from '../dialects/images/format.ts';
@@ -137,7 +138,7 @@ export function noneCapable(alias: string, candidates: readonly RouteCandidate[]
 
 /** None of its providers could be made ready: the operator's to mend, not the caller's. */
 export function noneUsable(alias: string): Failure {
-  const message = `No provider of the model '${alias}' can be used as it is configured; 'culvert check' says why.`;
+  const message = `No provider of the model '${alias}' can be used as it is configured; '${culvert} check' says why.`;
   return { kind: 'no-target', model: alias, retryAfterMs: unusableRetryMs, message };
 }
 

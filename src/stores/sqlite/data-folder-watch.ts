@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../kernel/clock.ts';
+import { culvert } from '../../kernel/command-form.ts';
 import { createTroubleReport } from '../trouble-report.ts';
 import type { DataFolder } from './data-folder.ts';
 import { shardNames } from './integrity.ts';
@@ -44,7 +45,7 @@ export function watchDataFolder(options: {
     trouble: () => lost,
     words: {
       begins: (file) =>
-        `data folder: ${file} was removed or replaced while Culvert runs. Requests are refused. What was recorded before is in the file that was there: move it back, and they are served again. If it is gone for good, restore a backup (culvert restore) and restart Culvert.`,
+        `data folder: ${file} was removed or replaced while Culvert runs. Requests are refused. What was recorded before is in the file that was there: move it back, and they are served again. If it is gone for good, restore a backup (${culvert} restore) and restart Culvert.`,
       over: `data folder: ${path} is the one that was there again; requests are served`,
     },
     tell: options.tell,

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { culvert } from '../../kernel/command-form.ts';
 import { createWorkThread } from '../../kernel/work-thread.ts';
 import type { DataFolder } from './data-folder.ts';
 import { type Damage, databasesIn } from './integrity.ts';
@@ -37,7 +38,7 @@ export function lookForDamage({ folder, tell }: { folder: DataFolder; tell(messa
     if (books) running.trouble = 'its books are damaged on the disk';
     const meanwhile = books ? 'Requests are refused' : 'What cannot be read of it is refused';
     tell(
-      `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: culvert restore FILE --yes`,
+      `${file} is damaged on the disk (${what}). ${meanwhile}. Stop Culvert and restore a backup: ${culvert} restore FILE --yes`,
     );
   }
 

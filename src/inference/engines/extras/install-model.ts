@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
+import { culvert } from '../../../kernel/command-form.ts';
 import { downloadFile } from './download-file.ts';
 import { addingProgress, type ExtrasFolder, type InstalledFile, markInstalled, tellProgress } from './extras-folder.ts';
 import { AddFailed, type HostedModel } from './model-host.ts';
@@ -56,7 +57,7 @@ export async function installModel(manifest: ModelManifest, hosted: HostedModel,
 function refuseSecond(folder: ExtrasFolder, id: string, nowMs: number): void {
   const pid = addingProgress(folder, id, nowMs)?.pid;
   if (pid === undefined || pid === process.pid || !isAlive(pid)) return;
-  throw new AddFailed(`${id} is being downloaded by process ${pid}: culvert add --list says how far it is.`);
+  throw new AddFailed(`${id} is being downloaded by process ${pid}: ${culvert} add --list says how far it is.`);
 }
 
 function isAlive(pid: number): boolean {

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { commandForm } from './command-form.ts';
+
+const inClone = { npm_package_name: 'culvert-gateway' };
+
+for (const [form, program, env] of [
+  ['culvert', '/usr/local/bin/culvert', {}],
+  ['npx culvert-gateway', '/home/me/.npm/_npx/0f3a/node_modules/.bin/culvert', { npm_lifecycle_event: 'npx' }],
+  ['npx culvert', '/home/me/app/node_modules/.bin/culvert', {}],
+  ['npm run culvert --', '/home/me/bin/culvert.mjs', { ...inClone, npm_lifecycle_event: 'start' }],
+  ['npm run culvert --', '/home/me/bin/culvert.mjs', { ...inClone, npm_lifecycle_event: 'culvert' }],
+  // Another package's script of that name, and a script of ours that is none of the program.
+  ['culvert', '/usr/bin/culvert', { npm_package_name: 'app', npm_lifecycle_event: 'start' }],
+  ['node bin/culvert.mjs', '/home/me/bin/culvert.mjs', { ...inClone, npm_lifecycle_event: 'test' }],
+  ['node /opt/culvert/bin/culvert.mjs', '/opt/culvert/bin/culvert.mjs', {}],
+  ['node "/opt/my tools/culvert.mjs"', '/opt/my tools/culvert.mjs', {}],
+  ['culvert', 'C:\\npm\\node_modules\\culvert-gateway\\bin\\culvert.mjs', {}],
+  ['culvert', '', {}],
+] as const) {
+  test(`hints of ${program || 'another program'} ${JSON.stringify(env)} say ${form}`, () => {
+    assert.equal(commandForm({ program, env, cwd: '/home/me' }), form);
+  });
+}
