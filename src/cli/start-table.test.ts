@@ -21,7 +21,7 @@ const speechEngine = (model: string): SpeechEngine => ({
 function tableOf(
   config: string,
   listed: Record<string, readonly string[]> = {},
-  here: { found?: readonly LocalServer[]; speech?: readonly string[] } = {},
+  here: { found?: readonly LocalServer[]; speech?: readonly string[]; env?: Record<string, string> } = {},
 ): string {
   const checked = checkConfigText(config, 'culvert.yaml', {});
   assert.ok(checked.ok);
@@ -36,7 +36,7 @@ function tableOf(
   });
   const built = buildSnapshot({
     config: checked.config,
-    env: {},
+    env: here.env ?? {},
     locals: [],
     known,
     simulatorUrl: 'http://127.0.0.1:9',
@@ -157,4 +157,17 @@ test('found servers are told: how to use them, or what stands in the way', () =>
     /^Found Kokoro-FastAPI at http:\/\/127\.0\.0\.1:8880\/v1, not used: start with CULVERT_AUTODETECT=1/m,
   );
   assert.match(table, /^Found ComfyUI at http:\/\/127\.0\.0\.1:8188, not used: it draws by workflows\.$/m);
+});
+
+test('where nobody has named a model, those of assistants are answered by the first that chats, and the start says so', () => {
+  const line = /^Models that nobody here has, .* are answered by (\S+); server\.unknown_models: refuse /m;
+  assert.equal(line.exec(tableOf(''))?.[1], 'sim/chat');
+  const ollama = { 'ollama http://127.0.0.1:11434/v1': ['bge-m3', 'qwen3'] };
+  const wanted = 'server: { unknown_models: nearest }\nproviders: { home: { type: ollama } }';
+  assert.equal(line.exec(tableOf(wanted, ollama))?.[1], 'qwen3');
+  assert.equal(line.exec(tableOf('server: { unknown_models: refuse }')), null);
+  assert.equal(line.exec(tableOf('simulator: off')), null);
+  const openai = { 'openai https://api.openai.com/v1': ['gpt-5'] };
+  assert.equal(line.exec(tableOf('', openai, { env: { OPENAI_API_KEY: 'x' } })), null, 'its key is a configuration');
+  assert.equal(line.exec(tableOf('providers: { openai: { type: openai, api_key: x } }', openai)), null);
 });

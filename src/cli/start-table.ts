@@ -39,6 +39,14 @@ export function startMessage(facts: StartFacts): string {
       `Not known yet: the models of ${unheard.join(', ')}, whose list could not be read so far. It is asked again; ${culvert} check --live says what is wrong.`,
     );
   }
+  const everybody = unrestricted(snapshot.config.default_plan);
+  const standIn = snapshot.models.standIn(everybody);
+  if (standIn !== null) {
+    lines.push(
+      '',
+      `Models that nobody here has, such as claude-… and gpt-…, are answered by ${standIn.id}; server.unknown_models: refuse makes them 404.`,
+    );
+  }
   const model = exampleModel(snapshot);
   if (model !== null) {
     lines.push(

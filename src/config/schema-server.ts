@@ -43,6 +43,12 @@ export const serverSchema = z
     public_url: httpUrl()
       .optional()
       .describe("How callers reach this server, for links in answers. Default: the request's Host."),
+    unknown_models: z
+      .enum(['nearest', 'refuse'])
+      .optional()
+      .describe(
+        'What a conversation gets for a model that nobody has, such as `claude-…` of a coding assistant: the first chat model of the key, labelled `x-culvert-unknown-model`, or 404. Default: `nearest` while neither file nor environment names a provider or a model, else `refuse`.',
+      ),
     body_limit: size({ max: '512mb' }).prefault('32mb').describe('Largest JSON body; above it 413.'),
     body_memory: size({ max: '64gb' })
       .prefault('512mb')

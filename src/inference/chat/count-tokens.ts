@@ -12,7 +12,7 @@ import type { Target } from '../routing/target.ts';
 import { postJson } from '../transport/get-json.ts';
 import { bindTo } from './bind-request.ts';
 import { type NamingCount, readForCount } from './count-request.ts';
-import { candidatesOf } from './endpoint.ts';
+import { aliasAsked, candidatesOf } from './endpoint.ts';
 import type { CountServices } from './services.ts';
 
 /** One body whose tokens a caller wants to know. */
@@ -72,7 +72,7 @@ async function reachingTarget(
 }
 
 function candidatesFor(snapshot: Snapshot, principal: Principal, model: string): readonly RouteCandidate[] | Failure {
-  const alias = snapshot.models.resolve(model, principal);
+  const alias = aliasAsked(snapshot, model, principal);
   return 'kind' in alias ? alias : candidatesOf(snapshot, alias, [], principal);
 }
 

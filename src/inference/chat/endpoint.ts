@@ -7,6 +7,7 @@ import type { Alias } from '../models/model-table.ts';
 import type { Snapshot } from '../models/snapshot.ts';
 import { noneCapable, noneUsable, oneSpeaks } from '../routing/capability.ts';
 import type { RouteCandidate, RouteQuery } from '../routing/route.ts';
+import { headerSafe } from '../spine/answer.ts';
 import type { Asked, Endpoint, Plan, Trials } from '../spine/endpoint.ts';
 import type { Job } from '../spine/job.ts';
 import type { ModelCall } from '../spine/model-call.ts';
@@ -44,7 +45,7 @@ function planOf(
   call: ChatCall,
   facts: ConversationFacts,
 ): Plan | Failure | Promise<Plan | Failure> {
-  const alias = snapshot.models.resolve(facts.model, call.principal);
+  const alias = aliasAsked(snapshot, facts.model, call.principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, call.principal);
   if ('kind' in candidates) return candidates;
@@ -67,7 +68,9 @@ function planOver(call: ChatCall, facts: ConversationFacts, { alias, charged, ca
   if (incapable !== null) return incapable;
   const calls = facts.n === 1 ? 1 : callsOf(facts.n, candidates);
   const query = routeQueryOf(call, facts, alias, candidates);
-  return { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
+  const plan: Plan = { alias, charged, calls, query, form: facts.stream ? 'events' : 'whole' };
+  if (alias.id !== facts.model) plan.headers = ['x-culvert-unknown-model', headerSafe(facts.model.slice(0, 256))];
+  return plan;
 }
 
 /** The same where objects at a provider say who may answer, or are given out for later. */
@@ -120,6 +123,12 @@ function trialsOf(
   const trial: Trials['trial'] = (answer) => conversationTrial(services, job, conversation, answer, writtenFor);
   if (n === 1) return { trial };
   return { trial, run: () => runChoices(services, job, trial, { conversation, dialect, head }) };
+}
+
+/** What the caller named, or what stands in for a model that nobody has. */
+export function aliasAsked(snapshot: Snapshot, model: string, principal: Principal): Alias | Failure {
+  const found = snapshot.models.resolve(model, principal);
+  return 'kind' in found && found.kind === 'model-unknown' ? (snapshot.models.standIn(principal) ?? found) : found;
 }
 
 /** Every target that may answer: the alias's own that chat, its fallbacks', then those of models the caller named. */

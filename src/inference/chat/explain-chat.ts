@@ -9,7 +9,7 @@ import type { Target } from '../routing/target.ts';
 import type { ExplainedRequest, ExplainedTarget, Question } from '../spine/explained.ts';
 import { type ConversationBody, readConversation } from './conversation-body.ts';
 import { prepareFor } from './conversation-trial.ts';
-import { type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
+import { aliasAsked, type ConversationEndpoint, candidatesOf, routeQueryOf } from './endpoint.ts';
 import { callsOf } from './fan-out.ts';
 import { nothingFetched } from './fetch-media.ts';
 
@@ -26,7 +26,7 @@ export async function explainChat(question: ChatQuestion): Promise<ExplainedRequ
   if (!read.ok) return read.failure;
   const body = read.value;
   const { facts } = body;
-  const alias = snapshot.models.resolve(facts.model, principal);
+  const alias = aliasAsked(snapshot, facts.model, principal);
   if ('kind' in alias) return alias;
   const candidates = candidatesOf(snapshot, alias, facts.fallbackModels, principal);
   if ('kind' in candidates) return candidates;

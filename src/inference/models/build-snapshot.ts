@@ -61,6 +61,7 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     unheard: known.unheard(connected),
     engines: engines?.embedding ?? builtInEngines,
     ...(engines !== undefined && { speechEngines: engines.speech, transcriptionEngines: engines.transcription }),
+    unknownModels: config.server.unknown_models ?? (isConfigured(config, env) ? 'refuse' : 'nearest'),
     plans,
     nowS: Math.floor(nowMs / 1_000),
   });
@@ -69,6 +70,11 @@ export function buildSnapshot(sources: SnapshotSources): BuiltSnapshot {
     snapshot: { config, providers: connected, models, localSearch: localSearch(sources) },
     problems,
   };
+}
+
+/** Whether anybody has said which models there are to be. */
+function isConfigured({ providers, models }: Config, env: SnapshotSources['env']): boolean {
+  return [providers, models].some((named) => Object.keys(named).length > 0) || providersInEnvironment(env).length > 0;
 }
 
 function plansOfFile(config: Config): () => PlanBook {

@@ -47,6 +47,8 @@ export interface Alias {
 export interface ModelTable {
   /** The alias, byte for byte; else what there is, with the nearest spelling. */
   resolve(model: string, principal: Principal): Alias | Failure;
+  /** Who answers a conversation for a model that nobody has; null: nobody, or this key may use none that chats. */
+  standIn(principal: Principal): Alias | null;
   /** All that this key may use, in config order; then what is there without being configured. */
   list(principal: Principal): readonly Alias[];
   /** Whoever may use them, in the same order. */
@@ -84,6 +86,8 @@ export interface ModelTableParts {
   /** The same for those that speak. */
   speechEngines?: ReadonlyMap<string, Pick<SpeechEngine, 'model'>>;
   transcriptionEngines?: ReadonlyMap<string, Pick<TranscriptionEngine, 'model'>>;
+  /** Whether conversations for a model that nobody has go to another one. */
+  unknownModels: 'nearest' | 'refuse';
   /** The plans as they stand now. */
   plans(): PlanBook;
   nowS: number;
@@ -193,6 +197,7 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
         nearest: nearest(model, allowedModels),
       };
     },
+    standIn: (principal) => (parts.unknownModels === 'refuse' ? null : firstToChat(list(principal))),
     list,
     all: () => [...aliases.values()],
     named,
@@ -206,6 +211,12 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
     targets: () => targetsBehind(aliases.values()),
     namedTargets: () => targetsBehind(named),
   };
+}
+
+/** The first that can answer: by a plain name, where there is one, as people write it. */
+function firstToChat(aliases: readonly Alias[]): Alias | null {
+  const chatting = aliases.filter(({ type, candidates }) => type === 'chat' && candidates.length > 0);
+  return chatting.find(({ id }) => !id.includes('/')) ?? chatting[0] ?? null;
 }
 
 function targetsBehind(aliases: Iterable<Alias>): Target[] {

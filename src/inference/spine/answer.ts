@@ -270,7 +270,7 @@ export function refusalHeaders(job: Pick<Job, 'headers' | 'attemptsMade' | 'prog
 }
 
 /** Model ids come from upstreams: nothing but printable ASCII may stand in a header. */
-function headerSafe(text: string): string {
+export function headerSafe(text: string): string {
   return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
 }
 

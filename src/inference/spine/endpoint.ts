@@ -8,7 +8,7 @@ import type { RouteQuery } from '../routing/route.ts';
 import type { Job, MakeTrial } from './job.ts';
 import type { ModelCall } from './model-call.ts';
 import type { RequestBody } from './request-body.ts';
-import type { AnswerForm } from './sink.ts';
+import type { AnswerForm, HeaderList } from './sink.ts';
 
 /** What is decided of a request before anything is held for it. */
 export interface Plan {
@@ -20,6 +20,8 @@ export interface Plan {
   form: AnswerForm;
   /** The field that names what lives at a provider, so that only its credential can answer; absent: any may. */
   bound?: string | null | undefined;
+  /** Of its answers, beside those of all: flat name, value… */
+  headers?: HeaderList;
   /** As the job's. */
   given?: Job['given'] | undefined;
 }

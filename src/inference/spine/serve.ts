@@ -85,8 +85,8 @@ async function run<I, R extends RequestBody, P extends Plan>(
 export function jobOf(
   { providers }: Snapshot,
   { principal, client, sink, startedMs, wishes, callerHeaders }: RunCall,
-  { alias, query, form, bound = null, given, calls }: Omit<Plan, 'charged'>,
-  { headers, costMilli }: Reservation,
+  { alias, query, form, bound = null, given, calls, headers }: Omit<Plan, 'charged'>,
+  { headers: limits, costMilli }: Reservation,
   user: string | null,
 ): Job {
   return {
@@ -98,7 +98,7 @@ export function jobOf(
     stream: form !== 'whole',
     inputTokensEstimate: query.needs.inputTokensEstimate,
     deadlineMs: startedMs + Math.min(alias.totalMs, wishes.timeoutMs ?? alias.totalMs),
-    headers,
+    headers: headers === undefined ? limits : [...limits, ...headers],
     costMilli,
     calls,
     callerHeaders,
