@@ -1,31 +1,21 @@
 import { availableParallelism } from 'node:os';
 import { type Clock, systemClock } from '../kernel/clock.ts';
-import { type Failure, FailureError } from '../kernel/failure.ts';
-import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
+import type { Failure } from '../kernel/failure.ts';
 import { createBodyMemory } from './body-memory.ts';
 import { createCollectionPlaces } from './collection-places.ts';
 import { allShards, shardOf } from './embedded/shard-of.ts';
-import type { Embedded, Prepared, VectorAnswer, VectorCall, VectorEngine } from './engine.ts';
+import type { Prepared, VectorCall, VectorEngine } from './engine.ts';
 import type { QdrantWay } from './qdrant/connection.ts';
 import type { VectorRegistry } from './registry.ts';
 import { registryPort } from './registry-link.ts';
 import type { VectorStore } from './store.ts';
+import { ThreadCalls } from './thread-calls.ts';
 import { createThreadStore, createThreadTotals } from './thread-store.ts';
-import type { FromWorker, PreparedReply, WorkerData } from './worker-messages.ts';
+import type { FromWorker, WorkerData } from './worker-messages.ts';
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts';
 
 /** Threads of `auto`: one core is the main thread's. */
 const autoWorkersMax = 4;
-/** Calls between their `prepare` and their end in one thread; further ones get 503. */
-const callsMax = 1_024;
-/**
- * What a thread has before it at one time: it takes one after the other, so others wait for all of it. Small ones are
- * many, so that one commit is for many of them; a large one takes a tenth of a second.
- */
-const smallAtOnce = 64;
-const largeAtOnce = 3;
-const largeBodyBytes = 64 * 1024;
-
 export interface VectorWorkersOptions {
   driver:
     | { kind: 'embedded'; dataDir: string; memoryBytes: number }
@@ -46,10 +36,7 @@ export interface VectorWorkers extends VectorEngine {
 
 interface Thread {
   worker: WorkerThread;
-  calls: Turns;
-  /** In turn for the tenants that call. */
-  small: Turns;
-  large: Turns;
+  calls: ThreadCalls;
 }
 
 /**
@@ -63,7 +50,6 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const count = workerCount(options.workers, driver.kind);
   const threads = Array.from({ length: count }, (_, number) => createThread(number));
   const kept = createThreadTotals();
-  let lastPrepared = 0;
   let closed = false;
   let trouble: string | null = null;
   let looking = false;
@@ -75,18 +61,7 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
       onDeath: (reason) => onTrouble(`vectors: a thread ended and is started again: ${reason}`),
       clock,
     });
-    const name = 'Vector calls';
-    return {
-      worker,
-      calls: createTurns({
-        name,
-        places: callsMax,
-        waitingMax: 0,
-        tenantWaitingMax: 0,
-      }),
-      small: createTurns({ name, places: smallAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
-      large: createTurns({ name, places: largeAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax }),
-    };
+    return { worker, calls: new ThreadCalls(worker) };
   }
 
   function dataOf(number: number): { workerData: WorkerData; transfer: readonly object[] } {
@@ -124,50 +99,8 @@ export function createVectorWorkers(options: VectorWorkersOptions): VectorWorker
   const workers = threads.map(({ worker }) => worker);
   const threadOf = (tenant: string) => threads[shardOf(tenant) % count]!;
 
-  function stopped(): Failure {
-    return { kind: 'overloaded', message: 'The vector store is stopping. Retry it.' };
-  }
-
   async function prepare(call: VectorCall): Promise<Prepared | Failure> {
-    if (closed) return stopped();
-    const thread = threadOf(call.owner.tenant);
-    const { tenant } = call.owner;
-    const place = await thread.calls.take(tenant, null).catch(failureOf);
-    if ('kind' in place) return place;
-    const held = place;
-    const line = call.body.byteLength > largeBodyBytes ? thread.large : thread.small;
-    const prepared = ++lastPrepared;
-    let isPrepared = false;
-    try {
-      const { texts, effect } = await line.run(tenant, null, () => {
-        const { body, moved } = given(call.body);
-        return thread.worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
-      });
-      isPrepared = true;
-      return { kind: 'prepared', texts, effect, run, drop };
-    } catch (error) {
-      held.giveBack();
-      return failureOf(error);
-    }
-
-    function drop(): void {
-      if (isPrepared) thread.worker.tell({ kind: 'drop', prepared });
-      isPrepared = false;
-      held.giveBack();
-    }
-
-    async function run(embedded: Embedded | null): Promise<VectorAnswer | Failure> {
-      isPrepared = false;
-      try {
-        const order = { kind: 'run', prepared, embedded } as const;
-        const body = await line.run(tenant, null, () => thread.worker.ask<Uint8Array>(order));
-        return { kind: 'answer', status: 200, body };
-      } catch (error) {
-        return failureOf(error);
-      } finally {
-        held.giveBack();
-      }
-    }
+    return closed ? stopped : threadOf(call.owner.tenant).calls.prepare(call);
   }
 
   /** Asked when somebody wants to know, told when it has answered: the probe of Qdrant takes a while. */
@@ -213,14 +146,4 @@ function workerCount(workers: number | 'auto', kind: 'embedded' | 'qdrant'): num
   return kind === 'embedded' ? Math.min(wanted, allShards.length) : wanted;
 }
 
-/** Moved or shared, not copied, where the memory is the body's alone. */
-function given(body: Uint8Array): { body: Uint8Array; moved: ArrayBuffer[] } {
-  if (body.buffer instanceof SharedArrayBuffer) return { body, moved: [] };
-  const alone = body.byteLength === body.buffer.byteLength;
-  const own = alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
-  return { body: own, moved: [own.buffer] };
-}
-
-function failureOf(error: unknown): Failure {
-  return error instanceof FailureError ? error.failure : { kind: 'internal' };
-}
+const stopped: Failure = { kind: 'overloaded', message: 'The vector store is stopping. Retry it.' };

@@ -5,7 +5,7 @@ import { readFilter } from '../filter/read-filter.ts';
 import { pagesOf } from '../move-tenant.ts';
 import { payloadCharsMax } from '../refusals.ts';
 import { callBounds } from './call-bounds.ts';
-import { scoreByExamples } from './similar-points.ts';
+import { scoreByExamples } from './recommend-points.ts';
 import { alice, everything, near, spec, temporaryStore, upsert } from './temporary-store.fixture.ts';
 
 const keptBytes = 10_000;

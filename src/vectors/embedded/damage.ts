@@ -1,5 +1,5 @@
 import type { FailureError } from '../../kernel/failure.ts';
-import type { CollectionRow } from './collection-table.ts';
+import type { CollectionRow } from './collection-row.ts';
 import { overloaded, storageTrouble } from './storage-trouble.ts';
 
 /** Which collections of a shard cannot be trusted: each is refused until the next start, the others are served. */

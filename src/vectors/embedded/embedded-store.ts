@@ -1,18 +1,16 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../kernel/clock.ts';
-import { FailureError } from '../../kernel/failure.ts';
 import { type Random, systemRandom } from '../../kernel/random.ts';
 import { moveTenant } from '../move-tenant.ts';
 import type { TenantSummary, VectorStore } from '../store.ts';
 import { type CallBounds, callBounds } from './call-bounds.ts';
 import { createMemoryBudget } from './memory-budget.ts';
+import { OpenShards } from './open-shards.ts';
 import { createQueryBatches } from './query-batches.ts';
 import { createRowWatch } from './row-watch.ts';
-import { openShard, type Shard } from './shard.ts';
-import { openShardFile, type WalBounds } from './shard-file.ts';
+import type { WalBounds } from './shard-file.ts';
 import { shardOf } from './shard-of.ts';
-import { overloaded, storageTrouble } from './storage-trouble.ts';
 
 export { allShards } from './shard-of.ts';
 
@@ -59,65 +57,21 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   const watch = createRowWatch(clock, bounds.rowsMs);
   const budget = createMemoryBudget({ bytesMax: options.memoryBytes, tell, watch });
   const batches = createQueryBatches(clock, bounds);
-  const shards = new Map<number, Shard>();
-  /** Shards that could not be opened, with the reason that callers get. */
-  const refused = new Map<number, FailureError>();
-  /** Shards whose trouble stands in the log. */
-  const told = new Set<number>();
-  let closed = false;
+  const shards = new OpenShards({
+    folder,
+    numbers: options.shards,
+    ...(options.wal !== undefined && { wal: options.wal }),
+    budget,
+    random,
+    clock,
+    tell,
+    bounds,
+    batches,
+    watch,
+    kept: limit.kept,
+  });
+  const of = (tenant: string) => shards.of(tenant);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-
-  function shard(number: number): Shard {
-    const known = shards.get(number);
-    if (known !== undefined) return known;
-    if (closed) throw overloaded('The vector store is stopping. Retry it.');
-    const refusal = refused.get(number);
-    if (refusal !== undefined) throw refusal;
-    if (!options.shards.includes(number)) throw new Error(`shard ${number} is not this store's`);
-    try {
-      const opened = open(number);
-      shards.set(number, opened);
-      told.delete(number);
-      return opened;
-    } catch (error) {
-      const failure = notOpened(number, error);
-      // What passes by itself, a full disk or a lock, is tried again at the next call.
-      if (storageTrouble(error) === 'damaged' || error instanceof FailureError) refused.set(number, failure);
-      if (!told.has(number)) {
-        const reason =
-          error instanceof FailureError ? messageOf(error) : error instanceof Error ? error.message : error;
-        tell(`vectors: shard-${number}.db cannot be opened: ${reason}`);
-      }
-      told.add(number);
-      throw failure;
-    }
-  }
-
-  function open(number: number): Shard {
-    const file = openShardFile(join(folder, `shard-${number}.db`), number, options.wal);
-    try {
-      const opened = openShard({ file, budget, random, clock, tell, bounds, batches, watch, kept: limit.kept });
-      for (const { account, bytes } of opened.kept()) limit.kept(account, bytes);
-      return opened;
-    } catch (error) {
-      file.close();
-      throw error;
-    }
-  }
-
-  const of = (tenant: string) => shard(shardOf(tenant));
-
-  /** Those that have a file, opened; one that cannot be is passed over. */
-  function existing(): Shard[] {
-    return options.shards.flatMap((number) => {
-      if (!existsSync(join(folder, `shard-${number}.db`))) return [];
-      try {
-        return [shard(number)];
-      } catch {
-        return [];
-      }
-    });
-  }
 
   return {
     async create(owner, spec) {
@@ -154,7 +108,8 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     aliases: async (tenant, collection) => of(tenant).aliases(tenant, collection),
     changeAliases: async (tenant, changes) => of(tenant).changeAliases(tenant, changes),
     tenants: async () =>
-      existing()
+      shards
+        .existing()
         .flatMap((one) => one.tenants())
         .sort(byTenant),
     async adopt(from, to) {
@@ -170,32 +125,13 @@ export function createEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       for (const account of gone) limit.give(account, 1);
       return { collections: gone.length };
     },
-    async trouble() {
-      const [refusal] = refused.values();
-      // Where one can be served, or was not asked for yet, calls may be sent here.
-      return refusal !== undefined && refused.size === options.shards.length ? messageOf(refusal) : null;
-    },
-    commits: () => [...shards.values()].reduce((sum, one) => sum + one.commits(), 0),
+    trouble: async () => shards.trouble(),
+    commits: () => Array.from(shards.opened(), (one) => one.commits()).reduce((sum, one) => sum + one, 0),
     async close() {
-      closed = true;
       batches.close();
-      for (const one of shards.values()) one.close();
-      shards.clear();
+      shards.close();
     },
   };
-}
-
-function notOpened(number: number, error: unknown): FailureError {
-  if (error instanceof FailureError) return error;
-  return overloaded(
-    storageTrouble(error) === 'damaged'
-      ? `This part of the vector data (shard-${number}.db) is damaged on the disk and is not served. Others are; restore it from a backup.`
-      : `This part of the vector data (shard-${number}.db) cannot be opened now. Retry it.`,
-  );
-}
-
-function messageOf({ failure, message }: FailureError): string {
-  return 'message' in failure ? failure.message : message;
 }
 
 function byTenant(a: TenantSummary, b: TenantSummary): number {

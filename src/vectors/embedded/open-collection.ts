@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { vectorSpecOf } from '../collection.ts';
 import type { PointId } from '../point.ts';
 import type { CollectionMemory } from './collection-memory.ts';
-import type { CollectionRow } from './collection-table.ts';
+import type { CollectionRow } from './collection-row.ts';
 import type { PointTable } from './point-table.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { DamagedRows } from './storage-trouble.ts';

@@ -4,22 +4,17 @@ import type { VectorSpec } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { VectorValue } from '../point.ts';
 import type { PointQuery, Prefetch, Target } from '../store.ts';
+import { averageOf } from './average-vector.ts';
+import { discover, resolveContext, scoreByContext } from './discover-points.ts';
+import { diversified } from './diversify.ts';
 import { fuse } from './fuse-results.ts';
 import type { Ranked } from './index/vector-index.ts';
 import type { OpenCollection } from './open-collection.ts';
 import { idOrder, orderByValue, sampleSlots } from './order-points.ts';
+import { resolveExamples, scoreByExamples } from './recommend-points.ts';
 import { type Lookups, resolveInput, vectorsUsed } from './resolve-input.ts';
 import { scoreByFormula } from './score-by-formula.ts';
-import {
-  averageOf,
-  type Candidates,
-  discover,
-  diversified,
-  resolveContext,
-  resolveExamples,
-  scoreByContext,
-  scoreByExamples,
-} from './similar-points.ts';
+import type { Candidates } from './score-each.ts';
 import type { VectorRows, VectorTables } from './vector-rows.ts';
 
 export interface RankParts {

@@ -1,6 +1,6 @@
 import type { VectorSpec } from '../collection.ts';
 import type { VectorValue } from '../point.ts';
-import type { CollectionRow } from './collection-table.ts';
+import type { CollectionRow } from './collection-row.ts';
 import type { FieldTable } from './field-table.ts';
 import type { PointTable } from './point-table.ts';
 import { decodeVector } from './vector-values.ts';

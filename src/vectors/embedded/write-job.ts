@@ -1,32 +1,19 @@
 import type { WriteOperation } from '../store.ts';
-import type { CallBounds } from './call-bounds.ts';
-import type { CollectionRow, CollectionTable } from './collection-table.ts';
-import type { Damage } from './damage.ts';
 import type { Job } from './group-commit.ts';
-import type { OpenCollection, OpenCollections } from './open-collection.ts';
-import type { RowWatch } from './row-watch.ts';
-import type { VectorRows, VectorTables } from './vector-rows.ts';
+import type { OpenCollection } from './open-collection.ts';
+import type { ShardState } from './shard-state.ts';
+import type { VectorRows } from './vector-rows.ts';
 import { pointsOf, writePoints } from './write-points.ts';
-
-export interface WriteJobParts {
-  /** Throws a FailureError (404) when there is no such collection. */
-  rowOf(tenant: string, name: string): CollectionRow;
-  collections: CollectionTable;
-  tables: VectorTables;
-  opened: OpenCollections;
-  damage: Damage;
-  bounds: CallBounds;
-  watch: RowWatch;
-  kept(account: string, bytes: number): void;
-}
 
 /** One call's operations as a job of the group commit; resolves to the number of the last one. */
 export function createWriteJob(
-  { rowOf, collections, tables, opened, damage, bounds, watch, kept }: WriteJobParts,
+  state: ShardState,
   tenant: string,
   name: string,
   operations: readonly WriteOperation[],
 ): Job<number> {
+  const { collections, tables, opened, damage } = state;
+  const { bounds, watch, kept } = state.options;
   let open: OpenCollection | null = null;
   let slotMark = 0;
   let memoryMark = 0;
@@ -36,7 +23,7 @@ export function createWriteJob(
   return {
     points: pointsOf(operations),
     run() {
-      const row = rowOf(tenant, name);
+      const row = state.rowOf(tenant, name);
       watch.begin();
       return damage.guard(row, () => {
         open = opened.open(row);

@@ -1,6 +1,7 @@
 import type { Arena } from './arena.ts';
-import { createArenaRows } from './arena-rows.ts';
+import { type ArenaRows, createArenaRows } from './arena-rows.ts';
 import { dot } from './exact-score.ts';
+import { QueryCodes } from './query-codes.ts';
 import { createSlotMap } from './slot-map.ts';
 import type { TopK } from './top-k.ts';
 import type { IndexOptions } from './vector-index.ts';
@@ -55,157 +56,178 @@ const rounding = 1e-6;
 
 /** Throws ArenaFull. */
 export function createCodeRows({ distance, size }: IndexOptions, arena: Arena): CodeRows {
-  const width = Math.ceil(size / 32) * 32;
-  const rows = createArenaRows(arena, width + metaBytes);
-  const slotMap = createSlotMap();
-  const isEuclid = distance === 'Euclid';
-  // Lanes add width/8 products each in 32 bits.
-  const queryStepsMax = Math.min(32_767, Math.floor((2 ** 31 - 1) / (127 * (width / 8))));
-  const scratchBytes = width * 6 + rows.stride;
-  arena.scratch(scratchBytes);
-  let errorMax = 0;
-  let scaleMax = 0;
-  let squareMax = 0;
-  let step = 0;
-  let squareOfQuery = 0;
-  let lengthOfQuery = 0;
-  let errorOfQuery = 0;
+  return new ArenaCodeRows(arena, size, distance === 'Euclid');
+}
 
-  const meta = (row: number): number => (rows.address(row) + width) >>> 2;
+class ArenaCodeRows implements CodeRows {
+  readonly width: number;
+  readonly #arena: Arena;
+  readonly #isEuclid: boolean;
+  readonly #rows: ArenaRows;
+  readonly #slots = createSlotMap();
+  readonly #query: QueryCodes;
+  /** Of the worst row so far. */
+  #errorMax = 0;
+  #scaleMax = 0;
+  #squareMax = 0;
 
-  /** Address of the vector in the scratch, padded. */
-  function stage(vector: Float32Array): number {
-    const at = arena.scratch(scratchBytes);
-    const { f32 } = arena.views;
-    f32.set(vector, at >>> 2);
-    f32.fill(0, (at >>> 2) + size, (at >>> 2) + width);
-    return at;
+  constructor(arena: Arena, size: number, isEuclid: boolean) {
+    this.width = Math.ceil(size / 32) * 32;
+    this.#arena = arena;
+    this.#isEuclid = isEuclid;
+    this.#rows = createArenaRows(arena, this.width + metaBytes);
+    this.#query = new QueryCodes(arena, { size, width: this.width, stride: this.#rows.stride });
   }
 
-  function marginOf(error: number, scale: number, square: number): number {
-    const off = error * lengthOfQuery + scale * errorOfQuery;
-    return isEuclid ? 2 * off + rounding * (squareOfQuery + square) : off + rounding * lengthOfQuery * scale * width;
+  get count(): number {
+    return this.#rows.count;
   }
 
-  return {
-    get count() {
-      return rows.count;
-    },
-    get bytes() {
-      return rows.bytes;
-    },
-    width,
-    put(slot, vector) {
-      let row = slotMap.row(slot);
-      if (row === -1) {
-        rows.push();
-        row = rows.count - 1;
-        slotMap.set(slot, row);
+  get bytes(): number {
+    return this.#rows.bytes;
+  }
+
+  get queryCodes(): number {
+    return this.#query.row;
+  }
+
+  put(slot: number, vector: Float32Array): number {
+    let row = this.#slots.row(slot);
+    if (row === -1) {
+      this.#rows.push();
+      row = this.#rows.count - 1;
+      this.#slots.set(slot, row);
+    }
+    this.#arena.kernels.encodeI8(this.#query.stage(vector), this.width, this.address(row));
+    const { f32, u32 } = this.#arena.views;
+    const at = this.#meta(row);
+    const scale = f32[at]!;
+    const error = Math.min(errorSteps * scale, f32[at + 1]!) * (1 + rounding);
+    const square = this.#isEuclid ? dot(vector, vector) : 0;
+    f32[at + 1] = error;
+    f32[at + 2] = square;
+    u32[at + 3] = slot;
+    this.#errorMax = Math.max(this.#errorMax, error);
+    this.#scaleMax = Math.max(this.#scaleMax, scale);
+    this.#squareMax = Math.max(this.#squareMax, square);
+    return row;
+  }
+
+  remove(slot: number): number {
+    const row = this.#slots.row(slot);
+    if (row === -1) return -1;
+    const last = this.#rows.count - 1;
+    if (row !== last) {
+      const from = this.address(last);
+      this.#arena.views.u8.copyWithin(this.address(row), from, from + this.#rows.stride);
+      this.#slots.set(this.slot(row), row);
+    }
+    this.#slots.delete(slot);
+    this.#rows.pop();
+    return row;
+  }
+
+  row(slot: number): number {
+    return this.#slots.row(slot);
+  }
+
+  slot(row: number): number {
+    return this.#arena.views.u32[this.#meta(row) + 3]!;
+  }
+
+  address(row: number): number {
+    return this.#rows.address(row);
+  }
+
+  decode(row: number, into: Float32Array): void {
+    const { i8, f32 } = this.#arena.views;
+    const at = this.address(row);
+    const scale = f32[(at + this.width) >>> 2]!;
+    for (let i = 0; i < into.length; i += 1) into[i] = i8[at + i]! * scale;
+  }
+
+  aim(query: Float32Array): void {
+    this.#query.aim(query);
+  }
+
+  multiply(wanted: Uint32Array | null): void {
+    const rows = this.#rows;
+    const { address: query, step } = this.#query;
+    const { stride } = rows;
+    const { width } = this;
+    const { dotI8 } = this.#arena.kernels;
+    if (wanted === null) {
+      rows.blocks((address, results, count) => dotI8(query, step, address, stride, count, width, results));
+    } else {
+      for (const row of wanted) dotI8(query, step, rows.address(row), stride, 1, width, rows.resultAddress(row));
+    }
+  }
+
+  offerTo(top: TopK): void {
+    const { f32 } = this.#arena.views;
+    const isEuclid = this.#isEuclid;
+    const { stride } = this.#rows;
+    const squareAt = this.width + 8;
+    let row = 0;
+    let floor = top.floor;
+    this.#rows.blocks((address, results, count) => {
+      const result = results >>> 2;
+      for (let i = 0; i < count; i += 1, row += 1) {
+        let key = f32[result + i]!;
+        if (isEuclid) key = 2 * key - f32[(address + i * stride + squareAt) >>> 2]!;
+        if (key < floor) continue;
+        top.offer(key, row);
+        floor = top.floor;
       }
-      arena.kernels.encodeI8(stage(vector), width, rows.address(row));
-      const { f32, u32 } = arena.views;
-      const at = meta(row);
-      const scale = f32[at]!;
-      const error = Math.min(errorSteps * scale, f32[at + 1]!) * (1 + rounding);
-      const square = isEuclid ? dot(vector, vector) : 0;
-      f32[at + 1] = error;
-      f32[at + 2] = square;
-      u32[at + 3] = slot;
-      errorMax = Math.max(errorMax, error);
-      scaleMax = Math.max(scaleMax, scale);
-      squareMax = Math.max(squareMax, square);
-      return row;
-    },
-    remove(slot) {
-      const row = slotMap.row(slot);
-      if (row === -1) return -1;
-      const last = rows.count - 1;
-      if (row !== last) {
-        const from = rows.address(last);
-        arena.views.u8.copyWithin(rows.address(row), from, from + rows.stride);
-        slotMap.set(arena.views.u32[meta(row) + 3]!, row);
+    });
+  }
+
+  each(visit: (key: number, row: number) => void): void {
+    const { f32 } = this.#arena.views;
+    const isEuclid = this.#isEuclid;
+    const { stride } = this.#rows;
+    const squareAt = this.width + 8;
+    let row = 0;
+    this.#rows.blocks((address, results, count) => {
+      const result = results >>> 2;
+      for (let i = 0; i < count; i += 1, row += 1) {
+        const product = f32[result + i]!;
+        visit(isEuclid ? 2 * product - f32[(address + i * stride + squareAt) >>> 2]! : product, row);
       }
-      slotMap.delete(slot);
-      rows.pop();
-      return row;
-    },
-    row: slotMap.row,
-    slot: (row) => arena.views.u32[meta(row) + 3]!,
-    address: rows.address,
-    decode(row, into) {
-      const { i8, f32 } = arena.views;
-      const at = rows.address(row);
-      const scale = f32[(at + width) >>> 2]!;
-      for (let i = 0; i < into.length; i += 1) into[i] = i8[at + i]! * scale;
-    },
-    aim(query) {
-      const at = stage(query);
-      let top = 0;
-      for (const component of query) top = Math.max(top, Math.abs(component));
-      step = top / queryStepsMax;
-      const codes = (at + width * 4) >>> 1;
-      const { i16 } = arena.views;
-      for (let i = 0; i < size; i += 1) i16[codes + i] = step === 0 ? 0 : Math.round(query[i]! / step);
-      i16.fill(0, codes + size, codes + width);
-      arena.kernels.encodeI8(at, width, at + width * 6);
-      squareOfQuery = dot(query, query);
-      lengthOfQuery = Math.sqrt(squareOfQuery);
-      // Times the length of a row's codes, of which each is at most 127 steps.
-      errorOfQuery = (step / Math.sqrt(12)) * 8 * 127 * Math.sqrt(size);
-    },
-    get queryCodes() {
-      return arena.scratch(scratchBytes) + width * 6;
-    },
-    multiply(wanted) {
-      const query = arena.scratch(scratchBytes) + width * 4;
-      const { dotI8 } = arena.kernels;
-      if (wanted === null) {
-        rows.blocks((address, results, count) => dotI8(query, step, address, rows.stride, count, width, results));
-      } else {
-        for (const row of wanted) {
-          dotI8(query, step, rows.address(row), rows.stride, 1, width, rows.resultAddress(row));
-        }
-      }
-    },
-    offerTo(top) {
-      const { f32 } = arena.views;
-      let row = 0;
-      let floor = top.floor;
-      rows.blocks((address, results, count) => {
-        const result = results >>> 2;
-        for (let i = 0; i < count; i += 1, row += 1) {
-          let key = f32[result + i]!;
-          if (isEuclid) key = 2 * key - f32[(address + i * rows.stride + width + 8) >>> 2]!;
-          if (key < floor) continue;
-          top.offer(key, row);
-          floor = top.floor;
-        }
-      });
-    },
-    each(visit) {
-      const { f32 } = arena.views;
-      let row = 0;
-      rows.blocks((address, results, count) => {
-        const result = results >>> 2;
-        for (let i = 0; i < count; i += 1, row += 1) {
-          const product = f32[result + i]!;
-          visit(isEuclid ? 2 * product - f32[(address + i * rows.stride + width + 8) >>> 2]! : product, row);
-        }
-      });
-    },
-    key(row) {
-      const { f32 } = arena.views;
-      const product = f32[rows.resultAddress(row) >>> 2]!;
-      return isEuclid ? 2 * product - f32[meta(row) + 2]! : product;
-    },
-    margin(row) {
-      if (row === null) return marginOf(errorMax, scaleMax, squareMax);
-      const { f32 } = arena.views;
-      const at = meta(row);
-      return marginOf(f32[at + 1]!, f32[at]!, f32[at + 2]!);
-    },
-    keyOfScore: (score) =>
-      isEuclid ? squareOfQuery - score * score * (1 + rounding) : score - rounding * Math.abs(score),
-    close: rows.close,
-  };
+    });
+  }
+
+  key(row: number): number {
+    const { f32 } = this.#arena.views;
+    const product = f32[this.#rows.resultAddress(row) >>> 2]!;
+    return this.#isEuclid ? 2 * product - f32[this.#meta(row) + 2]! : product;
+  }
+
+  margin(row: number | null): number {
+    if (row === null) return this.#marginOf(this.#errorMax, this.#scaleMax, this.#squareMax);
+    const { f32 } = this.#arena.views;
+    const at = this.#meta(row);
+    return this.#marginOf(f32[at + 1]!, f32[at]!, f32[at + 2]!);
+  }
+
+  keyOfScore(score: number): number {
+    return this.#isEuclid ? this.#query.square - score * score * (1 + rounding) : score - rounding * Math.abs(score);
+  }
+
+  close(): void {
+    this.#rows.close();
+  }
+
+  /** Index of the row's scale among 32-bit numbers; error, square and slot follow. */
+  #meta(row: number): number {
+    return (this.#rows.address(row) + this.width) >>> 2;
+  }
+
+  #marginOf(error: number, scale: number, square: number): number {
+    const query = this.#query;
+    const off = error * query.length + scale * query.error;
+    return this.#isEuclid
+      ? 2 * off + rounding * (query.square + square)
+      : off + rounding * query.length * scale * this.width;
+  }
 }

@@ -1,0 +1,113 @@
+import type { CollectionMemory } from './collection-memory.ts';
+import type { CollectionRow } from './collection-row.ts';
+import { type Arena, createArena } from './index/arena.ts';
+import { createVectorIndex } from './index/create-vector-index.ts';
+import { createDiskIndex } from './index/disk-index.ts';
+import { denseIndex, type FieldIndex } from './index/field-index.ts';
+import { createMultiIndex } from './index/multi-index.ts';
+import { createSparseIndex } from './index/sparse-index.ts';
+import type { IndexOptions, VectorIndex } from './index/vector-index.ts';
+import { LeastRecent } from './least-recent.ts';
+import type { RowWatch } from './row-watch.ts';
+import type { VectorRows } from './vector-rows.ts';
+
+/** Of what indexes may take, what sparse ones may, which lie beside the arena. */
+const sparseShare = 1 / 2;
+
+/** The memory of the indexes of all collections: opens them as far as there is room, others giving theirs back. */
+export class IndexMemory {
+  readonly #arena: Arena;
+  readonly #sparseBytesMax: number;
+  readonly #watch: RowWatch;
+  readonly #tell: (message: string) => void;
+  readonly #users = new LeastRecent<CollectionMemory>();
+
+  constructor(bytesMax: number, { watch, tell }: { watch: RowWatch; tell(message: string): void }) {
+    this.#arena = createArena({ bytesMax });
+    this.#sparseBytesMax = Math.floor(this.#arena.bytesMax * sparseShare);
+    this.#watch = watch;
+    this.#tell = tell;
+    if (this.#arena.warning !== null) tell(`vectors: ${this.#arena.warning}`);
+  }
+
+  get bytesUsed(): number {
+    return this.#arena.bytesUsed;
+  }
+
+  used(owner: CollectionMemory): void {
+    this.#users.use(owner);
+  }
+
+  closed(owner: CollectionMemory): void {
+    this.#users.delete(owner);
+  }
+
+  open(owner: CollectionMemory, vector: VectorRows, collection: CollectionRow['spec']['name']): FieldIndex {
+    const { spec } = vector;
+    const rows = { count: vector.count, watch: this.#watch, value: vector.value, each: vector.each };
+    switch (spec.kind) {
+      case 'dense': {
+        const { distance, size } = spec;
+        // What stands under the name of a dense vector is one.
+        const dense = {
+          ...rows,
+          vector: vector.value as IndexOptions['rows']['vector'],
+          each: vector.each as IndexOptions['rows']['each'],
+        };
+        return denseIndex(this.#openDense(owner, { distance, size, rows: dense }, collection));
+      }
+      case 'multi':
+        return createMultiIndex({ spec, rows });
+      case 'sparse':
+        return createSparseIndex({
+          modifier: spec.modifier,
+          rows,
+          room: (bytes) => this.#heapRoom(owner, bytes),
+          tooLarge: () =>
+            this.#tell(
+              `vectors: the sparse vectors '${vector.name}' of collection '${collection}' (${rows.count()} points) do not fit vectors.memory and are searched on the disk, slower`,
+            ),
+        });
+    }
+  }
+
+  #openDense(owner: CollectionMemory, index: IndexOptions, name: string): VectorIndex {
+    // What cannot fit when all others have gone must not make them go.
+    const fewestBytes = index.rows.count() * index.size;
+    while (fewestBytes <= this.#arena.bytesMax - owner.heapBytes) {
+      const opened = createVectorIndex(index, this.#arena);
+      if (opened !== null) return opened;
+      if (!this.#giveBack(owner)) break;
+    }
+    this.#tell(
+      `vectors: collection '${name}' (${index.rows.count()} points of ${index.size} components) does not fit vectors.memory and is served from the disk, slower`,
+    );
+    return createDiskIndex(index);
+  }
+
+  /** Whether `owner` may hold so much beside the arena; others give theirs back for it. */
+  #heapRoom(owner: CollectionMemory, bytes: number): boolean {
+    const arena = this.#arena;
+    if (bytes > this.#sparseBytesMax) return false;
+    while (
+      this.#heapBytes() - owner.heapBytes + bytes > this.#sparseBytesMax ||
+      arena.bytesUsed + bytes > arena.bytesMax
+    ) {
+      if (!this.#giveBack(owner)) return arena.bytesUsed + bytes <= arena.bytesMax;
+    }
+    return true;
+  }
+
+  #heapBytes(): number {
+    let bytes = 0;
+    for (const memory of this.#users) bytes += memory.heapBytes;
+    return bytes;
+  }
+
+  /** One besides `owner` gives its memory back; false when there is none. */
+  #giveBack(owner: CollectionMemory): boolean {
+    const given = this.#users.takeBesides(owner);
+    given?.dropIndex();
+    return given !== null;
+  }
+}

@@ -1,0 +1,71 @@
+import type { Arena } from './arena.ts';
+import { dot } from './exact-score.ts';
+
+/** Of a row's codes, each at most 127 steps. */
+const codeMax = 127;
+
+/**
+ * A query in the arena's scratch as rows of codes are compared with it: as 16-bit codes, and as a row of its own. Other
+ * users of the scratch write over it.
+ */
+export class QueryCodes {
+  readonly #arena: Arena;
+  readonly #size: number;
+  readonly #width: number;
+  readonly #scratchBytes: number;
+  readonly #stepsMax: number;
+  /** What one of the 16-bit codes stands for. */
+  step = 0;
+  /** Of the query's length, and the length. */
+  square = 0;
+  length = 0;
+  /** How far the 16-bit codes may be off, in products with a row whose scale is 1. */
+  error = 0;
+
+  /** `stride`: bytes of a row of codes; `width`: its components. */
+  constructor(arena: Arena, { size, width, stride }: { size: number; width: number; stride: number }) {
+    this.#arena = arena;
+    this.#size = size;
+    this.#width = width;
+    this.#scratchBytes = width * 6 + stride;
+    // Lanes add width/8 products each in 32 bits.
+    this.#stepsMax = Math.min(32_767, Math.floor((2 ** 31 - 1) / (codeMax * (width / 8))));
+    arena.scratch(this.#scratchBytes);
+  }
+
+  /** Address of the 16-bit codes. */
+  get address(): number {
+    return this.#arena.scratch(this.#scratchBytes) + this.#width * 4;
+  }
+
+  /** Address of the query as a row. */
+  get row(): number {
+    return this.#arena.scratch(this.#scratchBytes) + this.#width * 6;
+  }
+
+  /** Address of the vector in the scratch, padded. */
+  stage(vector: Float32Array): number {
+    const at = this.#arena.scratch(this.#scratchBytes);
+    const { f32 } = this.#arena.views;
+    f32.set(vector, at >>> 2);
+    f32.fill(0, (at >>> 2) + this.#size, (at >>> 2) + this.#width);
+    return at;
+  }
+
+  aim(query: Float32Array): void {
+    const [size, width] = [this.#size, this.#width];
+    const at = this.stage(query);
+    let top = 0;
+    for (const component of query) top = Math.max(top, Math.abs(component));
+    const step = top / this.#stepsMax;
+    const codes = (at + width * 4) >>> 1;
+    const { i16 } = this.#arena.views;
+    for (let i = 0; i < size; i += 1) i16[codes + i] = step === 0 ? 0 : Math.round(query[i]! / step);
+    i16.fill(0, codes + size, codes + width);
+    this.#arena.kernels.encodeI8(at, width, at + width * 6);
+    this.step = step;
+    this.square = dot(query, query);
+    this.length = Math.sqrt(this.square);
+    this.error = (step / Math.sqrt(12)) * 8 * codeMax * Math.sqrt(size);
+  }
+}

@@ -1,0 +1,129 @@
+import type { JsonObject } from '../../kernel/json.ts';
+import type { CollectionInfo, CollectionSpec, NamedSpecs, PayloadType } from '../collection.ts';
+import type { Filter } from '../filter/filter.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import { collectionExists, payloadIndexesMax, tooManyPayloadIndexes } from '../refusals.ts';
+import type { AliasChange, Owner } from '../store.ts';
+import { changeAliases } from './change-aliases.ts';
+import { cidMax } from './point-row.ts';
+import type { ShardState } from './shard-state.ts';
+import { overloaded } from './storage-trouble.ts';
+
+/** Collections of a shard's tenants, with their aliases and payload indexes. */
+export function shardCollections(state: ShardState) {
+  const {
+    collections,
+    tables: { fields },
+    opened,
+    damage,
+    group,
+  } = state;
+  const { kept } = state.options;
+
+  /** New fields for the named vectors of a collection. */
+  function fieldsOf(cid: number, named: NamedSpecs): Record<string, number> {
+    return Object.fromEntries(
+      Object.keys(named).map((name) => {
+        const fid = fields.create(cid);
+        if (fid > cidMax) throw overloaded(fullShard);
+        return [name, fid];
+      }),
+    );
+  }
+
+  return {
+    create(owner: Owner, spec: CollectionSpec): Promise<void> {
+      let cid = -1;
+      return group.add<void>({
+        points: 1,
+        run: () =>
+          damage.guardTable(() => {
+            const taken = collections.find(owner.tenant, spec.name);
+            if (taken !== null) throw collectionExists(spec.name);
+            collections.create(owner, spec);
+            const row = collections.find(owner.tenant, spec.name)!;
+            cid = row.cid;
+            if (cid > cidMax) throw overloaded(fullShard);
+            if (spec.named !== undefined) collections.setFields({ ...row, spec }, fieldsOf(cid, spec.named));
+          }),
+        committed() {},
+        // Its number may be given again.
+        undone: () => opened.close(cid),
+      });
+    },
+
+    /** The account that had it; null when there was none. */
+    drop(tenant: string, name: string): Promise<string | null> {
+      let cid = -1;
+      let gone = { account: '', bytes: 0 };
+      return state.change(
+        () => {
+          const row = collections.find(tenant, name);
+          // By its own name alone: an alias must not take what it stands for with it.
+          if (row?.spec.name !== name) return null;
+          cid = row.cid;
+          gone = { account: row.account, bytes: collections.bytes(cid) };
+          collections.drop(cid);
+          return row.account;
+        },
+        () => {
+          opened.close(cid);
+          if (gone.bytes !== 0) kept(gone.account, -gone.bytes);
+        },
+      );
+    },
+
+    list: (tenant: string): CollectionSpec[] =>
+      damage.guardTable(() => collections.list(tenant).map((row) => row.spec)),
+
+    find: (tenant: string, name: string): CollectionSpec | null =>
+      damage.guardTable(() => collections.find(tenant, name)?.spec ?? null),
+
+    inspect: (tenant: string, name: string): CollectionInfo =>
+      state.reading(tenant, name, ({ row, memory }) => ({
+        ...row.spec,
+        points: row.points,
+        indexed: memory.indexed,
+        payloadSchema: Object.fromEntries(
+          row.indexes.map(({ key, type, params }) => [
+            key,
+            { type, points: memory.count(hasKey(key)), ...(params !== undefined && { params }) },
+          ]),
+        ),
+      })),
+
+    indexPayload: (
+      tenant: string,
+      name: string,
+      key: string,
+      type: PayloadType | null,
+      params?: JsonObject,
+    ): Promise<number> =>
+      state.change(() => {
+        const row = state.rowOf(tenant, name);
+        const others = row.indexes.filter((one) => one.key !== key);
+        const indexes = type === null ? others : [...others, { key, type, ...(params !== undefined && { params }) }];
+        if (indexes.length > payloadIndexesMax) throw tooManyPayloadIndexes();
+        collections.setIndexes(row, indexes);
+        collections.setCounts({ ...row, indexes }, row.points, row.seq + 1);
+        return row.seq + 1;
+      }),
+
+    aliases: (tenant: string, name: string | null) =>
+      damage.guardTable(() => collections.aliases(tenant, name === null ? null : state.rowOf(tenant, name).cid)),
+
+    changeAliases: (tenant: string, changes: readonly AliasChange[]): Promise<void> =>
+      state.change(() => changeAliases(collections, tenant, changes)),
+  };
+}
+
+const fullShard = 'This shard of the vector data can hold no further collections.';
+
+function hasKey(key: string): Filter {
+  return {
+    must: [],
+    should: [],
+    mustNot: [{ kind: 'is-empty', key: readKeyPath(key, 'field_name') }],
+    minShould: null,
+  };
+}

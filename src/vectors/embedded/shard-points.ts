@@ -1,0 +1,87 @@
+import type { Filter } from '../filter/filter.ts';
+import { readKeyPath } from '../filter/read-key-path.ts';
+import type { PointId, ScoredPoint, StoredPoint, Want } from '../point.ts';
+import type {
+  FacetHit,
+  FacetQuery,
+  GroupQuery,
+  Page,
+  PointGroup,
+  PointQuery,
+  ScrollQuery,
+  WriteOperation,
+} from '../store.ts';
+import { createAnswerBudget } from './answer-budget.ts';
+import type { CallBounds } from './call-bounds.ts';
+import type { OpenCollection } from './open-collection.ts';
+import { idOrder, orderByValue } from './order-points.ts';
+import { searchGroups, searchPoints } from './search-points.ts';
+import type { ShardState } from './shard-state.ts';
+import { pointReader } from './stored-points.ts';
+import type { VectorTables } from './vector-rows.ts';
+import { createWriteJob } from './write-job.ts';
+
+/** Points of a shard's collections: what is written of them, and found. */
+export function shardPoints(state: ShardState) {
+  const { tables, group } = state;
+  const { points } = tables;
+  const { random, bounds, batches } = state.options;
+  return {
+    write: (tenant: string, name: string, operations: readonly WriteOperation[]): Promise<number> =>
+      group.add(createWriteJob(state, tenant, name, operations)),
+
+    retrieve: (tenant: string, name: string, ids: readonly PointId[], want: Want): StoredPoint[] =>
+      state.reading(tenant, name, (open) => {
+        const read = pointReader(tables, open, want, createAnswerBudget(bounds));
+        const slots = ids.map((id) => points.slotOfId(open.cid, id)).filter((slot) => slot !== null);
+        return slots.map(read);
+      }),
+
+    query: (tenant: string, name: string, queries: readonly PointQuery[]): Promise<readonly ScoredPoint[][]> =>
+      batches.run(tenant, queries, (query, budget) =>
+        state.reading(tenant, name, (open) =>
+          searchPoints(tables, open, query, { random, budget, lookUp: state.lookUpOf(tenant) }),
+        ),
+      ),
+
+    queryGroups: (tenant: string, name: string, query: GroupQuery): PointGroup[] =>
+      state.reading(tenant, name, (open) =>
+        searchGroups(tables, open, query, {
+          random,
+          budget: createAnswerBudget(bounds),
+          lookUp: state.lookUpOf(tenant),
+        }),
+      ),
+
+    scroll: (tenant: string, name: string, query: ScrollQuery): Page =>
+      state.reading(tenant, name, (open) => readScroll(tables, open, query, bounds)),
+
+    count: (tenant: string, name: string, filter: Filter | null): number =>
+      state.reading(tenant, name, ({ row, memory }) => (filter === null ? row.points : memory.count(filter))),
+
+    facet: (tenant: string, name: string, { key, filter, limit }: FacetQuery): readonly FacetHit[] =>
+      state.reading(tenant, name, ({ memory }) => {
+        const slots = filter === null ? null : memory.select(filter);
+        return memory.columns().facet(readKeyPath(key, 'key'), slots, limit);
+      }),
+  };
+}
+
+/** One page; by `orderBy` there is no next one, as in Qdrant: `startFrom` goes on from the last value. */
+function readScroll(tables: VectorTables, open: OpenCollection, query: ScrollQuery, bounds: CallBounds): Page {
+  const { filter, limit, offset, orderBy, pageBytes = Number.POSITIVE_INFINITY } = query;
+  const slots = filter === null ? null : open.memory.select(filter);
+  const budget = createAnswerBudget(bounds);
+  const read = pointReader(tables, open, query.want, budget);
+  if (orderBy !== null) {
+    const page = orderByValue(open, orderBy, slots, limit);
+    return { points: page.map(({ slot, value }) => ({ ...read(slot), orderValue: value })), next: null };
+  }
+  const found = idOrder(tables.points, open, slots, offset, limit + 1);
+  const page: StoredPoint[] = [];
+  for (const { slot } of found.slice(0, limit)) {
+    page.push(read(slot));
+    if (budget.keptBytes >= pageBytes) break;
+  }
+  return { points: page, next: found[page.length]?.id ?? null };
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../../kernel/clock.ts';
+import type { Random } from '../../kernel/random.ts';
+import { noCollection } from '../refusals.ts';
+import type { CallBounds } from './call-bounds.ts';
+import type { CollectionRow } from './collection-row.ts';
+import { type CollectionTable, openCollectionTable } from './collection-table.ts';
+import { createDamage, type Damage } from './damage.ts';
+import { openFieldTable } from './field-table.ts';
+import { createGroupCommit, type GroupCommit } from './group-commit.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import { createOpenCollections, type OpenCollection, type OpenCollections } from './open-collection.ts';
+import { openPointTable } from './point-table.ts';
+import type { QueryBatches } from './query-batches.ts';
+import type { RowWatch } from './row-watch.ts';
+import type { ShardFile } from './shard-file.ts';
+import type { VectorTables } from './vector-rows.ts';
+
+/** Rows of dropped collections removed at a time, while nothing else waits. */
+const purgedRows = 512;
+
+export interface ShardOptions {
+  file: ShardFile;
+  budget: MemoryBudget;
+  random: Random;
+  clock: Pick<Clock, 'monotonicMs'>;
+  tell(message: string): void;
+  bounds: CallBounds;
+  /** Of all shards of the thread. */
+  batches: QueryBatches;
+  watch: RowWatch;
+  /** Bytes that an account keeps more, or less, once that is durable. */
+  kept(account: string, bytes: number): void;
+}
+
+/** A shard's file with what is open of it: how its collections are looked at and changed. */
+export class ShardState {
+  readonly options: ShardOptions;
+  readonly collections: CollectionTable;
+  readonly tables: VectorTables;
+  readonly opened: OpenCollections;
+  readonly damage: Damage;
+  readonly group: GroupCommit;
+  #closing = false;
+
+  constructor(options: ShardOptions) {
+    const { file, budget, tell, clock } = options;
+    this.options = options;
+    this.collections = openCollectionTable(file);
+    this.collections.check();
+    const points = openPointTable(file);
+    this.tables = { points, fields: openFieldTable(file) };
+    this.opened = createOpenCollections(this.tables, (row, vectors, now) => budget.memoryOf(points, row, vectors, now));
+    this.damage = createDamage(tell);
+    this.group = createGroupCommit(file, { onIdle: () => this.#purgeSome(), tell, clock });
+    setImmediate(() => this.#purgeSome());
+  }
+
+  /** By name or alias. Throws a FailureError (404) when there is none. */
+  rowOf(tenant: string, name: string): CollectionRow {
+    const row = this.damage.guardTable(() => this.collections.find(tenant, name));
+    if (row === null) throw noCollection(name);
+    return row;
+  }
+
+  reading<T>(tenant: string, name: string, read: (open: OpenCollection) => T): T {
+    const row = this.rowOf(tenant, name);
+    this.options.watch.begin();
+    return this.damage.guard(row, () => read(this.opened.open(row)));
+  }
+
+  /** Other collections of the tenant, inside a reading. */
+  lookUpOf(tenant: string): (name: string) => OpenCollection {
+    return (name) => {
+      const row = this.rowOf(tenant, name);
+      return this.damage.guard(row, () => this.opened.open(row));
+    };
+  }
+
+  /** A change of tables alone, points aside. */
+  change<T>(run: () => T, done: () => void = () => {}): Promise<T> {
+    return this.group.add({ points: 1, run: () => this.damage.guardTable(run), committed: done, undone() {} });
+  }
+
+  /** What waits is committed first. */
+  close(): void {
+    this.#closing = true;
+    this.group.flush();
+    this.opened.closeAll();
+    this.options.file.close();
+  }
+
+  /** Points of dropped collections go in small steps, so that a drop costs nothing and holds nobody up. */
+  #purgeSome(): void {
+    if (this.#closing || !this.group.idle()) return;
+    let cid: number | undefined;
+    try {
+      cid = this.collections.doomed().find((one) => !this.damage.has(one));
+    } catch {
+      return;
+    }
+    if (cid === undefined) return;
+    const doomed = cid;
+    const { points, fields } = this.tables;
+    this.change(() => {
+      const gone = points.purge(doomed, purgedRows) || fields.purge(doomed, purgedRows);
+      if (gone === 0) this.collections.forget(doomed);
+    }).catch(() => this.damage.note(doomed));
+  }
+}

@@ -1,0 +1,91 @@
+import { FailureError } from '../../kernel/failure.ts';
+import { noPoint } from '../refusals.ts';
+import type { PointQuery, VectorStore } from '../store.ts';
+import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
+import type { Partitions } from './partitions.ts';
+import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
+import { unsupported } from './unsupported.ts';
+import { writeFilter } from './write-filter.ts';
+import { writeOperations } from './write-operations.ts';
+import { idsOf, type Lookups, lookupOf, searchesOf, writeQuery } from './write-query.ts';
+
+type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGroups' | 'scroll' | 'count' | 'facet'>;
+
+/** Points of the callers' collections: what is written of them, and found. */
+export function partitionPoints(partitions: Partitions): PointMethods {
+  return {
+    async write(tenant, name, operations) {
+      const partition = await partitions.open(tenant, name);
+      checkVectors(partition, operations);
+      const [unknown] = await partitions.missing(partition, changedBeforeWritten(operations));
+      if (unknown !== undefined) throw noPoint(unknown);
+      let last = 0;
+      for (const body of writeOperations(partition, operations)) {
+        const results = listIn(
+          await partitions.ask(partition, '/points/batch?wait=true&ordering=strong', body, 'write'),
+        );
+        const id = objectIn(results.at(-1)).operation_id;
+        if (typeof id === 'number') last = id;
+      }
+      return last;
+    },
+    async retrieve(tenant, name, ids, want) {
+      const partition = await partitions.open(tenant, name);
+      const found = new Map(
+        (await partitions.lookUp(partition, [...new Set(ids)], want)).map((point) => [point.id, point]),
+      );
+      return ids.flatMap((id) => found.get(id) ?? []);
+    },
+    async query(tenant, name, queries) {
+      const partition = await partitions.open(tenant, name);
+      for (const query of queries) checkInputs(partition, query);
+      const lookups = await lookedUp(partitions, tenant, queries);
+      const body = `{"searches":[${queries.map((query) => writeQuery(partition, query, lookups)).join(',')}]}`;
+      try {
+        const results = listIn(await partitions.ask(partition, '/points/query/batch', body, 'read'));
+        return results.map((result, at) =>
+          listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
+        );
+      } catch (error) {
+        // Qdrant refuses a query by a point that it does not have, and names that by the id which it has there.
+        const ids = error instanceof FailureError && error.failure.kind === 'invalid-request' ? idsOf(queries) : [];
+        const [unknown] = ids.length === 0 ? [] : await partitions.missing(partition, ids);
+        throw unknown === undefined ? error : noPoint(unknown);
+      }
+    },
+    async queryGroups(tenant, name) {
+      await partitions.open(tenant, name);
+      throw unsupported('groups');
+    },
+    async scroll(tenant, name, { filter, limit, offset, orderBy, want }) {
+      const partition = await partitions.open(tenant, name);
+      if (orderBy !== null) throw unsupported('order-by');
+      const body = JSON.stringify({
+        filter: writeFilter(partition, filter),
+        // One more: its id, as the caller knows it, begins the next page.
+        limit: limit + 1,
+        ...(offset !== null && { offset: partition.pointIdOf(offset) }),
+        ...selectorOf(want),
+      });
+      const { points } = objectIn(await partitions.ask(partition, '/points/scroll', body, 'read'));
+      const found = listIn(points).map((point) => storedPoint(point, want, partition.collection));
+      return { points: found.slice(0, limit), next: found[limit]?.id ?? null };
+    },
+    async count(tenant, name, filter) {
+      const partition = await partitions.open(tenant, name);
+      return partitions.countOf(partition, writeFilter(partition, filter));
+    },
+    async facet(tenant, name) {
+      await partitions.open(tenant, name);
+      throw unsupported('facet');
+    },
+  };
+}
+
+/** The collections that the queries look points up in. */
+async function lookedUp(partitions: Partitions, tenant: string, queries: readonly PointQuery[]): Promise<Lookups> {
+  const names = new Set(queries.flatMap(searchesOf).flatMap((search) => lookupOf(search)?.collection ?? []));
+  return new Map(
+    await Promise.all(Array.from(names, async (name) => [name, await partitions.open(tenant, name)] as const)),
+  );
+}

@@ -1,0 +1,86 @@
+import { type Failure, FailureError } from '../kernel/failure.ts';
+import { createTurns, type Turns } from '../kernel/sharing/turns.ts';
+import type { Embedded, Prepared, VectorAnswer, VectorCall } from './engine.ts';
+import type { PreparedReply } from './worker-messages.ts';
+import type { WorkerThread } from './worker-thread.ts';
+
+/** Calls between their `prepare` and their end in one thread; further ones get 503. */
+const callsMax = 1_024;
+/**
+ * What a thread has before it at one time: it takes one after the other, so others wait for all of it. Small ones are
+ * many, so that one commit is for many of them; a large one takes a tenth of a second.
+ */
+const smallAtOnce = 64;
+const largeAtOnce = 3;
+const largeBodyBytes = 64 * 1024;
+
+/** Calls to one thread: bounded, and in turn for the tenants that call. */
+export class ThreadCalls {
+  readonly #worker: WorkerThread;
+  readonly #calls: Turns;
+  readonly #small: Turns;
+  readonly #large: Turns;
+  #lastPrepared = 0;
+
+  constructor(worker: WorkerThread) {
+    this.#worker = worker;
+    const name = 'Vector calls';
+    this.#calls = createTurns({ name, places: callsMax, waitingMax: 0, tenantWaitingMax: 0 });
+    this.#small = createTurns({ name, places: smallAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax });
+    this.#large = createTurns({ name, places: largeAtOnce, waitingMax: callsMax, tenantWaitingMax: callsMax });
+  }
+
+  /** Reads the call in the thread; it holds a place until it was run or dropped. */
+  async prepare(call: VectorCall): Promise<Prepared | Failure> {
+    const { tenant } = call.owner;
+    const worker = this.#worker;
+    const place = await this.#calls.take(tenant, null).catch(failureOf);
+    if ('kind' in place) return place;
+    const held = place;
+    const line = call.body.byteLength > largeBodyBytes ? this.#large : this.#small;
+    const prepared = ++this.#lastPrepared;
+    let isPrepared = false;
+    try {
+      const { texts, effect } = await line.run(tenant, null, () => {
+        const { body, moved } = given(call.body);
+        return worker.ask<PreparedReply>({ kind: 'prepare', prepared, call: { ...call, body } }, moved);
+      });
+      isPrepared = true;
+      return { kind: 'prepared', texts, effect, run, drop };
+    } catch (error) {
+      held.giveBack();
+      return failureOf(error);
+    }
+
+    function drop(): void {
+      if (isPrepared) worker.tell({ kind: 'drop', prepared });
+      isPrepared = false;
+      held.giveBack();
+    }
+
+    async function run(embedded: Embedded | null): Promise<VectorAnswer | Failure> {
+      isPrepared = false;
+      try {
+        const order = { kind: 'run', prepared, embedded } as const;
+        const body = await line.run(tenant, null, () => worker.ask<Uint8Array>(order));
+        return { kind: 'answer', status: 200, body };
+      } catch (error) {
+        return failureOf(error);
+      } finally {
+        held.giveBack();
+      }
+    }
+  }
+}
+
+/** Moved or shared, not copied, where the memory is the body's alone. */
+function given(body: Uint8Array): { body: Uint8Array; moved: ArrayBuffer[] } {
+  if (body.buffer instanceof SharedArrayBuffer) return { body, moved: [] };
+  const alone = body.byteLength === body.buffer.byteLength;
+  const own = alone ? new Uint8Array(body.buffer as ArrayBuffer) : new Uint8Array(body);
+  return { body: own, moved: [own.buffer] };
+}
+
+function failureOf(error: unknown): Failure {
+  return error instanceof FailureError ? error.failure : { kind: 'internal' };
+}
