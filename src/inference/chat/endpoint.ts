@@ -148,8 +148,9 @@ export function candidatesOf(
   let rank = Math.max(...candidates.map((candidate) => candidate.rank));
   for (const model of fallbackModels) {
     if (model === alias.id) continue;
-    const further = snapshot.models.resolve(model, principal);
+    const further = snapshot.models.resolveBeside(alias, model, principal);
     if ('kind' in further) return further;
+    if (further.id === alias.id) continue;
     rank++;
     for (const { target } of further.candidates) if (itChats(snapshot, { target })) candidates.push({ target, rank });
   }
@@ -164,7 +165,7 @@ function chargedAlias(
   { fallbackModels }: ConversationFacts,
 ): ChargedAs {
   const further = fallbackModels.flatMap((model) => {
-    const found = models.resolve(model, principal);
+    const found = models.resolveBeside(alias, model, principal);
     return 'kind' in found ? [] : [found];
   });
   return chargedAs([alias, ...further], plans().plan(principal.plan));

@@ -1,6 +1,6 @@
 import { matchesGlob } from '../../auth/model-glob.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { aliasFor, starOf } from '../../config/alias-pattern.ts';
+import { aliasFor, starOf, withStar } from '../../config/alias-pattern.ts';
 import type { Config, ModelType } from '../../config/schema.ts';
 import type { Failure } from '../../kernel/failure.ts';
 import { nearest } from '../../kernel/nearest.ts';
@@ -49,6 +49,11 @@ export interface ModelTable {
   resolve(model: string, principal: Principal): Alias | Failure;
   /** Who answers a conversation for a model that nobody has; null: nobody, or this key may use none that chats. */
   standIn(principal: Principal): Alias | null;
+  /**
+   * The same for a name beside one of `first`, a model of the same request. Clients of a service name its own models
+   * there: where no alias is called so and a pattern made `first`, the pattern makes this one too.
+   */
+  resolveBeside(first: Alias, model: string, principal: Principal): Alias | Failure;
   /** All that this key may use, in config order; then what is there without being configured. */
   list(principal: Principal): readonly Alias[];
   /** Whoever may use them, in the same order. */
@@ -179,23 +184,36 @@ export function createModelTable(parts: ModelTableParts): ModelTable {
 
   const list = (principal: Principal) => [...aliases.values()].filter((alias) => allowed(alias.id, principal));
 
+  function resolve(model: string, principal: Principal): Alias | Failure {
+    const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
+    if (alias !== null && allowed(alias.id, principal)) return alias;
+    const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
+    if (unheardOf !== null) {
+      const shown = model.slice(0, 256);
+      const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${unheardOf} could not be read so far. It is asked again.`;
+      return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
+    }
+    const allowedModels = list(principal).map(({ id }) => id);
+    return {
+      kind: alias === null ? 'model-unknown' : 'model-not-in-plan',
+      model: model.slice(0, 256),
+      allowedModels,
+      nearest: nearest(model, allowedModels),
+    };
+  }
+
+  function besideOf(first: Alias, model: string): string | null {
+    const made = hasPatterns && !Object.hasOwn(parts.models, first.id) ? aliasFor(parts.models, first.id) : null;
+    return made === null ? null : withStar(made.alias, model);
+  }
+
   return {
-    resolve(model, principal) {
-      const alias = aliases.get(model) ?? (hasPatterns ? matchedBy(model) : null);
-      if (alias !== null && allowed(alias.id, principal)) return alias;
-      const unheardOf = alias === null ? mayComeFrom(model, principal) : null;
-      if (unheardOf !== null) {
-        const shown = model.slice(0, 256);
-        const message = `Whether there is a model '${shown}' is not known yet: the list of models of ${unheardOf} could not be read so far. It is asked again.`;
-        return { kind: 'no-target', model: shown, retryAfterMs: unheardRetryMs, message };
-      }
-      const allowedModels = list(principal).map(({ id }) => id);
-      return {
-        kind: alias === null ? 'model-unknown' : 'model-not-in-plan',
-        model: model.slice(0, 256),
-        allowedModels,
-        nearest: nearest(model, allowedModels),
-      };
+    resolve,
+    resolveBeside(first, model, principal) {
+      const found = resolve(model, principal);
+      if (!('kind' in found) || found.kind !== 'model-unknown') return found;
+      const beside = besideOf(first, model);
+      return beside === null ? found : resolve(beside, principal);
     },
     standIn: (principal) => (parts.unknownModels === 'refuse' ? null : firstToChat(list(principal))),
     list,

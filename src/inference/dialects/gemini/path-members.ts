@@ -1,5 +1,9 @@
+/** What stands in the path. Clients name a model in the body too: the path's is what counts. */
+export const pathModel = 'model of the path';
+export const pathStream = 'stream of the path';
+
 /** As `withPathMembers` writes them. */
-const written = /^\{"model":"(?:[^"\\]|\\.)*","stream":(?:true|false),?/;
+const written = new RegExp(`^\\{"${pathModel}":"(?:[^"\\\\]|\\\\.)*","${pathStream}":(?:true|false),?`);
 const writtenCharsMax = 4_096;
 
 /**
@@ -7,16 +11,13 @@ const writtenCharsMax = 4_096;
  * object goes as it came, to be refused by whoever parses it.
  */
 export function withPathMembers(raw: Buffer, model: string, stream: boolean): Buffer {
-  return withFirst(raw, `"model":${JSON.stringify(model.toWellFormed())},"stream":${stream}`);
+  return withFirst(raw, `"${pathModel}":${JSON.stringify(model.toWellFormed())},"${pathStream}":${stream}`);
 }
 
-/** The same for a request for embeddings, which may name a model in its body too: the path's is what counts. */
+/** The same for a request for embeddings. */
 export function withPathModel(raw: Buffer, model: string): Buffer {
   return withFirst(raw, `"${pathModel}":${JSON.stringify(model.toWellFormed())}`);
 }
-
-/** The member that `withPathModel` writes. */
-export const pathModel = 'model of the path';
 
 function withFirst(raw: Buffer, written: string): Buffer {
   const brace = /^\s*\{/.exec(raw.subarray(0, 64).toString('latin1'));

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../kernel/json.ts';
 import { readRequest } from './read-request.ts';
 
 function nativeOnlyOf(body: JsonObject): unknown {
-  const whole = { model: 'm', contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], ...body };
+  const whole = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }], ...body };
   const read = readRequest(Buffer.from(JSON.stringify(whole)), whole);
   assert.ok(read.ok);
   const { nativeOnly } = read.value;
@@ -23,7 +23,7 @@ test("what changes the answer and only Google gives is for Google's targets alon
 
 test('S1 fields that would steer an upstream never reach Google either', () => {
   const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }];
-  const body: JsonObject = { model: 'm', contents, api_base: 'http://evil', extra_headers: {}, labels: { a: 'b' } };
+  const body: JsonObject = { contents, api_base: 'http://evil', extra_headers: {}, labels: { a: 'b' } };
   const read = readRequest(Buffer.from(JSON.stringify(body)), body);
   assert.ok(read.ok);
   const target = { model: 'g', maxOutputTokens: null, body: {}, streamUsage: 'leave', omit: [], rename: {} } as const;

@@ -9,16 +9,17 @@ import { type ForwardBody, gatewayOnlyFields } from '../forward-body.ts';
 import { type BodyObjects, findNamed, type MemberKinds, memberKinds, type NamingRules } from '../named-objects.ts';
 import { decodeSystem, mayHoldSealed, unsealSignature } from './decode-messages.ts';
 import { withOperatorFields } from './encode-request.ts';
-import { withoutPathMembers } from './path-members.ts';
+import { pathModel, pathStream, withoutPathMembers } from './path-members.ts';
 import { checkRequest, toNeutral } from './request-fields.ts';
 import { noSignature } from './wire.ts';
 
 /**
- * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. `model` and
- * `stream` stand in it by the route's doing (`withPathMembers`).
+ * Checks a body and keeps it as it came: what only a conversion needs is built when one is asked for. Model and stream
+ * stand in it by the route's doing (`withPathMembers`).
  */
 export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequest> {
-  const checked = checkRequest(asInReference(written));
+  const { [pathModel]: model, [pathStream]: stream, ...own } = written;
+  const checked = checkRequest({ ...asInReference(own), model, stream });
   if (!checked.ok) return checked;
   const { body, vendors } = checked.value;
   const config = isObject(body.generationConfig) ? body.generationConfig : {};
@@ -40,7 +41,7 @@ export function readRequest(raw: Buffer, written: JsonObject): Result<CallerRequ
       wordFor: (field) => callersWord(field, decodeSystem(body.systemInstruction).length),
       ...(nativeOnly !== null && { nativeOnly }),
       neutral: () => toNeutral(body),
-      forward: (target) => forwardBody(raw, body, target),
+      forward: (target) => forwardBody(raw, body, target, Object.hasOwn(own, 'model')),
     },
   };
 }
@@ -155,11 +156,14 @@ export function callersWord(field: string, instructions: number): string {
 /** As the body has been read: in camel case, which Google takes beside snake case. */
 const staysHere = new Set([...gatewayOnlyFields].map((name) => name.replace(/_([a-z])/g, (_, c) => c.toUpperCase())));
 
-/** The caller's own bytes, unless something in them must change for the target. */
-function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget): ForwardBody {
+/**
+ * The caller's own bytes, unless something in them must change for the target. A model that is named in them too is not
+ * the target's.
+ */
+function forwardBody(raw: Buffer, body: JsonObject, target: ForwardTarget, namesModel: boolean): ForwardBody {
   const losses: Loss[] = [];
   const changed = changedBody(raw, body, target, losses);
-  const own = changed === null ? withoutPathMembers(raw) : null;
+  const own = changed === null && !namesModel ? withoutPathMembers(raw) : null;
   if (own !== null) return { bytes: own, losses };
   const { model: _, stream: __, ...rest } = changed ?? body;
   return { bytes: JSON.stringify(rest), losses };
