@@ -1,3 +1,5 @@
+import type { JsonObject } from './json.ts';
+
 /**
  * Everything that can be answered instead of a result, as one union. A dialect writes its own body from the same
  * Failure; status, type and wording stand here once, so that a forgotten kind does not compile.
@@ -28,6 +30,8 @@ export type Failure =
       param: string | null;
       /** The upstream's own word for it, such as `context_length_exceeded`. */
       code?: string;
+      /** What else it said, under the vendor's names, without secrets. */
+      members?: JsonObject;
     }
   | { kind: 'upstreams-failed'; model: string; attempts: readonly FailedAttempt[] }
   /** Every provider that could answer says that it has had enough for now. `message` has their words. */

@@ -192,6 +192,8 @@ export interface UpstreamError {
   param: string | null;
   /** Ms that its body asks to wait; what the headers say goes before it. */
   retryAfterMs?: number;
+  /** What else it says, such as Groq's `failed_generation`, as it came. */
+  members?: JsonObject;
 }
 
 /** The whole answer that a stream tells. */

@@ -21,6 +21,7 @@ export function faultInside(
     message: error.message,
     ...(codeForCallers.test(error.code) && { code: error.code }),
     ...(error.param !== null && { param: error.param }),
+    ...(error.members !== undefined && { members: error.members }),
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
   };
 }

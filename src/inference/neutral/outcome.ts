@@ -1,3 +1,5 @@
+import type { JsonObject } from '../../kernel/json.ts';
+
 /** How an attempt can end badly (design §8). Routing and health read `class`; people read `message`. */
 export interface Fault {
   class: FaultClass;
@@ -9,6 +11,8 @@ export interface Fault {
   code?: string;
   /** Field that the upstream blamed, when it said so. */
   param?: string | null;
+  /** What else its error says, under the vendor's names. */
+  members?: JsonObject;
   /** Ms the upstream asked us to wait, already clamped. */
   retryAfterMs?: number | null;
 }

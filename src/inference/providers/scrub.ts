@@ -19,13 +19,26 @@ export interface ScrubKnown {
 export function scrub(message: string, known: ScrubKnown): string {
   let text = boundedPiece(message);
   // Before anything is rewritten, or a half of a secret could survive its other half.
-  for (const secret of known.secrets) if (secret.length >= 4) text = text.replaceAll(secret, '[redacted]');
+  text = withoutSecrets(text, known);
   text = withoutStack(text);
   for (const [pattern, replacement] of patterns) text = text.replace(pattern, replacement);
-  for (const host of known.hosts) if (host !== '') text = text.replaceAll(host, '[address]');
+  text = withoutHosts(text, known);
   text = text.replace(wordLike, (word) => (looksRandom(word) ? '[redacted]' : word));
   text = text.replace(unprintable, ' ').replace(/ {2,}/g, ' ').trim();
   return text.length <= scrubbedCharsMax ? text : `${text.slice(0, scrubbedCharsMax - 1)}…`.toWellFormed();
+}
+
+/** A text without what `known` holds, and otherwise as it is. */
+export function withoutKnown(text: string, known: ScrubKnown): string {
+  return withoutHosts(withoutSecrets(text, known), known).toWellFormed();
+}
+
+function withoutSecrets(text: string, { secrets }: ScrubKnown): string {
+  return secrets.reduce((left, secret) => (secret.length >= 4 ? left.replaceAll(secret, '[redacted]') : left), text);
+}
+
+function withoutHosts(text: string, { hosts }: ScrubKnown): string {
+  return hosts.reduce((left, host) => (host === '' ? left : left.replaceAll(host, '[address]')), text);
 }
 
 function boundedPiece(message: string): string {

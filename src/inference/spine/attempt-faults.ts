@@ -4,6 +4,7 @@ import { type Fault, fault } from '../neutral/outcome.ts';
 import { classifyError, ruledClass } from '../providers/classify.ts';
 import type { ProviderConnection } from '../providers/connection.ts';
 import { scrub } from '../providers/scrub.ts';
+import { scrubMembers } from '../providers/scrub-members.ts';
 import { coolingMs, retryAfterMs } from '../routing/retry-after.ts';
 import type { ExpiredTimer } from '../transport/timers.ts';
 import type { UpstreamHeaders } from '../transport/upstream-call.ts';
@@ -47,6 +48,7 @@ export function statusFault(
         : `answered ${status}: ${scrub(error.message, connection)}`,
     param: error?.param ?? null,
     ...(error !== null && codeForCallers.test(error.code) && { code: error.code }),
+    ...(error?.members !== undefined && { members: scrubMembers(error.members, connection) }),
     // The headers' word, else the body's.
     retryAfterMs: toldMs ?? (error?.retryAfterMs === undefined ? null : coolingMs(error.retryAfterMs)),
   };
@@ -54,9 +56,14 @@ export function statusFault(
 
 /** A fault that was found inside an answer: by the provider's own rules too, and in words that callers may see. */
 export function faultInAnswer(found: Fault, connection: ProviderConnection): Fault {
-  const { code = '', status, message } = found;
+  const { code = '', status, message, members } = found;
   const ruled = status === null ? null : ruledClass(connection.provider, status, { code, message });
-  return { ...found, class: ruled ?? found.class, message: scrub(message, connection) };
+  return {
+    ...found,
+    class: ruled ?? found.class,
+    message: scrub(message, connection),
+    ...(members !== undefined && { members: scrubMembers(members, connection) }),
+  };
 }
 
 function readJson(body: Buffer): unknown {

@@ -28,7 +28,7 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       '@type': type('ErrorInfo'),
       reason: reason.toUpperCase(),
       domain: 'culvert',
-      metadata: { request_id: requestId },
+      metadata: { ...vendorWords(failure), request_id: requestId },
     },
   ];
   if (param !== null) {
@@ -50,6 +50,17 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
       details,
     },
   };
+}
+
+/** What a provider of another format said of what it refused: Google's metadata are texts. */
+function vendorWords(failure: Failure): Record<string, string> {
+  if (failure.kind !== 'upstream-refused') return {};
+  const members = Object.entries({ ...failure.members, code: failure.code });
+  return Object.fromEntries(
+    members.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : JSON.stringify(value)]],
+    ),
+  );
 }
 
 /** The last frame of a broken stream: no candidate of it has told why it stopped. */

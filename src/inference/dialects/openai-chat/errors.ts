@@ -4,21 +4,32 @@ import type { FaultClass } from '../../neutral/outcome.ts';
 import type { UpstreamError } from '../dialect.ts';
 
 /**
- * The body of an error answer: OpenAI's shape with the HTTP status as `code`, and for a reached limit the facts that
- * a caller can act on. `nowMs` is wall-clock time.
+ * The body of an error answer: OpenAI's shape with the HTTP status as `code`, or a provider's own word for a refusal of
+ * its own; and for a reached limit the facts that a caller can act on. `nowMs` is wall-clock time.
  */
 export function errorBody(failure: Failure, requestId: string, nowMs: number): JsonObject {
   const facts = factsOf(failure, nowMs);
   return {
     error: {
+      ...vendorMembers(failure),
       message: facts.message,
       type: facts.type,
-      code: facts.status,
+      code: vendorCode(failure, facts) ?? facts.status,
       param: facts.param,
       request_id: requestId,
       ...quotaMembers(facts),
     },
   };
+}
+
+/** A provider's word for what it refused, where it says more than the type does. */
+function vendorCode(failure: Failure, { type }: FailureFacts): string | null {
+  return failure.kind === 'upstream-refused' && failure.code !== type ? (failure.code ?? null) : null;
+}
+
+/** What else a provider said of what it refused, such as Groq's `failed_generation`. */
+export function vendorMembers(failure: Failure): JsonObject {
+  return failure.kind === 'upstream-refused' ? (failure.members ?? {}) : {};
 }
 
 /** The last frame of a broken stream. No [DONE] follows: a cut answer must not look like a finished one. */
@@ -44,6 +55,7 @@ export function readError(body: unknown): UpstreamError | null {
       // `code` may be the HTTP status again; a word beside it says more.
       code: wordIn(error.code) ?? wordIn(error.type) ?? wordIn(error.status) ?? codeOf(error.code),
       param: typeof error.param === 'string' ? error.param : null,
+      ...membersOf(error),
     };
   }
   if (Array.isArray(body.choices)) return null;
@@ -56,6 +68,14 @@ export function readError(body: unknown): UpstreamError | null {
   }
   const detail = textOf(body.detail) ?? textOf(body.errors);
   return detail === null ? null : { message: cut(detail), code: '', param: null };
+}
+
+/** By which errors say what every error says. */
+const common = new Set(['message', 'detail', 'type', 'code', 'param', 'status', 'status_code', 'request_id']);
+
+function membersOf(error: JsonObject): Pick<UpstreamError, 'members'> {
+  const own = Object.entries(error).filter(([name, value]) => !common.has(name) && value !== null);
+  return own.length === 0 ? {} : { members: Object.fromEntries(own) };
 }
 
 function wordIn(value: JsonValue | undefined): string | null {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../../kernel/json.ts';
 import type { Fault } from '../../neutral/outcome.ts';
 import type { StreamMark, UpstreamError } from '../dialect.ts';
 import { faultInside as faultOf } from '../fault-inside.ts';
-import { classOfError, quotaMembers, readError as readChatError } from '../openai-chat/errors.ts';
+import { classOfError, quotaMembers, readError as readChatError, vendorMembers } from '../openai-chat/errors.ts';
 import { frameOf } from './encode-answer.ts';
 import { callersWord } from './read-request.ts';
 import { responseObject, saltOf } from './response-object.ts';
@@ -37,6 +37,7 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
   const facts = factsOf(failure, nowMs);
   return {
     error: {
+      ...vendorMembers(failure),
       message: facts.message,
       type: facts.type,
       code: errorCode(failure, facts),
@@ -54,7 +55,8 @@ export function errorBody(failure: Failure, requestId: string, nowMs: number): J
  */
 export function errorFrame(failure: Failure, requestId: string, nowMs: number, mark?: StreamMark): string {
   const facts = factsOf(failure, nowMs);
-  const state = { status: 'failed', code: errorCode(failure, facts), message: facts.message } as const;
+  const said = { code: errorCode(failure, facts), message: facts.message, members: vendorMembers(failure) };
+  const state = { status: 'failed', ...said } as const;
   const response = {
     id: mark?.id ?? `resp_${saltOf(requestId)}`,
     createdS: Math.floor(nowMs / 1_000),

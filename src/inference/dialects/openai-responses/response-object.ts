@@ -113,7 +113,7 @@ export type ResponseState =
   | { status: 'in_progress' }
   | { status: 'completed' }
   | { status: 'incomplete'; reason: 'max_output_tokens' | 'content_filter' }
-  | { status: 'failed'; code: string; message: string };
+  | { status: 'failed'; code: string; message: string; members: JsonObject };
 
 export interface ResponseFacts {
   id: string;
@@ -156,7 +156,7 @@ export function responseObject(facts: ResponseFacts, state: ResponseState): Json
     object: 'response',
     created_at: facts.createdS,
     status: state.status,
-    error: state.status === 'failed' ? { code: state.code, message: state.message } : null,
+    error: state.status === 'failed' ? { ...state.members, code: state.code, message: state.message } : null,
     incomplete_details: state.status === 'incomplete' ? { reason: state.reason } : null,
     instructions: null,
     model: facts.model,

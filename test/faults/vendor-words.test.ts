@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import Anthropic from '@anthropic-ai/sdk';
+import OpenAI from 'openai';
+import type { JsonObject } from '../../src/kernel/json.ts';
+import { callerIds } from '../contract/dialect-matrix/formats.ts';
+import { callerFormats } from '../contract/dialect-matrix/rig.ts';
+import { startGateway } from '../start-gateway.ts';
+import { explained } from './read-answer.ts';
+
+const secret = 'gsk_upstream-secret-0123456789';
+/** As Groq tells a call that is none. The model's own words may be long, and hold what looks like anything. */
+const failedGeneration = `<function=look{"at": "https://example.com/a", "key": "${secret}", "why": "${'because '.repeat(100)}"`;
+const toolUseFailed = {
+  message: 'Failed to call a function. Please adjust your prompt.',
+  type: 'invalid_request_error',
+  code: 'tool_use_failed',
+  failed_generation: failedGeneration,
+  status_code: 400,
+};
+const heard = failedGeneration.replace(secret, '[redacted]');
+/** As OpenRouter tells what its moderation found, and who else it asked. */
+const flagged = {
+  message: 'Your input was flagged',
+  code: 403,
+  metadata: { reasons: ['violence'], raw: `asked https://10.0.0.7:8080/v1 with ${secret}` },
+};
+
+const sse = (...datas: readonly object[]) => datas.map((data) => `data: ${JSON.stringify(data)}\n\n`).join('');
+const text = (content: string) => ({
+  ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+  choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }],
+});
+
+const stream = (body: string) => ({ status: 200, type: 'text/event-stream', body });
+const places = {
+  refused: { status: 400, type: 'application/json', body: JSON.stringify({ error: toolUseFailed }) },
+  inside: { status: 200, type: 'application/json', body: JSON.stringify({ error: toolUseFailed }) },
+  before: stream(sse({ error: toolUseFailed })),
+  after: stream(sse(text('Let me look.'), { error: toolUseFailed })),
+  flagged: { status: 403, type: 'application/json', body: JSON.stringify({ error: flagged }) },
+};
+
+async function setup(t: TestContext) {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      const answer = places[request.url!.split('/')[1] as keyof typeof places];
+      if (answer === undefined) return response.writeHead(404).end();
+      response.writeHead(answer.status, { 'content-type': answer.type }).end(answer.body);
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const provider = (place: string) => ({
+    type: place === 'flagged' ? 'openrouter' : 'groq',
+    base_url: `${url}/${place}/v1`,
+    api_key: secret,
+  });
+  const names = Object.keys(places);
+  return startGateway(t, {
+    providers: Object.fromEntries(names.map((name) => [name, provider(name)])),
+    models: Object.fromEntries(names.map((name) => [name, { targets: [`${name}/m`] }])),
+  });
+}
+
+/** Members of the error that a body, or a stream's last frame, tells; Google's stand among its metadata. */
+function errorIn(said: string): JsonObject {
+  const datas = said.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []));
+  const body = JSON.parse(datas.findLast((data) => data.includes('failed_generation')) ?? said) as {
+    error?: JsonObject & { details?: { metadata?: JsonObject }[] };
+    response?: { error: JsonObject };
+  };
+  const error = body.response?.error ?? body.error!;
+  return { ...error, ...(body.error?.details?.[0]?.metadata ?? {}) };
+}
+
+test("F69 an error of a provider's own keeps its status, code and members in every format, before content and after it", async (t) => {
+  const gateway = await setup(t);
+  for (const caller of callerIds) {
+    const format = callerFormats[caller];
+    const ask = (model: string, delivery: 'whole' | 'stream') =>
+      gateway.fetch(format.path(model, delivery), { json: format.body(model, { say: 'Hi', maxTokens: 9 }, delivery) });
+    for (const [place, delivery] of [
+      ['refused', 'whole'],
+      ['inside', 'whole'],
+      ['refused', 'stream'],
+      ['before', 'stream'],
+      ['after', 'stream'],
+    ] as const) {
+      const response = await ask(place, delivery);
+      const said = await response.text();
+      assert.equal(response.status, place === 'after' ? 200 : 400, said);
+      const { code, failed_generation } = errorIn(said);
+      assert.deepEqual({ code, failed_generation }, { code: 'tool_use_failed', failed_generation: heard }, caller);
+      assert.equal((await explained(gateway, response)).class, 'upstream-refused');
+      assert.ok(!said.includes(secret));
+    }
+    const response = await ask('flagged', 'whole');
+    const said = await response.text();
+    assert.equal(response.status, 403);
+    assert.ok(said.includes('violence') && !said.includes(secret) && !said.includes('10.0.0.7'), said);
+  }
+});
+
+test("F69 vendors' SDKs hand them on", async (t) => {
+  const gateway = await setup(t);
+  const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'Hi' }];
+  await assert.rejects(openai.chat.completions.create({ model: 'refused', messages }), (error) => {
+    assert.ok(error instanceof OpenAI.BadRequestError);
+    assert.equal(error.code, 'tool_use_failed');
+    assert.equal((error.error as JsonObject).failed_generation, heard);
+    return true;
+  });
+  const chunks = await openai.chat.completions.create({ model: 'after', messages, stream: true });
+  await assert.rejects(
+    async () => {
+      for await (const _ of chunks);
+    },
+    (error) => error instanceof OpenAI.APIError && error.code === 'tool_use_failed',
+  );
+  const anthropic = new Anthropic({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
+  await assert.rejects(anthropic.messages.create({ model: 'refused', max_tokens: 9, messages }), (error) => {
+    assert.ok(error instanceof Anthropic.BadRequestError);
+    assert.equal((error.error as { error: JsonObject }).error.failed_generation, heard);
+    return true;
+  });
+});
