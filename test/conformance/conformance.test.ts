@@ -20,12 +20,15 @@ test('every form of recording is read, and its answers arrive in four formats, w
       'anthropic/messages.yml#0',
       'anthropic/messages.yml#1',
       'google/generate.har#0',
+      'google/names-model.json',
       'mistral/thinks.jsonl',
       'openai/chat.yaml#0',
       'openai/chat.yaml#1',
       'openai/chat.yaml#2',
       'openai/refused.json',
       'openai/responses.sse',
+      'openrouter/falls-back.json',
+      'snowflake/no-reason.sse',
     ],
   );
   for (const [from, ways] of recordings) {
@@ -54,13 +57,15 @@ test('recorded requests are sent as they were; one that the gateway refuses is t
       ['anthropic/messages.yml#0', 200, []],
       ['anthropic/messages.yml#1', 200, []],
       ['google/generate.har#0', 200, []],
+      ['google/names-model.json', 200, []],
       ['openai/chat.yaml#0', 200, []],
       ['openai/chat.yaml#1', 200, []],
       ['openai/chat.yaml#2', 200, []],
       ['openai/refused.json', 400, []],
+      ['openrouter/falls-back.json', 200, []],
     ],
   );
-  assert.match(result.requests.at(-1)!.refused!, /messages/);
+  assert.match(result.requests.find(({ status }) => status === 400)!.refused!, /messages/);
 });
 
 test('what is cut, or no conversation, is left out and counted', () => {

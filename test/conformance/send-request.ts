@@ -54,8 +54,8 @@ function vendorHeaders({ requestHeaders }: Exchange): Record<string, string> {
   return Object.fromEntries(Object.entries(requestHeaders).filter(([name]) => /^anthropic-(beta|version)$/.test(name)));
 }
 
-/** The model is the target's, and how usage is told is ours to ask. */
-const ours = new Set(['model', 'stream_options']);
+/** The model is the target's, which others follow it is ours to ask, and how usage is told too. */
+const ours = new Set(['model', 'models', 'stream_options']);
 
 function changedPaths(recorded: JsonObject, got: JsonObject): string[] {
   const paths = new Set<string>();

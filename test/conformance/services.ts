@@ -72,6 +72,7 @@ const words: readonly (readonly [word: RegExp, host: string])[] = [
   [/perplexity/i, 'api.perplexity.ai'],
   [/alibaba|qwen/i, 'dashscope.aliyuncs.com'],
   [/moonshot|kimi/i, 'api.moonshot.ai'],
+  [/snowflake/i, 'own.snowflakecomputing.com'],
   [/together/i, 'api.together.xyz'],
   [/fireworks/i, 'api.fireworks.ai'],
   [/open-responses/i, 'open-responses.example'],

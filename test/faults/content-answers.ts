@@ -21,6 +21,8 @@ export interface ContentCase {
   says?: string;
   /** Callers of the upstream's own format get its bytes: an answer where others cannot. */
   ownFormat?: 'answer';
+  /** Stands in those bytes, and the contract's own reader does not know it. */
+  ownHolds?: string;
 }
 
 const sse = (...datas: readonly (object | string)[]): string =>
@@ -87,6 +89,37 @@ const chatCases: readonly Omit<ContentCase, 'upstream'>[] = [
     stream: sse(role, chunk({}, reason), '[DONE]'),
     given: 'answer' as const,
   })),
+  {
+    name: 'an end without a reason, counted (Snowflake)',
+    whole: null,
+    stream: sse(role, chunk({ content: '4' }), chunk({ content: '' }), usageChunk, '[DONE]'),
+    given: 'answer',
+  },
+  {
+    name: 'a whole call without a reason, counted beside an empty word (OpenRouter)',
+    type: 'openrouter',
+    whole: null,
+    stream: sse(
+      role,
+      chunk({ tool_calls: [{ index: 0, id: '0', type: 'function', function: { name: 'look', arguments: '{}' } }] }),
+      { ...chunk({ role: 'assistant', content: '' }), usage: chatUsage },
+      '[DONE]',
+    ),
+    given: 'answer',
+  },
+  {
+    name: 'a reason, and an empty word with none behind it (OpenRouter)',
+    type: 'openrouter',
+    whole: null,
+    stream: sse(
+      role,
+      chunk({ content: 'Here.' }),
+      chunk({ content: '' }, 'stop'),
+      { ...chunk({ content: '' }), usage: chatUsage },
+      '[DONE]',
+    ),
+    given: 'answer',
+  },
   {
     name: "Groq's broken tool call, before content",
     type: 'groq',
@@ -211,10 +244,24 @@ const messagesOf = (stop: string, outputTokens: number): Pick<ContentCase, 'whol
   given: 'answer',
 });
 
+const searched = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'tides' } };
+
 const messagesCases: readonly Omit<ContentCase, 'upstream'>[] = [
   { name: 'a refusal', ...messagesOf('refusal', 4) },
   { name: 'thoughts that ate the budget', ...messagesOf('max_tokens', 64) },
   { name: 'a turn with nothing to add', ...messagesOf('end_turn', 3) },
+  {
+    name: "a search of Anthropic's own alone, nothing counted",
+    whole: { status: 200, body: message([searched], 'end_turn', 0) },
+    stream: named(
+      messageStart,
+      { type: 'content_block_start', index: 0, content_block: searched } as { type: string },
+      { type: 'content_block_stop', index: 0 } as { type: string },
+      ...messageEnd('end_turn', 0),
+    ),
+    given: 'answer',
+    ownHolds: 'server_tool_use',
+  },
   {
     name: 'filtered, before content',
     whole: { status: 400, body: blocked },
@@ -268,6 +315,11 @@ const geminiCases: readonly Omit<ContentCase, 'upstream'>[] = [
   {
     name: 'thoughts that ate the budget',
     ...gemini({ ...candidate('MAX_TOKENS'), ...tokens({ thoughtsTokenCount: 28 }) }),
+  },
+  { name: 'a silent turn, counted', ...gemini({ ...candidate('STOP', [{ text: '' }]), ...tokens({}) }) },
+  {
+    name: 'code that Google ran, alone',
+    ...gemini(candidate('STOP', [{ executableCode: { language: 'PYTHON', code: 'look()' } }])),
   },
   {
     name: 'a picture alone',
@@ -355,6 +407,13 @@ const invalidPrompt = {
   code: 'invalid_prompt',
   message: 'Your prompt was flagged as potentially violating our usage policy.',
 };
+const searchedItem = {
+  type: 'web_search_call',
+  id: 'ws_1',
+  status: 'completed',
+  action: { type: 'search', query: 'tides' },
+};
+const searchedOnly = response('completed', [searchedItem], { usage: null });
 const failedWith = response('failed', [], { error: invalidPrompt, usage: null });
 
 const responsesCases: readonly Omit<ContentCase, 'upstream'>[] = [
@@ -380,6 +439,18 @@ const responsesCases: readonly Omit<ContentCase, 'upstream'>[] = [
       { type: 'response.completed', response: response('completed', [refused]) },
     ),
     given: 'answer',
+  },
+  {
+    name: "a search of OpenAI's own alone, nothing counted",
+    whole: { status: 200, body: searchedOnly },
+    stream: numbered(
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { ...searchedItem, status: 'in_progress' } },
+      { type: 'response.output_item.done', output_index: 0, item: searchedItem },
+      { type: 'response.completed', response: searchedOnly },
+    ),
+    given: 'answer',
+    ownHolds: 'web_search_call',
   },
   {
     name: 'a prompt that was flagged, before content',

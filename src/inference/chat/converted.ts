@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/dialect.ts';
-import { endsOtherwise, isContent, type NeutralEvent } from '../neutral/event.ts';
+import { isContent, mayBeSilent, type NeutralEvent } from '../neutral/event.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -100,7 +100,7 @@ export class ConvertedAnswer implements AnswerReader {
         if (event.type === 'audio-delta') this.#spoke(event.audio.id);
       } else if (event.type === 'start' && event.id !== null) {
         this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
-      } else if (event.type === 'citation' || endsOtherwise(event)) this.#tells = true;
+      } else if (event.type === 'citation' || mayBeSilent(event)) this.#tells = true;
       shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }
     return shown.length === 0 ? null : shown;
@@ -113,7 +113,7 @@ function inCallersNames(event: NeutralEvent, names: CallersToolNames): NeutralEv
 }
 
 function contentLength(event: NeutralEvent): number {
-  if ('text' in event) return event.text.length;
+  if ('text' in event) return 'ours' in event ? 0 : event.text.length;
   return 'argumentsJson' in event ? event.argumentsJson.length : 0;
 }
 

@@ -15,7 +15,8 @@ export type NeutralEvent =
   /** Closes the reasoning part before it: the vendor's proof over its text. */
   | { type: 'reasoning-signature'; choice: number; signature: string; vendor: string }
   | { type: 'redacted-reasoning'; choice: number; data: string; vendor: string }
-  | { type: 'refusal-delta'; choice: number; text: string }
+  /** `ours`: the provider gave a reason and no words; these are none of its tokens. */
+  | { type: 'refusal-delta'; choice: number; text: string; ours?: true }
   /** `signature` is `vendor`'s proof over the thought that led to the call, where it stands on the call itself. */
   | {
       type: 'tool-call-start';
@@ -39,7 +40,8 @@ export type NeutralEvent =
    * that none is believed, the earlier ones neither; no encoder is given it.
    */
   | { type: 'usage'; usage: Usage; impossible?: true }
-  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence: string | null }
+  /** `answered`: it is an answer though no event shows any: the provider ran tools of its own, or counted a silent turn. */
+  | { type: 'finish'; choice: number; reason: FinishReason; stopSequence: string | null; answered?: true }
   /** The upstream's own terminal event ([DONE], message_stop); a stream that stops without it is truncated. */
   | { type: 'end' }
   /** An error inside the answer, or a decoder that cannot go on. Nothing follows. */
@@ -72,7 +74,7 @@ export function isContent(event: NeutralEvent): boolean {
   }
 }
 
-/** It says why it ended before it was done. */
-export function endsOtherwise(event: NeutralEvent): boolean {
-  return event.type === 'finish' && event.reason !== 'stop';
+/** It says why nothing need have been said: it ended before it was done, or was an answer without a word. */
+export function mayBeSilent(event: NeutralEvent): boolean {
+  return event.type === 'finish' && (event.reason !== 'stop' || event.answered === true);
 }

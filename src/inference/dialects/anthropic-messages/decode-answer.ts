@@ -49,6 +49,8 @@ class AnswerDecoder implements StreamDecoder {
   #malformed = 0;
   #toolCalls = 0;
   #unwrapped = 0;
+  /** Anthropic ran a tool of its own. */
+  #hosted = false;
   #lastPart: 'text' | 'thinking' | null = null;
   /** message_start may already carry why it stopped, when a whole answer is replayed as a stream. */
   #early: JsonObject | null = null;
@@ -190,6 +192,7 @@ class AnswerDecoder implements StreamDecoder {
         return;
       }
       default:
+        this.#hosted = true;
         this.#open.set(index, { kind: 'ignored' });
     }
   }
@@ -239,7 +242,9 @@ class AnswerDecoder implements StreamDecoder {
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, this.#toolCalls, this.#unwrapped);
-    this.#say({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
+    const answered = this.#hosted && this.#lastPart === null && this.#toolCalls === 0;
+    const stopSequence = stringOr(sequence, null);
+    this.#say({ type: 'finish', choice: 0, reason, stopSequence, ...(answered && { answered }) });
   }
 
   #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {

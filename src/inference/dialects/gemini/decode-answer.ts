@@ -30,6 +30,8 @@ interface Candidate {
   openThought: boolean;
   /** A part came that no other dialect can carry, such as a picture. */
   unsayable: boolean;
+  /** Google ran code or a tool of its own. */
+  hosted: boolean;
   finished: boolean;
 }
 
@@ -90,13 +92,13 @@ class AnswerDecoder implements StreamDecoder {
     this.#start(data);
     if (Array.isArray(data.candidates)) {
       for (const candidate of data.candidates) {
-        if (isObject(candidate) && !this.#over) this.#readCandidate(candidate);
+        if (isObject(candidate) && !this.#over) this.#readCandidate(candidate, usage !== null);
       }
     }
     if (this.#over) return true;
     if (blocked !== '' && this.#candidates.size === 0) {
       const why = `The provider blocked the prompt (${blocked.slice(0, 64)}).`;
-      this.#finishCandidate(this.#candidateAt(0)!, 0, 'content-filter', why);
+      this.#finishCandidate(this.#candidateAt(0)!, 0, 'content-filter', { why });
     }
     if (usage !== null) this.#say({ type: 'usage', usage });
     else if (tellsImpossible(data.usageMetadata)) {
@@ -118,7 +120,7 @@ class AnswerDecoder implements StreamDecoder {
     let candidate = this.#candidates.get(choice);
     if (candidate === undefined) {
       if (this.#candidates.size >= candidatesMax) return null;
-      candidate = { calls: 0, said: false, openThought: false, unsayable: false, finished: false };
+      candidate = { calls: 0, said: false, openThought: false, unsayable: false, hosted: false, finished: false };
       this.#candidates.set(choice, candidate);
     }
     return candidate;
@@ -138,6 +140,7 @@ class AnswerDecoder implements StreamDecoder {
         this.#say({ type: kind, choice, text: part.text });
       }
     } else if (isObject(part.inlineData) || isObject(part.fileData)) candidate.unsayable = true;
+    else if (hostedParts.some((name) => isObject(part[name]))) candidate.hosted = true;
     this.#prove(signature, candidate, choice);
   }
 
@@ -154,7 +157,8 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'tool-call-delta', choice, call, argumentsJson });
   }
 
-  #readCandidate(data: JsonObject): void {
+  /** `counted`: the same chunk tells what was used. */
+  #readCandidate(data: JsonObject, counted: boolean): void {
     const choice = typeof data.index === 'number' && Number.isSafeInteger(data.index) ? Math.max(0, data.index) : 0;
     const candidate = this.#candidateAt(choice);
     if (candidate === null || candidate.finished) return;
@@ -166,7 +170,7 @@ class AnswerDecoder implements StreamDecoder {
     if (reason === null) return;
     if (!candidate.said && candidate.unsayable) return this.#failUnsayable();
     const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
-    this.#finishCandidate(candidate, choice, reason, why);
+    this.#finishCandidate(candidate, choice, reason, { why, counted });
   }
 
   /** The model chose so: another target would be asked in vain, and this one is as healthy as before. */
@@ -198,10 +202,19 @@ class AnswerDecoder implements StreamDecoder {
     }
   }
 
-  #finishCandidate(candidate: Candidate, choice: number, reason: FinishReason, why: string): void {
+  #finishCandidate(
+    candidate: Candidate,
+    choice: number,
+    reason: FinishReason,
+    { why, counted = false }: { why: string; counted?: boolean },
+  ): void {
     candidate.finished = true;
-    if (reason === 'content-filter' && !candidate.said) this.#say({ type: 'refusal-delta', choice, text: why });
-    this.#say({ type: 'finish', choice, reason, stopSequence: null });
+    if (reason === 'content-filter' && !candidate.said) {
+      this.#say({ type: 'refusal-delta', choice, text: why, ours: true });
+    }
+    // After results of tools Google's models may end a turn without a word. A count of zero is left out.
+    const answered = !candidate.said && (candidate.hosted || (counted && reason === 'stop'));
+    this.#say({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
 
   /** A list of one is made for one event: a list that grows would take seventeen places. */
@@ -210,6 +223,8 @@ class AnswerDecoder implements StreamDecoder {
     else this.#events.push(event);
   }
 }
+
+const hostedParts = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
 
 const finishMessageCharsMax = 500;
 

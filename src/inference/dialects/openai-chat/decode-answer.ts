@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
-import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
@@ -29,7 +29,10 @@ class ChunkDecoder implements StreamDecoder {
   step({ data }: SseEvent): NeutralEvent[] {
     const events: NeutralEvent[] = [];
     if (this.#closed || data === '') return events;
-    if (data === '[DONE]') return this.finish();
+    if (data === '[DONE]') {
+      this.#reader.finishCounted(events);
+      return [...events, ...this.finish()];
+    }
     const chunk = parsedData(data);
     // A server that fails in the middle may put a bare word or a page of HTML on the line; `[DONE]` among blanks is harmless.
     if (chunk === null) this.#malformed += 1;
@@ -113,6 +116,8 @@ export class ChunkReader {
   readonly #usageOf: UsageOf;
   readonly #choices = new Map<number, Choice>();
   #started = false;
+  /** What was used has been told, and nothing was said since. */
+  #counted = false;
 
   /** `usageOf`: as the vendor tells what was used. */
   constructor(usageOf: UsageOf = usual) {
@@ -132,10 +137,12 @@ export class ChunkReader {
     }
     // Azure's first chunk holds filter results alone, without an id: the answer begins with the next one.
     if (!this.#started && (usage !== null || (items !== null && items.length > 0))) this.#start(chunk, events);
+    const before = events.length;
     for (const item of items ?? []) {
       const broken = isObject(item) ? this.#readChoice(item, chunk, events) : this.#skip();
       if (broken !== null) return this.#fail(broken, events);
     }
+    if (usage !== null || this.#counted) this.#counted = usage !== null && !events.slice(before).some(isContent);
     if (usage !== null) events.push({ type: 'usage', usage });
   }
 
@@ -147,6 +154,16 @@ export class ChunkReader {
 
   hasStarted(): boolean {
     return this.#choices.size > 0;
+  }
+
+  /**
+   * At `[DONE]`: Snowflake tells no finish reason, nor does OpenRouter of some models' calls. An answer that was counted
+   * after its last word, and whose calls are whole, was not cut.
+   */
+  finishCounted(events: NeutralEvent[]): void {
+    if (!this.#counted) return;
+    for (const { toolCalls } of this.#choices.values()) if (!toolCalls.areWhole()) return;
+    this.finishAll(events);
   }
 
   /** Marks what never got a finish reason as stopped: a whole answer cannot have been cut. */

@@ -31,10 +31,13 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
     const events: NeutralEvent[] = [];
     seen.readChunk(chunk, events);
     let content = false;
+    let counted = false;
     let found: Fault | null = null;
     for (const event of events) {
-      if (event.type === 'usage') seen.usage = event.usage;
-      else if (event.type === 'failed') found = event.fault;
+      if (event.type === 'usage') {
+        seen.usage = event.usage;
+        counted = true;
+      } else if (event.type === 'failed') found = event.fault;
       else if (isContent(event)) {
         content = true;
         seen.characters +=
@@ -42,6 +45,7 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
       }
     }
     if (content) sawContent = true;
+    else if (counted) seen.countedAt = seen.characters;
     if (found !== null) return fails(found);
     if (content) return isObject(chunk.usage) ? contentAndUsage : contentOnly;
     return isUsageOnly(chunk) ? usageChunk : nothing;
@@ -54,7 +58,8 @@ export function readInPassing({ usageOf = usual }: DecodeOptions = {}): PassingR
 
   function end(): PassingVerdict {
     if (!seen.hasStarted()) return fails(fault('malformed', 'the stream ended without an answer'));
-    if (!seen.isComplete()) return fails(fault('truncated', 'the stream ended before the answer was finished'));
+    if (!seen.isComplete() && !seen.isCounted())
+      return fails(fault('truncated', 'the stream ended before the answer was finished'));
     seen.ended = true;
     return nothing;
   }
@@ -92,6 +97,8 @@ class SeenInPassing implements PassingFacts {
   ended = false;
   failed = false;
   characters = 0;
+  /** `characters` when what was used was told. */
+  countedAt = -1;
   given: GivenId[] | undefined = undefined;
   /** Keeps track of what began and what finished in the chunks that are parsed; a whole answer needs none. */
   #reader: ChunkReader | null = null;
@@ -116,6 +123,11 @@ class SeenInPassing implements PassingFacts {
 
   hasStarted(): boolean {
     return this.#reader?.hasStarted() ?? false;
+  }
+
+  /** What was used has been told, and nothing was said since: at `[DONE]` it was not cut (`ChunkReader.finishCounted`). */
+  isCounted(): boolean {
+    return this.countedAt === this.characters;
   }
 
   isComplete(): boolean {

@@ -10,6 +10,8 @@ interface Call {
   id: string;
   /** Arguments that came before the name. */
   held: string;
+  /** How the arguments end so far. */
+  lastPiece: string;
 }
 
 /**
@@ -45,6 +47,7 @@ export class ToolCallReader {
     if (call.id === '') call.id = id;
     const choice = this.#choice;
     const text = argumentsText(called.arguments ?? called.input);
+    if (text !== '') call.lastPiece = text;
     if (call.place < 0) {
       call.held += text;
       if (name === '') return;
@@ -63,6 +66,11 @@ export class ToolCallReader {
     return this.#dropped + this.#known - this.announced;
   }
 
+  /** Whether the last call's arguments end where an object does, or there are none. */
+  areWhole(): boolean {
+    return this.unfinished() === 0 && /^$|\}\s*$/.test(this.#last?.lastPiece ?? '');
+  }
+
   #callOf(piece: JsonObject, id: string, name: string): Call | null {
     const index = typeof piece.index === 'number' ? piece.index : null;
     const existing =
@@ -72,7 +80,7 @@ export class ToolCallReader {
     if (existing && !another) return existing;
     if (this.#known >= callsMax) return null;
     this.#known += 1;
-    const call: Call = { place: -1, id, held: '' };
+    const call: Call = { place: -1, id, held: '', lastPiece: '' };
     if (index !== null) this.#byIndex.set(index, call);
     if (id !== '') this.#byId.set(id, call);
     return call;

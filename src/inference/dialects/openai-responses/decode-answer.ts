@@ -228,7 +228,10 @@ class AnswerDecoder implements StreamDecoder {
       });
     }
     for (const item of this.#items.values()) this.#closeString(item);
-    this.#say({ type: 'finish', choice: 0, reason: reasonOf(response, this.#calls), stopSequence: null });
+    const items = [...this.#items.values()];
+    const answered = items.every(({ shown }) => shown === 'nothing') && items.some(({ type }) => isHosted(type));
+    const reason = reasonOf(response, this.#calls);
+    this.#say({ type: 'finish', choice: 0, reason, stopSequence: null, ...(answered && { answered }) });
     const usage = neutralUsage(response.usage);
     if (usage !== null) this.#say({ type: 'usage', usage });
     this.#say({ type: 'end' });
@@ -326,6 +329,11 @@ function reasonOf(response: JsonObject, calls: number): FinishReason {
     return details === 'content_filter' ? 'content-filter' : 'length';
   }
   return calls > 0 ? 'tool-calls' : 'stop';
+}
+
+/** Work of a tool that the provider runs: `web_search_call`, `mcp_list_tools`, `image_generation_call` and those to come. */
+function isHosted(type: string): boolean {
+  return type !== 'message' && type !== 'reasoning' && type !== '';
 }
 
 function textsOf(parts: JsonValue | undefined): string {
