@@ -2,7 +2,7 @@ import type { Config } from '../config/schema.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { bodyStallTimeoutMs } from '../kernel/limits.ts';
 import { createRoom, type Room, type RoomHold } from '../kernel/sharing/room.ts';
-import { createTurns } from '../kernel/sharing/turns.ts';
+import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Where a body goes that lives longer than its request's handler, or in other memory. */
@@ -100,9 +100,7 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
       turnBytes += bytes;
       if (turnBytes < turnBytesMax) return;
       request.pause();
-      void turns.take(exchange.principal?.account ?? '', null).then((turn) => {
-        // After the sockets have been looked at.
-        setImmediate(turn.giveBack);
+      void nextBodyTurn(exchange).then(() => {
         turnBytes = 0;
         if (state !== 'done') request.resume();
       });
@@ -112,14 +110,6 @@ export function readBody(exchange: Exchange, limitBytes: number, place?: BodyPla
     request.on('error', left);
   });
 }
-
-/** Of one body at a time: Node would read 2 MB of it before it looks at anybody else. */
-const turnBytesMax = 128 * 1024;
-/**
- * Those that go on in one turn of the loop, which is the process's: 40 bodies side by side would make each turn forty times
- * as long, and a chat needs several.
- */
-const turns = createTurns({ name: 'Bodies', places: 4, waitingMax: Number.POSITIVE_INFINITY });
 
 export function wrongEncoding(encoding: string | undefined): Failure | null {
   if (encoding === undefined || encoding === 'identity') return null;

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import { type Failure, FailureError, invalid } from '../kernel/failure.ts';
 import type { Spool, SpooledFile } from '../net/spool.ts';
+import { nextBodyTurn, turnBytesMax } from './body-turns.ts';
 import type { Exchange } from './exchange.ts';
 import { BodyPace, wrongEncoding } from './read-body.ts';
 
@@ -94,15 +95,23 @@ function createParser(contentType: string, bounds: MultipartBounds): BusboyInsta
 
 /** Feeds the body to the parser until both are at their end, or something is wrong. */
 function receive(
-  { request, held }: Exchange,
+  exchange: Exchange,
   parser: BusboyInstance,
   upload: Upload,
   bounds: MultipartBounds,
 ): Promise<'complete' | Failure | null> {
+  const { request, held } = exchange;
   return new Promise((resolve) => {
     let receivedBytes = 0;
     let fieldsBytes = 0;
+    let turnBytes = 0;
     let settled = false;
+    // After the disk, too: forty that waited for it go on in one turn of the loop.
+    const readOn = () =>
+      void nextBodyTurn(exchange).then(() => {
+        turnBytes = 0;
+        if (!settled) request.resume();
+      });
     const settle = (result: 'complete' | Failure | null) => {
       if (settled) return;
       settled = true;
@@ -146,14 +155,19 @@ function receive(
         () => settle({ kind: 'internal' }),
       );
     });
-    parser.on('drain', () => request.resume());
+    parser.on('drain', readOn);
 
     request.on('data', (chunk: Buffer) => {
       if (settled) return;
       receivedBytes += chunk.length;
       if (receivedBytes > bounds.bodyBytes) return settle({ kind: 'body-too-large', limitBytes: bounds.bodyBytes });
       pace.came(chunk.length);
+      turnBytes += chunk.length;
       if (!parser.write(chunk)) request.pause();
+      else if (turnBytes >= turnBytesMax) {
+        request.pause();
+        readOn();
+      }
     });
     let arrived = false;
     request.on('end', () => {

@@ -2,12 +2,14 @@ import assert from 'node:assert/strict';
 import { channel } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
+import { otherKey, overUpstreams, startGateway, type TestGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
 import { chatPath, type StalledBody, stallBody } from './stalled-body.ts';
 
 const kb = 1024;
 const mb = 1024 * kb;
+const uploadPath = '/v1/audio/transcriptions';
+const fileHead = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
 
 for (const { what, count, mbEach, mbMost, bodyMemory } of [
   { what: 'one body', count: 1, mbEach: 30, mbMost: 1, bodyMemory: '512mb' },
@@ -23,6 +25,38 @@ for (const { what, count, mbEach, mbMost, bodyMemory } of [
     assert.ok(read.most() < mbMost * mb, `${Math.round(read.most() / kb)} KB`);
     assert.equal(refused(bodies).length > 0, bodyMemory === '64mb');
   });
+
+for (const { what, count, mbEach, mbMost } of [
+  { what: 'one upload', count: 1, mbEach: 30, mbMost: 1 },
+  { what: '40 uploads', count: 40, mbEach: 4, mbMost: 1.5 },
+])
+  test(`S27 in one turn of the loop no more than ${mbMost} MB come of ${what}: others have theirs between`, async (t) => {
+    const gateway = await start(t, '512mb');
+    const read = bytesReadByTurn(t);
+    const bytes = Buffer.concat([Buffer.from(fileHead), Buffer.alloc(mbEach * mb, ' ')]);
+    const type = 'multipart/form-data; boundary=b';
+    const order = { path: uploadPath, type, declaredBytes: bytes.length + mb, bytes };
+    const uploads = await Promise.all(Array.from({ length: count }, () => stallBody(t, gateway, order)));
+    await until(() => read.sum() >= count * mbEach * mb);
+    assert.ok(read.most() < mbMost * mb, `${Math.round(read.most() / kb)} KB`);
+    assert.deepEqual(refused(uploads), []);
+  });
+
+test('S27 an upload of one key comes whole while forty of another are on their way', async (t) => {
+  const gateway = await start(t, '512mb');
+  const read = bytesReadByTurn(t);
+  const large = Buffer.concat([Buffer.from(fileHead), Buffer.alloc(20 * mb, ' ')]);
+  const type = 'multipart/form-data; boundary=b';
+  const order = { path: uploadPath, type, declaredBytes: large.length + mb, bytes: large };
+  for (let i = 0; i < 40; i++) void stallBody(t, gateway, order);
+  await until(() => read.sum() >= mb);
+  const own = await stallBody(t, gateway, { ...order, key: otherKey, bytes: Buffer.from(fileHead), declaredBytes: mb });
+  const at = read.sum();
+  own.socket.write(Buffer.alloc(mb - fileHead.length, ' '));
+  await until(() => own.received().startsWith('HTTP/1.1 4'));
+  // Its turns come between those of the others: 8 for its megabyte, in each of which the others have three.
+  assert.ok(read.sum() - at < 40 * mb, `${Math.round((read.sum() - at) / mb)} MB of others came first`);
+});
 
 test('S27 what a refused body had is free with the refusal, whenever V8 looks for garbage', async (t) => {
   const gateway = await start(t, '64mb');
@@ -89,8 +123,9 @@ async function start(t: TestContext, bodyMemory: string): Promise<TestGateway> {
     server: { body_limit: '32mb', body_memory: bodyMemory },
   });
   await gateway.modelsKnown;
-  // What chats need is loaded with the first of them.
+  // What chats and uploads need is loaded with the first of them.
   await (await gateway.fetch(chatPath, { json: { model: 'chat', messages: [] } })).arrayBuffer();
+  await (await gateway.fetch(uploadPath, { method: 'POST', body: new FormData() })).arrayBuffer();
   return gateway;
 }
 
