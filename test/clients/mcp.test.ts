@@ -96,6 +96,18 @@ test('an MCP client connects without a session, and lists the tools with their s
   assert.equal(cost, 0);
 });
 
+test('`arguments: null`, as clients in Python or Go say it, is none', async () => {
+  const answer = await gateway.fetch('/mcp', {
+    json: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_models', arguments: null } },
+    headers: { accept: 'application/json, text/event-stream' },
+  });
+  const { result, error } = (await answer.json()) as { result?: { isError?: boolean }; error?: unknown };
+  assert.equal(error, undefined);
+  assert.ok(result !== undefined && !result.isError);
+  const listed = await gateway.fetch('/mcp', { json: { jsonrpc: '2.0', id: 2, method: 'tools/list', params: null } });
+  assert.ok('result' in ((await listed.json()) as object));
+});
+
 test('scrape gives the page as markdown for a unit, and says which arguments it does not know', async (t) => {
   const client = await overHttp(t);
   const cost = await costOf(async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { after, test } from 'node:test';
@@ -15,10 +16,12 @@ const png = Buffer.from(
   'base64',
 );
 trustLoopbackCertificate();
+const hanging = new EventEmitter();
 const pictures = createServer({ key, cert }, (request, response) => {
   if (request.url === '/a.png') response.writeHead(200, { 'content-type': 'text/plain' }).end(png);
   else if (request.url === '/page') response.writeHead(200, { 'content-type': 'image/png' }).end('<html>');
   else if (request.url === '/away') response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
+  else if (request.url === '/hangs') hanging.emit('asked', response);
   else response.writeHead(404).end();
 }).listen(0, '127.0.0.1');
 await once(pictures, 'listening');
@@ -202,6 +205,19 @@ test('a picture by URL is fetched and goes inline, once for several choices', as
     inlineData: { mimeType: 'image/png', data: png.toString('base64') },
   });
 });
+
+for (const n of [1, 2])
+  test(`who leaves while a picture is fetched ends that, with ${n} asked for`, { timeout: 10_000 }, async () => {
+    const leaving = new AbortController();
+    const asking = client.chat.completions.create(
+      { model: 'flash', messages: [pictureAt(`https://${place}/hangs`)], n },
+      { signal: leaving.signal },
+    );
+    const [response] = (await once(hanging, 'asked')) as [ServerResponse];
+    leaving.abort();
+    await assert.rejects(asking);
+    await once(response, 'close');
+  });
 
 test('S17 a picture that cannot or may not be fetched is 400 naming its part, and nothing is sent', async () => {
   upstream.clear();

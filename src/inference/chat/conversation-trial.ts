@@ -11,7 +11,7 @@ import { Attempt } from '../spine/attempt.ts';
 import type { EncodedBody } from '../spine/encode-forwarded.ts';
 import type { AttemptParts, Job, PreparedBody } from '../spine/job.ts';
 import { PassedStream, PassedWhole, type PassingOptions } from '../spine/pass-through.ts';
-import type { AttemptSink, Chunk } from '../spine/sink.ts';
+import type { AttemptSink, Chunk, Client } from '../spine/sink.ts';
 import type { ConversationBody, ConversationFacts, EncodeOrder, MediaWanted } from './conversation-body.ts';
 import { ConvertedAnswer, StreamedSource, WholeSource } from './converted.ts';
 import type { RequestMedia } from './fetch-media.ts';
@@ -25,7 +25,8 @@ export interface Conversation {
   providers: ReadonlyMap<string, ConfiguredProvider>;
   /** One of several choices, asked for by itself; null: what the caller asked. */
   child: EncodeOrder['child'];
-  media(): RequestMedia;
+  /** `client` tells that nobody waits for them any more; default: the request's own. */
+  media(client?: Client): RequestMedia;
 }
 
 /** What is sent to a target, and in whose format its answer comes. */

@@ -110,11 +110,10 @@ function trialsOf(
     dialect: dialect.id,
     providers: snapshot.providers,
     child: null,
-    media() {
+    media(client = call.client) {
       media ??= createRequestMedia(services.media, {
         leftMs: () => job.deadlineMs - services.clock.monotonicMs(),
-        // Several choices share the client, and what tells them of its leaving.
-        onGone: (giveUp) => (n === 1 ? call.client.onGone(giveUp) : undefined),
+        onGone: (giveUp) => client.onGone(giveUp),
       });
       return media;
     },

@@ -45,10 +45,20 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
     { length: n },
     (_, index): Job<Chunk> => ({ ...job, ...merge.child(index), progress: newProgress(), attemptsMade }),
   );
-  await Promise.all(
-    children.map((child, index) => {
-      const asked = { ...conversation, child: { seed: seed === null ? null : seed + index } };
-      return runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, null));
+  const ends = await Promise.allSettled(
+    children.map(async (child, index) => {
+      const asked: Conversation = {
+        ...conversation,
+        child: { seed: seed === null ? null : seed + index },
+        media: () => conversation.media(child.client),
+      };
+      try {
+        await runAttempts(parts, child, (answer) => conversationTrial(parts, child, asked, answer, null));
+      } catch (error) {
+        // Whoever answers for the crash ends the client's answer: nothing of the others comes after it.
+        merge.stop();
+        throw error;
+      }
     }),
   );
   joinProgress(
@@ -56,6 +66,7 @@ export async function runFanOut(parts: ContestParts, job: Job, choices: Choices)
     children.map((child) => child.progress),
     merge.reached,
   );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
 /** The client as one child of a request for several choices sees it. */
@@ -114,9 +125,7 @@ class Merge {
     this.reached = job.stream;
     this.#encoder = dialect.encodeStream(head);
     this.#fold = dialect.fold(head);
-    job.client.onGone(() => {
-      for (const child of this.#clients) child.leave();
-    });
+    job.client.onGone(() => this.stop());
     job.client.onDrain(() => {
       for (const child of this.#clients) child.drained();
     });
@@ -199,6 +208,11 @@ class Merge {
 
   #childFailed(failed: Failed): void {
     this.#job.sink.end(failed);
+    this.stop();
+  }
+
+  /** Nobody waits for any child any more. */
+  stop(): void {
     for (const child of this.#clients) child.leave();
   }
 }

@@ -49,7 +49,7 @@ export async function answerMcp(asked: McpMessage): Promise<McpAnswer | null> {
   await server.connect(transport);
   try {
     const response = await Promise.race([
-      transport.handleRequest(requestOf(asked), { parsedBody: asked.message }),
+      transport.handleRequest(requestOf(asked), { parsedBody: withoutNulls(asked.message) }),
       left(signal),
     ]);
     if (response !== null) return { status: response.status, body: await response.text() };
@@ -58,6 +58,17 @@ export async function answerMcp(asked: McpMessage): Promise<McpAnswer | null> {
   } finally {
     await server.close();
   }
+}
+
+/** Clients in languages without an absent member say `arguments: null`, which JSON-RPC's readers take for a fault. */
+function withoutNulls(message: JsonObject): JsonObject {
+  if (!isObject(message.params)) {
+    if (message.params !== null) return message;
+    const { params: _, ...rest } = message;
+    return rest;
+  }
+  const said = Object.entries(message.params).filter(([, value]) => value !== null);
+  return { ...message, params: Object.fromEntries(said) };
 }
 
 function requestOf({ protocolVersion }: McpMessage): Request {
