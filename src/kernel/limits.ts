@@ -10,6 +10,8 @@ export const bodyStallTimeoutMs = 60_000;
 export const offLoopBodyBytes = 1024 * 1024;
 /** One upstream SSE event; larger is a fault of the upstream. */
 export const upstreamEventBytesMax = 1024 * 1024;
+/** In formats where one event may hold a picture, or the whole answer. */
+export const largeEventBytesMax = 16 * 1024 * 1024;
 /** One whole upstream answer, decompressed. */
 export const upstreamBodyBytesMax = 64 * 1024 * 1024;
 /** Of an upstream's error answer, how much is read to find its message. */

@@ -12,6 +12,18 @@ export const held = ['text', 'tools', 'finish', 'usage'] as const;
 /** What a format may have no place for; then `x-culvert-dropped` should say so. */
 export const beside = ['thoughts', 'media', 'citations'] as const;
 
+/** The words of `x-culvert-dropped` for each. */
+const tellers: Readonly<Record<(typeof beside)[number], RegExp>> = {
+  thoughts: /think|reasoning|thought/,
+  media: /image|audio|file/,
+  citations: /annotations|citations|groundingMetadata/,
+};
+
+/** Whether `dropped` says that something of this kind did not arrive. */
+export function isTold(what: Difference['what'], dropped: string): boolean {
+  return (beside as readonly string[]).includes(what) && tellers[what as (typeof beside)[number]].test(dropped);
+}
+
 /** How what was heard differs from what was said. */
 export function differences(said: Said, heard: Said): Difference[] {
   return [...held, ...beside].flatMap((what): Difference[] => {

@@ -3,7 +3,7 @@ import { before, test } from 'node:test';
 import { differences } from './compare.ts';
 import { type Conformance, conform } from './conform.ts';
 import { isEqual } from './replay-answer.ts';
-import { report } from './report.ts';
+import { besideCauses, report } from './report.ts';
 import { said } from './said.ts';
 
 const folder = new URL('../recorded/exchanges', import.meta.url).pathname;
@@ -17,9 +17,12 @@ test('every form of recording is read, and its answers arrive in four formats, w
   assert.deepEqual(
     [...recordings.keys()],
     [
+      'anthropic/cites.json',
       'anthropic/messages.yml#0',
       'anthropic/messages.yml#1',
+      'google/drawn.json',
       'google/generate.har#0',
+      'google/grounded.json',
       'google/names-model.json',
       'mistral/thinks.jsonl',
       'openai/chat.yaml#0',
@@ -27,6 +30,8 @@ test('every form of recording is read, and its answers arrive in four formats, w
       'openai/chat.yaml#2',
       'openai/refused.json',
       'openai/responses.sse',
+      'openai/searched.json',
+      'openrouter/drawn.json',
       'openrouter/falls-back.json',
       'snowflake/no-reason.sse',
     ],
@@ -40,6 +45,29 @@ test('every form of recording is read, and its answers arrive in four formats, w
       found.filter(({ what }) => what === 'usage' || what === 'ledger'),
     ),
     [],
+  );
+});
+
+test('pictures and sources arrive in every format, or x-culvert-dropped names them', () => {
+  assert.deepEqual(besideCauses(result.answers), []);
+  const lost = (pattern: RegExp) =>
+    result.answers.flatMap(({ from, caller, form, differences: found, dropped }) =>
+      found.some(({ what }) => pattern.test(what)) ? [`${from} ${caller} ${form}: ${dropped}`] : [],
+    );
+  assert.deepEqual(lost(/media/), []);
+  // Beside a picture without a text: in Messages sources stand in a text's block.
+  assert.deepEqual(lost(/citations/), [
+    'openrouter/drawn.json anthropic-messages whole: annotations, citations',
+    'openrouter/drawn.json anthropic-messages streamed: annotations, citations',
+  ]);
+  const told = result.answers.filter(({ caller, from }) => caller === 'openai-chat' && from === 'google/grounded.json');
+  // A file has no place among chat's annotations.
+  assert.deepEqual(
+    told.map(({ form, dropped }) => [form, dropped]),
+    [
+      ['whole', 'annotations'],
+      ['streamed', 'annotations'],
+    ],
   );
 });
 
@@ -78,8 +106,8 @@ test('the table counts by service; a loss is one line however many callers meet 
   const lost = { ...first!, differences: [{ what: 'text' as const, said: 'Packed.', heard: '' }] };
   const streamed = { ...lost, form: 'streamed' as const };
   const text = report({ ...result, answers: [...result.answers.slice(2), lost, streamed] }, 10);
-  assert.match(text, /^Anthropic +2 +1 +2 +2 +2 +0$/m);
-  assert.match(text, /^OpenAI +3 +3 +3 +3 +2 +1$/m);
+  assert.match(text, /^Anthropic +3 +2 +3 +3 +2 +0$/m);
+  assert.match(text, /^OpenAI +4 +4 +4 +4 +2 +1$/m);
   assert.match(text, /1 {2}Anthropic messages whole: text gone {2}→ chat\n/);
 });
 

@@ -19,7 +19,7 @@ export interface Replayed {
   /** What the caller's SDK threw; null when it read an answer. */
   threw: string | null;
   differences: readonly Difference[];
-  /** `x-culvert-dropped`. */
+  /** `x-culvert-dropped`; of a stream that lost something after its headers, as its record has it. */
   dropped: string;
   /** A caller of the recording's own format and form fails at the recording itself as well. */
   alsoDirectly: boolean;
@@ -50,9 +50,13 @@ export async function replayAnswer(
       world.player.play(exchange);
       const got = await hear(callers[caller][form], question, said);
       const heldBack = got.threw !== null || got.differences.length > 0;
+      let late = '';
       if (got.threw !== null) await world.forget();
-      else if (said.usage !== null)
-        got.differences.push(...(await bookedOtherwise(world.gateway, got.requestId, said)));
+      else {
+        const booked = await bookOf(world.gateway, got.requestId);
+        late = (booked?.route?.losses ?? []).map(({ field }) => field).join(', ');
+        if (said.usage !== null) got.differences.push(...bookedOtherwise(booked, said));
+      }
       const own = caller === service.dialect && form === exchange.form;
       replayed.push({
         from: exchange.from,
@@ -63,7 +67,7 @@ export async function replayAnswer(
         form,
         threw: got.threw,
         differences: got.differences,
-        dropped: got.dropped,
+        dropped: got.dropped || late,
         alsoDirectly: own && heldBack && (await failsDirectly(directly[caller][form], question, said)),
       });
     }
@@ -124,19 +128,26 @@ function tells(heard: string, said: string): boolean {
 /** A request is settled just after its answer has ended. */
 const looksMax = 50;
 
-async function bookedOtherwise(gateway: World['gateway'], requestId: string, said: Said): Promise<Difference[]> {
-  const before = JSON.stringify(said.usage);
+interface Booked {
+  usage: { input_tokens: number; output_tokens: number };
+  route?: { losses?: readonly { field: string }[] };
+}
+
+async function bookOf(gateway: World['gateway'], requestId: string): Promise<Booked | null> {
   for (let looks = 0; looks < looksMax; looks++) {
-    const { usage } = (await (await gateway.fetch(`/v1/requests/${requestId}`)).json()) as {
-      usage?: { input_tokens: number; output_tokens: number };
-    };
-    if (usage !== undefined) {
-      const after = JSON.stringify({ input: usage.input_tokens, output: usage.output_tokens });
-      return before === after ? [] : [{ what: 'ledger', said: before, heard: after }];
-    }
+    const record = (await (await gateway.fetch(`/v1/requests/${requestId}`)).json()) as Partial<Booked>;
+    if (record.usage !== undefined) return record as Booked;
     await pause(10);
   }
-  return [{ what: 'ledger', said: before, heard: 'no entry' }];
+  return null;
+}
+
+function bookedOtherwise(booked: Booked | null, said: Said): Difference[] {
+  const before = JSON.stringify(said.usage);
+  if (booked === null) return [{ what: 'ledger', said: before, heard: 'no entry' }];
+  const { input_tokens: input, output_tokens: output } = booked.usage;
+  const after = JSON.stringify({ input, output });
+  return before === after ? [] : [{ what: 'ledger', said: before, heard: after }];
 }
 
 /** The words of an SDK's error; where it holds the body, its message. */

@@ -1,4 +1,4 @@
-import { beside, held } from './compare.ts';
+import { beside, held, isTold } from './compare.ts';
 import type { Conformance } from './conform.ts';
 import type { DialectId } from './formats.ts';
 import { isEqual, type Replayed } from './replay-answer.ts';
@@ -83,11 +83,12 @@ export function answerCauses(answers: readonly Replayed[]): Cause[] {
 }
 
 /** Of what a format may lack: the way tells which one does. */
-function besideCauses(answers: readonly Replayed[]): Cause[] {
+export function besideCauses(answers: readonly Replayed[]): Cause[] {
   return byWay(
     answers.flatMap((one) =>
       one.differences
-        .filter(({ what }) => one.dropped === '' && !one.alsoDirectly && (beside as readonly string[]).includes(what))
+        .filter(({ what }) => !one.alsoDirectly && (beside as readonly string[]).includes(what))
+        .filter(({ what }) => !isTold(what, one.dropped))
         .map(({ what }) => [what, one] as const),
     ),
   );

@@ -88,8 +88,13 @@ function chatOf(events: readonly NeutralEvent[]): JsonObject {
   const fold = openAiChat.fold(head);
   for (const event of events) {
     if ('choice' in event && event.choice !== 0) continue;
-    // Chat has no place for it, and Responses none for where texts part.
-    if (event.type === 'audio-delta' || event.type === 'logprobs') continue;
+    // Responses has no place for where texts part, and of what is spoken for the words alone.
+    if (event.type === 'logprobs') continue;
+    if (event.type === 'audio-delta') {
+      const { choice, audio } = event;
+      if (typeof audio.transcript === 'string') fold.add({ type: 'text-delta', choice, text: audio.transcript });
+      continue;
+    }
     if (event.type === 'tool-call-start') {
       const { type, choice, call, name } = event;
       fold.add({ type, choice, call, name, id: `call_${call}` });

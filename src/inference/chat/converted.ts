@@ -1,6 +1,6 @@
 import { isObject, type JsonValue } from '../../kernel/json.ts';
 import type { DecodeOptions, StreamDecoder, UpstreamDialect } from '../dialects/dialect.ts';
-import { isContent, mayBeSilent, type NeutralEvent } from '../neutral/event.ts';
+import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../neutral/event.ts';
 import type { CallersToolNames } from '../neutral/fit-tool-names.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
@@ -100,7 +100,7 @@ export class ConvertedAnswer implements AnswerReader {
         if (event.type === 'audio-delta') this.#spoke(event.audio.id);
       } else if (event.type === 'start' && event.id !== null) {
         this.#onGiven?.([{ id: event.id, nameable: 'if-kept' }]);
-      } else if (event.type === 'citation' || mayBeSilent(event)) this.#tells = true;
+      } else if (tellsBeside(event) || mayBeSilent(event)) this.#tells = true;
       shown.push(this.#toolNames === undefined ? event : inCallersNames(event, this.#toolNames));
     }
     return shown.length === 0 ? null : shown;

@@ -97,8 +97,13 @@ export interface AnswerHead {
   echo?: JsonObject;
 }
 
+/** What of an answer its caller's format has no place for, by that format's words for such parts. Absent: nothing. */
+export interface Leaves {
+  lost?: ReadonlySet<string> | undefined;
+}
+
 /** One answer's events as frames of the wire, in order; state of one stream. */
-export interface StreamEncoder {
+export interface StreamEncoder extends Leaves {
   /** The frames for one event, concatenated; '' when the event shows nothing. */
   step(event: NeutralEvent): string;
   /** Where the stream stands, for dialects whose error frame must know. */
@@ -106,7 +111,7 @@ export interface StreamEncoder {
 }
 
 /** One whole answer made of the same events. */
-export interface AnswerFold {
+export interface AnswerFold extends Leaves {
   add(event: NeutralEvent): void;
   /** The whole answer in this dialect. Valid once `end` or the last `finish` was added. */
   result(): JsonObject;

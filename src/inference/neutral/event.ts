@@ -1,11 +1,13 @@
 import type { JsonObject, JsonValue } from '../../kernel/json.ts';
+import type { Citation } from './citation.ts';
 import type { Fault } from './outcome.ts';
+import type { ProducedMedia } from './produced-media.ts';
 import type { Usage } from './usage.ts';
 
 /**
  * What an answer says, in order, whatever dialect it came in. A whole answer is the fold of the same events.
  * `choice` is the index of the answer (0 unless n > 1); `call` is the index of a tool call within its choice,
- * dense and ascending. Content events: text, reasoning, refusal, audio and tool-call ones.
+ * dense and ascending. Content events: text, reasoning, refusal, audio, media and tool-call ones.
  */
 export type NeutralEvent =
   /** Once, first. `model` is what the upstream calls itself. */
@@ -33,7 +35,13 @@ export type NeutralEvent =
   /** A boundary between two parts of the same kind, where the wire shows one. */
   | { type: 'part-end'; choice: number }
   | { type: 'audio-delta'; choice: number; audio: JsonObject }
-  | { type: 'citation'; choice: number; citation: JsonObject }
+  | { type: 'media'; choice: number; media: ProducedMedia }
+  | { type: 'citation'; choice: number; citation: Citation }
+  /**
+   * A part that only the dialect `vendor` knows, which repeats it. All others leave it out and tell so by `field`; null:
+   * other events say the same.
+   */
+  | { type: 'vendor-part'; choice: number; vendor: string; field: string | null; block: JsonObject }
   | { type: 'logprobs'; choice: number; logprobs: JsonValue }
   /**
    * Cumulative: replaces what an earlier one said, never adds. `impossible`: a count came that no request can have, so
@@ -67,6 +75,7 @@ export function isContent(event: NeutralEvent): boolean {
     case 'tool-call-start':
     case 'tool-call-delta':
     case 'audio-delta':
+    case 'media':
     case 'redacted-reasoning':
       return true;
     default:
@@ -77,4 +86,9 @@ export function isContent(event: NeutralEvent): boolean {
 /** It says why nothing need have been said: it ended before it was done, or was an answer without a word. */
 export function mayBeSilent(event: NeutralEvent): boolean {
   return event.type === 'finish' && (event.reason !== 'stop' || event.answered === true);
+}
+
+/** It says something that is no content: a source, or what a tool of the provider's did. */
+export function tellsBeside(event: NeutralEvent): boolean {
+  return event.type === 'citation' || event.type === 'vendor-part';
 }

@@ -1,7 +1,7 @@
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
 import type { StreamMark } from '../dialects/dialect.ts';
 import { parsedJson } from '../dialects/event-data.ts';
-import { isContent, mayBeSilent, type NeutralEvent } from '../neutral/event.ts';
+import { isContent, mayBeSilent, type NeutralEvent, tellsBeside } from '../neutral/event.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Usage } from '../neutral/usage.ts';
 import type { Bytes, Chunk } from './sink.ts';
@@ -49,7 +49,7 @@ export function countsNoOutput(usage: Usage | null): boolean {
 export function saysNothing(events: readonly NeutralEvent[]): boolean {
   return (
     events.at(-1)?.type === 'end' &&
-    events.every((event) => !isContent(event) && event.type !== 'citation' && !mayBeSilent(event))
+    events.every((event) => !isContent(event) && !tellsBeside(event) && !mayBeSilent(event))
   );
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts';
-import type { AnswerFold, AnswerHead, CallerDialect, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
+import type { AnswerFold, AnswerHead, CallerDialect, Leaves, StreamEncoder, StreamMark } from '../dialects/dialect.ts';
 import { type Loss, lossHeader } from '../neutral/loss.ts';
 import { type Fault, fault } from '../neutral/outcome.ts';
 import type { Route, RouteAttempt } from '../routing/route.ts';
@@ -92,6 +92,12 @@ export class Answer<C = Bytes> implements Watched {
     sink.end(null);
   }
 
+  /** What turned out to have no place in the client's format after the headers were sent. */
+  lose(losses: readonly Loss[]): void {
+    const { progress } = this.#contest.job;
+    progress.losses = [...progress.losses, ...losses];
+  }
+
   /** A stream broke off here. */
   markAt(mark: StreamMark | undefined): void {
     this.#contest.job.progress.mark = mark;
@@ -115,7 +121,7 @@ const eventBytes = 64;
 /** A stream, held back until its first content: what fails before that leaves no trace. */
 export class StreamedAnswer<C extends Chunk> implements AttemptSink {
   readonly #answer: Answer<C>;
-  readonly #facts: AnswerFacts;
+  #facts: AnswerFacts;
   #source: AttemptSource | null = null;
   /** Null once the answer has begun. */
   #held: C[] | null = [];
@@ -147,6 +153,15 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
     return 'ready';
   }
 
+  /** Behind the headers a comment says it, which every reader of events skips. */
+  lose(losses: readonly Loss[]): void {
+    if (this.#held !== null) this.#facts = { ...this.#facts, losses: [...this.#facts.losses, ...losses] };
+    else {
+      this.#answer.lose(losses);
+      this.#answer.chunk(`: x-culvert-dropped: ${lossHeader(losses)}\n\n` as Chunk as C);
+    }
+  }
+
   end(found: Fault | null, mark?: StreamMark): Fault | null {
     if (found !== null) {
       if (this.#held === null) this.#answer.markAt(mark);
@@ -161,7 +176,7 @@ export class StreamedAnswer<C extends Chunk> implements AttemptSink {
 /** An answer in one piece, which nobody sees before it is whole. */
 export class WholeAnswer<C> implements AttemptSink {
   readonly #answer: Answer<C>;
-  readonly #facts: AnswerFacts;
+  #facts: AnswerFacts;
   readonly #chunks: C[] = [];
 
   constructor(answer: Answer<C>, facts: AnswerFacts) {
@@ -178,6 +193,10 @@ export class WholeAnswer<C> implements AttemptSink {
   chunk(chunk: C & Chunk): Pace {
     this.#chunks.push(chunk);
     return 'ready';
+  }
+
+  lose(losses: readonly Loss[]): void {
+    this.#facts = { ...this.#facts, losses: [...this.#facts.losses, ...losses] };
   }
 
   end(found: Fault | null): Fault | null {
@@ -226,14 +245,26 @@ export class EncodedAnswer implements AttemptSink {
     }
     this.#encoder ??= dialect.encodeStream(head);
     let written = '';
-    for (const event of chunk) written += this.#encoder.step(event);
+    for (const event of chunk) {
+      const frames = this.#encoder.step(event);
+      if (event.type === 'end') this.#lose(this.#encoder);
+      written += frames;
+    }
     return written === '' ? 'ready' : this.#next.chunk(written);
   }
 
   end(found: Fault | null, mark?: StreamMark): ReturnType<AttemptSink['end']> {
     if (found !== null) return this.#next.end(found, this.#encoder?.mark?.() ?? mark);
-    if (this.#fold !== null) this.#next.chunk(JSON.stringify(this.#fold.result()));
+    if (this.#fold !== null) {
+      this.#lose(this.#fold);
+      this.#next.chunk(JSON.stringify(this.#fold.result()));
+    }
     return this.#next.end(null);
+  }
+
+  #lose({ lost }: Leaves): void {
+    if (lost === undefined || lost.size === 0) return;
+    this.#next.lose?.([...lost].map((field) => ({ field, why: 'unsupported' })));
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Failure } from '../../kernel/failure.ts';
 import type { StreamMark } from '../dialects/dialect.ts';
 import type { NeutralEvent } from '../neutral/event.ts';
+import type { Loss } from '../neutral/loss.ts';
 import type { Fault } from '../neutral/outcome.ts';
 
 /** Flat list name, value, name, value…: what node:http takes without building an object. */
@@ -66,6 +67,8 @@ export interface AttemptSink {
   /** The next chunk holds the first content. False: another attempt was first, and this one is over. */
   content(): boolean;
   chunk(chunk: Chunk): Pace;
+  /** What of the answer has no place in the client's format. Before its last chunk. */
+  lose?(losses: readonly Loss[]): void;
   /**
    * Null: all has come. What the attempt came to in the end: a sink may find that the answer is none. `mark`: where a
    * stream of the upstream's own bytes stands.

@@ -1,6 +1,10 @@
 import type { JsonObject } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
+import { citationsMax } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
+import { citationBlock } from './citations.ts';
 import { type CompleteJson, createCompleteJson } from './complete-json.ts';
 import type { AnswerWishes } from './read-request.ts';
 import { type Sealed, seal, thoughtItself, withProof } from './seal.ts';
@@ -11,7 +15,9 @@ export type OpenedBlock =
   | { type: 'text' }
   | { type: 'thinking' }
   | { type: 'redacted_thinking'; data: string }
-  | { type: 'tool_use'; id: string; name: string };
+  | { type: 'tool_use'; id: string; name: string }
+  /** It comes at once. */
+  | { type: 'whole'; block: JsonObject };
 
 /** Takes an answer block by block: one is open at a time, each is closed before the next. */
 export interface BlockSink {
@@ -21,7 +27,9 @@ export interface BlockSink {
   thinking(text: string): void;
   signature(signature: string): void;
   inputJson(json: string): void;
-  citation(citation: JsonObject): void;
+  citation(block: JsonObject): void;
+  /** A part of the answer has no place in this format. */
+  lose(part: string): void;
   close(): void;
   end(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void;
 }
@@ -29,7 +37,7 @@ export interface BlockSink {
 type ToolStart = NeutralEvent & { type: 'tool-call-start' };
 
 type Open =
-  | { type: 'text' | 'redacted_thinking' }
+  | { type: 'text' | 'redacted_thinking' | 'whole' }
   | { type: 'thinking'; sealedText: string; signed: boolean }
   | { type: 'tool_use'; call: number; json: CompleteJson };
 
@@ -42,6 +50,8 @@ export class BlockWriter {
   #blocks = 0;
   #calls = 0;
   #refused = false;
+  /** Sources that came before the text which rests on them. */
+  #citations: Citation[] = [];
 
   constructor(thoughts: AnswerWishes['thoughts'], sink: BlockSink) {
     this.#thoughts = thoughts;
@@ -78,7 +88,19 @@ export class BlockWriter {
         if (this.#open?.type !== 'tool_use') this.#close();
         return;
       case 'citation':
-        if (this.#open?.type === 'text') this.#sink.citation(event.citation);
+        if (this.#open?.type === 'text') this.#sink.citation(citationBlock(event.citation));
+        else if (this.#citations.length < citationsMax) this.#citations.push(event.citation);
+        else this.#sink.lose('citations');
+        return;
+      case 'media':
+        return this.#media(event.media);
+      case 'audio-delta':
+        if (typeof event.audio.transcript === 'string') this.#text(event.audio.transcript);
+        if (typeof event.audio.data === 'string') this.#sink.lose('audio');
+        return;
+      case 'vendor-part':
+        if (event.vendor === vendor) return this.#whole(event.block);
+        if (event.field !== null) this.#sink.lose(event.field);
         return;
     }
   }
@@ -95,8 +117,9 @@ export class BlockWriter {
 
   end(reason: FinishReason, stopSequence: string | null, usage: Usage | null): void {
     // The contract promises a first block with a text, also of an answer that says nothing.
-    if (this.#blocks === 0) this.#opened({ type: 'text' }, { type: 'text' });
+    if (this.#blocks === 0) this.#openText();
     this.#close();
+    if (this.#citations.length > 0) this.#sink.lose('citations');
     this.#sink.end(reasonOf(reason, this.#calls, this.#refused), stopSequence, usage);
   }
 
@@ -121,8 +144,27 @@ export class BlockWriter {
 
   #text(said: string): void {
     if (said === '') return;
-    if (this.#open?.type !== 'text') this.#opened({ type: 'text' }, { type: 'text' });
+    if (this.#open?.type !== 'text') this.#openText();
     this.#sink.text(said);
+  }
+
+  #openText(): void {
+    this.#opened({ type: 'text' }, { type: 'text' });
+    for (const citation of this.#citations) this.#sink.citation(citationBlock(citation));
+    if (this.#citations.length > 0) this.#citations = [];
+  }
+
+  /** Pictures are blocks as the caller's own are. */
+  #media({ kind, source }: ProducedMedia): void {
+    if (kind !== 'image') return this.#sink.lose(kind);
+    const { base64, mediaType, url } = { base64: '', mediaType: '', url: '', ...source };
+    const wire = source.kind === 'url' ? { type: 'url', url } : { type: 'base64', media_type: mediaType, data: base64 };
+    this.#whole({ type: 'image', source: wire });
+  }
+
+  #whole(block: JsonObject): void {
+    this.#opened({ type: 'whole', block }, { type: 'whole' });
+    this.#close();
   }
 
   #thought(text: string): void {

@@ -211,7 +211,11 @@ const event: fc.Arbitrary<NeutralEvent> = fc.oneof(
   }),
   fc.record({ type: fc.constant('refusal-delta' as const), choice, text: fc.string() }),
   fc.record({ type: fc.constant('part-end' as const), choice }),
-  fc.record({ type: fc.constant('citation' as const), choice, citation: fc.constant({ url: 'https://x.example' }) }),
+  fc.record({
+    type: fc.constant('citation' as const),
+    choice,
+    citation: fc.constant({ url: 'https://x.example', title: '', quote: '' }),
+  }),
   fc.record({ type: fc.constant('logprobs' as const), choice, logprobs: fc.constant(null) }),
   fc.record({ type: fc.constant('finish' as const), choice, reason: finish, stopSequence: fc.constant(null) }),
   fc.record({

@@ -83,7 +83,9 @@ test('tool calls are numbered densely among other blocks, and empty arguments ar
     stop(5),
     ...end('tool_use'),
   ]);
+  const block = { type: 'server_tool_use', id: 'srv', name: 'web_search', input: { query: 1 } };
   assert.deepEqual(bare(events), [
+    { type: 'vendor-part', choice: 0, vendor: 'anthropic-messages', field: 'server_tool_use', block },
     { type: 'tool-call-start', choice: 0, call: 0, id: 'a', name: 'f' },
     { type: 'tool-call-delta', choice: 0, call: 0, argumentsJson: '{}' },
     { type: 'tool-call-start', choice: 0, call: 1, id: 'b', name: 'g' },
@@ -112,21 +114,33 @@ test('the forced call that stands in for a response format comes out as text and
   ]);
 });
 
-test('two text blocks in a row are divided, citations are kept', () => {
-  const citation = { type: 'web_search_result_location', url: 'https://a.example', title: 'A' };
+test('two text blocks in a row are divided; a citation is of all the block that it stands in', () => {
+  const block = { type: 'web_search_result_location', url: 'https://a.example', title: 'A' };
   const events = decode([
     begin,
     start(0, { type: 'text', text: '' }),
     delta(0, { type: 'text_delta', text: 'one' }),
-    delta(0, { type: 'citations_delta', citation }),
+    delta(0, { type: 'citations_delta', citation: block }),
+    delta(0, { type: 'text_delta', text: ' and' }),
     stop(0),
     start(1, { type: 'text', text: 'two' }),
     stop(1),
     ...end('end_turn'),
   ]);
-  assert.deepEqual(bare(events).slice(0, 4), [
+  assert.deepEqual(bare(events).slice(0, 5), [
     { type: 'text-delta', choice: 0, text: 'one' },
-    { type: 'citation', choice: 0, citation },
+    { type: 'text-delta', choice: 0, text: ' and' },
+    {
+      type: 'citation',
+      choice: 0,
+      citation: {
+        url: 'https://a.example',
+        title: 'A',
+        quote: '',
+        span: { start: 0, end: 7 },
+        own: { vendor: 'anthropic-messages', block },
+      },
+    },
     { type: 'part-end', choice: 0 },
     { type: 'text-delta', choice: 0, text: 'two' },
   ]);

@@ -5,6 +5,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData, stringOr } from '../event-data.ts';
+import { readCitation } from './citations.ts';
 import { faultOfError, readError } from './errors.ts';
 import { vendor } from './wire.ts';
 
@@ -26,13 +27,15 @@ export function decodeWhole(body: JsonObject, options?: DecodeOptions): NeutralE
 }
 
 type OpenBlock =
-  | { kind: 'text' }
+  /** Its citations are told at its end: they are over all of it. */
+  | { kind: 'text'; start: number; citations: JsonObject[] | null }
   /** The last signature said wins: Anthropic sends it once, at the block's end. */
   | { kind: 'thinking'; signature: string }
   | { kind: 'tool'; call: number; input: JsonValue | undefined; argumentsSeen: boolean }
   /** The forced call that carries structured output: its arguments are text. */
   | { kind: 'unwrapped'; input: JsonValue | undefined; argumentsSeen: boolean }
   /** Server tools and what is not known yet: not for callers of other dialects. */
+  | { kind: 'vendor'; block: JsonObject; inputJson: string }
   | { kind: 'ignored' };
 
 const openBlocksMax = 256;
@@ -49,8 +52,7 @@ class AnswerDecoder implements StreamDecoder {
   #malformed = 0;
   #toolCalls = 0;
   #unwrapped = 0;
-  /** Anthropic ran a tool of its own. */
-  #hosted = false;
+  #textLength = 0;
   #lastPart: 'text' | 'thinking' | null = null;
   /** message_start may already carry why it stopped, when a whole answer is replayed as a stream. */
   #early: JsonObject | null = null;
@@ -162,9 +164,9 @@ class AnswerDecoder implements StreamDecoder {
     switch (block.type) {
       case 'text':
         this.#lastPart = 'text';
-        this.#open.set(index, { kind: 'text' });
+        this.#open.set(index, { kind: 'text', start: this.#textLength, citations: null });
         this.#text('text-delta', block.text);
-        if (Array.isArray(block.citations)) for (const citation of block.citations) this.#cite(citation);
+        if (Array.isArray(block.citations)) for (const citation of block.citations) this.#cite(index, citation);
         return;
       case 'thinking':
         this.#lastPart = 'thinking';
@@ -192,8 +194,8 @@ class AnswerDecoder implements StreamDecoder {
         return;
       }
       default:
-        this.#hosted = true;
-        this.#open.set(index, { kind: 'ignored' });
+        this.#lastPart = null;
+        this.#open.set(index, { kind: 'vendor', block, inputJson: '' });
     }
   }
 
@@ -203,7 +205,13 @@ class AnswerDecoder implements StreamDecoder {
     this.#open.delete(index);
     if (block.kind === 'thinking' && block.signature !== '') {
       this.#say({ type: 'reasoning-signature', choice: 0, signature: block.signature, vendor });
-    } else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
+    } else if (block.kind === 'text') {
+      const span = { start: block.start, end: this.#textLength };
+      for (const one of block.citations ?? []) {
+        this.#say({ type: 'citation', choice: 0, citation: readCitation(one, span) });
+      }
+    } else if (block.kind === 'vendor') this.#vendorPart(block);
+    else if ((block.kind === 'tool' || block.kind === 'unwrapped') && !block.argumentsSeen) {
       // A call without arguments streams nothing or ""; a whole answer has them in the block itself.
       this.#arguments(block, isObject(block.input) ? JSON.stringify(block.input) : '{}');
     }
@@ -227,10 +235,10 @@ class AnswerDecoder implements StreamDecoder {
       case 'input_json_delta':
         if (block?.kind === 'tool' || block?.kind === 'unwrapped') {
           this.#arguments(block, stringOr(change.partial_json, ''));
-        }
+        } else if (block?.kind === 'vendor') block.inputJson += stringOr(change.partial_json, '');
         return block !== undefined;
       case 'citations_delta':
-        this.#cite(change.citation);
+        this.#cite(index, change.citation);
         return true;
       default:
         return true;
@@ -242,24 +250,38 @@ class AnswerDecoder implements StreamDecoder {
     this.#finished = true;
     for (const index of [...this.#open.keys()]) this.#closeBlock(index);
     const reason = finishReasonOf(word, this.#toolCalls, this.#unwrapped);
-    const answered = this.#hosted && this.#lastPart === null && this.#toolCalls === 0;
-    const stopSequence = stringOr(sequence, null);
-    this.#say({ type: 'finish', choice: 0, reason, stopSequence, ...(answered && { answered }) });
+    this.#say({ type: 'finish', choice: 0, reason, stopSequence: stringOr(sequence, null) });
   }
 
   #text(type: 'text-delta' | 'reasoning-delta', text: JsonValue | undefined): void {
-    if (typeof text === 'string' && text !== '') this.#say({ type, choice: 0, text });
+    if (typeof text !== 'string' || text === '') return;
+    if (type === 'text-delta') this.#textLength += text.length;
+    this.#say({ type, choice: 0, text });
   }
 
-  #cite(citation: JsonValue | undefined): void {
-    if (isObject(citation)) this.#say({ type: 'citation', choice: 0, citation });
+  #cite(index: number, citation: JsonValue | undefined): void {
+    if (!isObject(citation)) return;
+    const block = this.#open.get(index);
+    if (block?.kind !== 'text') this.#say({ type: 'citation', choice: 0, citation: readCitation(citation, null) });
+    else {
+      block.citations ??= [];
+      block.citations.push(citation);
+    }
+  }
+
+  /** A step of a server tool. Its input is streamed as a call's is. */
+  #vendorPart({ block, inputJson }: OpenBlock & { kind: 'vendor' }): void {
+    const field = stringOr(block.type, '');
+    if (field === '') return;
+    const whole = inputJson === '' ? block : { ...block, input: parsedData(inputJson) ?? {} };
+    this.#say({ type: 'vendor-part', choice: 0, vendor, field, block: whole });
   }
 
   #arguments(block: OpenBlock & { kind: 'tool' | 'unwrapped' }, argumentsJson: string): void {
     if (argumentsJson === '') return;
     block.argumentsSeen = true;
     if (block.kind === 'tool') this.#say({ type: 'tool-call-delta', choice: 0, call: block.call, argumentsJson });
-    else this.#say({ type: 'text-delta', choice: 0, text: argumentsJson });
+    else this.#text('text-delta', argumentsJson);
   }
 
   /** A list of one is made for one event: a list that grows would take seventeen places. */

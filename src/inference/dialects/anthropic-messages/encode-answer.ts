@@ -1,8 +1,7 @@
-import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason } from '../../neutral/event.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
-import { stringOr } from '../event-data.ts';
 import { createAnswerBlocks } from './answer-blocks.ts';
 import type { BlockSink, OpenedBlock } from './block-writer.ts';
 import { toolInputOf } from './encode-messages.ts';
@@ -47,9 +46,10 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     thinking: (text) => delta(`{"type":"thinking_delta","thinking":${JSON.stringify(text)}}`),
     signature: (signature) => delta(`{"type":"signature_delta","signature":${JSON.stringify(signature)}}`),
     inputJson: (json) => delta(`{"type":"input_json_delta","partial_json":${JSON.stringify(json)}}`),
-    citation(citation) {
-      const wire = citationOf(citation);
-      if (wire !== null) delta(`{"type":"citations_delta","citation":${JSON.stringify(wire)}}`);
+    citation: (block) => delta(`{"type":"citations_delta","citation":${JSON.stringify(block)}}`),
+    lose(part) {
+      encoder.lost ??= new Set();
+      encoder.lost.add(part);
     },
     close() {
       out += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${index}}\n\n`;
@@ -62,19 +62,22 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     },
   };
   const add = createAnswerBlocks(wishes.thoughts, sink);
-  return {
+  const encoder: StreamEncoder & { lost: Set<string> | undefined } = {
+    lost: undefined,
     step(event) {
       out = '';
       add(event);
       return out;
     },
   };
+  return encoder;
 }
 
 /** Events as one whole message: what a client would put together from `encodeStream`'s frames. */
 export function fold(head: AnswerHead): AnswerFold {
   const wishes = wishesOf(head);
   const content: JsonValue[] = [];
+  const lost = new Set<string>();
   let block: JsonObject = {};
   let inputJson = '';
   const message: JsonObject = {
@@ -110,9 +113,10 @@ export function fold(head: AnswerHead): AnswerFold {
       inputJson += json;
     },
     citation(citation) {
-      const wire = citationOf(citation);
-      if (wire !== null) block.citations = [...((block.citations as JsonValue[] | undefined) ?? []), wire];
+      block.citations ??= [];
+      (block.citations as JsonValue[]).push(citation);
     },
+    lose: (part) => void lost.add(part),
     close() {
       if (block.type === 'tool_use') block.input = toolInputOf(inputJson).input;
     },
@@ -122,7 +126,7 @@ export function fold(head: AnswerHead): AnswerFold {
       if (usage !== null) message.usage = wireUsage(usage);
     },
   };
-  return { add: createAnswerBlocks(wishes.thoughts, sink), result: () => message };
+  return { lost, add: createAnswerBlocks(wishes.thoughts, sink), result: () => message };
 }
 
 function frame(name: string, data: JsonObject): string {
@@ -140,21 +144,9 @@ function emptyBlock(block: OpenedBlock): JsonObject {
       return { type: 'redacted_thinking', data: block.data };
     case 'tool_use':
       return { type: 'tool_use', id: block.id, name: block.name, input: {} };
+    case 'whole':
+      return block.block;
   }
-}
-
-/** OpenAI's `url_citation` as Anthropic's word for a page found on the web; null for what has no place in this format. */
-function citationOf(citation: JsonObject): JsonObject | null {
-  const said = citation.type === 'url_citation' && isObject(citation.url_citation) ? citation.url_citation : citation;
-  const url: JsonValue | undefined = said.url;
-  if (typeof url !== 'string' || url === '') return null;
-  return {
-    type: 'web_search_result_location',
-    url,
-    title: stringOr(said.title, null),
-    cited_text: stringOr(said.cited_text, ''),
-    encrypted_index: '',
-  };
 }
 
 /** Anthropic's `usage` object: the input without what was read from or written to the cache. */

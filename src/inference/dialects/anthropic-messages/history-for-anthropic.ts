@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
 import type { Loss } from '../../neutral/loss.ts';
+import { ownCitations } from './citations.ts';
 import { unseal } from './seal.ts';
 import type { CallerBlock, CallerBody, CallerMessage } from './wire.ts';
 
@@ -8,7 +9,7 @@ const idPattern = /^[\w-]+$/;
 
 /**
  * The messages as Anthropic takes them where an earlier turn was answered by somebody else: thoughts without its own
- * signature go, since it refuses those, empty texts go for the same reason, and ids are spelled in its characters.
+ * signature go, since it refuses those, as it does others' citations, empty texts go for the same reason, and ids are spelled in its characters.
  * Null when nothing is to mend, so that the bytes can stay.
  */
 export function historyForAnthropic({ messages }: CallerBody, losses: Loss[]): JsonValue | null {
@@ -58,7 +59,7 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
       lose(losses, 'messages.redacted_thinking');
       return null;
     case 'text':
-      return role === 'assistant' && block.text === '' ? null : block;
+      return role === 'assistant' && block.text === '' ? null : withOwnCitations(block);
     case 'tool_use':
       return withId(block, 'id');
     case 'tool_result':
@@ -66,6 +67,13 @@ function mendedBlock(block: CallerBlock, role: CallerMessage['role'], losses: Lo
     default:
       return block;
   }
+}
+
+function withOwnCitations(block: CallerBlock): JsonObject {
+  const own = ownCitations(block.citations);
+  if (own === null) return block;
+  const { citations: _, ...rest } = block;
+  return own.length === 0 ? rest : { ...rest, citations: own };
 }
 
 function withId(block: CallerBlock, member: 'id' | 'tool_use_id'): JsonObject {

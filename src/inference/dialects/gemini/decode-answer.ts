@@ -1,12 +1,15 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { fault } from '../../neutral/outcome.ts';
+import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData, stringOr } from '../event-data.ts';
 import { faultOfError, readError } from './errors.ts';
 import { callersName } from './function-name.ts';
+import { readCitations, readGrounding } from './grounding.ts';
 import { vendor } from './wire.ts';
 
 /**
@@ -28,10 +31,11 @@ interface Candidate {
   said: boolean;
   /** A thought was told and no proof of it yet. */
   openThought: boolean;
-  /** A part came that no other dialect can carry, such as a picture. */
-  unsayable: boolean;
-  /** Google ran code or a tool of its own. */
-  hosted: boolean;
+  /** Of the answer, without thoughts: what its sources are told of. */
+  text: string;
+  /** What it rests on, as last told. */
+  grounding: JsonObject | null;
+  citations: JsonObject | null;
   finished: boolean;
 }
 
@@ -120,7 +124,15 @@ class AnswerDecoder implements StreamDecoder {
     let candidate = this.#candidates.get(choice);
     if (candidate === undefined) {
       if (this.#candidates.size >= candidatesMax) return null;
-      candidate = { calls: 0, said: false, openThought: false, unsayable: false, hosted: false, finished: false };
+      candidate = {
+        calls: 0,
+        said: false,
+        openThought: false,
+        text: '',
+        grounding: null,
+        citations: null,
+        finished: false,
+      };
       this.#candidates.set(choice, candidate);
     }
     return candidate;
@@ -135,13 +147,40 @@ class AnswerDecoder implements StreamDecoder {
     if (typeof part.text === 'string') {
       if (part.text !== '') {
         const kind = part.thought === true ? 'reasoning-delta' : 'text-delta';
-        if (kind === 'text-delta') candidate.said = true;
-        else candidate.openThought = true;
+        if (kind === 'text-delta') {
+          candidate.said = true;
+          candidate.text += part.text;
+        } else candidate.openThought = true;
         this.#say({ type: kind, choice, text: part.text });
       }
-    } else if (isObject(part.inlineData) || isObject(part.fileData)) candidate.unsayable = true;
-    else if (hostedParts.some((name) => isObject(part[name]))) candidate.hosted = true;
+    } else if (this.#readMedia(part, signature, candidate, choice)) return;
+    else this.#vendorPart(part, choice);
     this.#prove(signature, candidate, choice);
+  }
+
+  /** False: it is none. */
+  #readMedia({ inlineData, fileData, thought }: JsonObject, signature: string, candidate: Candidate, choice: number) {
+    // What was drawn on the way to the picture is a thought of this vendor's alone.
+    if (thought === true) return false;
+    const proof = signature === '' ? {} : { signature, vendor };
+    if (isObject(inlineData)) {
+      const media = producedMedia(stringOr(inlineData.mimeType, ''), stringOr(inlineData.data, ''));
+      this.#say({ type: 'media', choice, media: { ...media, ...proof } });
+    } else if (isObject(fileData) && typeof fileData.fileUri === 'string') {
+      const kind = stringOr(fileData.mimeType, '').startsWith('image/') ? 'image' : 'file';
+      this.#say({ type: 'media', choice, media: { kind, source: { kind: 'url', url: fileData.fileUri }, ...proof } });
+    } else return false;
+    candidate.said = true;
+    candidate.openThought = false;
+    return true;
+  }
+
+  /** Code that it ran, tools of Google's, drafts of pictures: told by the member that holds it. */
+  #vendorPart(part: JsonObject, choice: number): void {
+    const member = Object.keys(part).find((name) => isObject(part[name]));
+    if (member === undefined) return;
+    const field = part.thought === true ? 'thoughts' : member;
+    this.#say({ type: 'vendor-part', choice, vendor, field, block: { part } });
   }
 
   #readCall(called: JsonObject, signature: string, candidate: Candidate, choice: number): void {
@@ -164,21 +203,14 @@ class AnswerDecoder implements StreamDecoder {
     if (candidate === null || candidate.finished) return;
     const parts = isObject(data.content) ? data.content.parts : undefined;
     if (Array.isArray(parts)) for (const part of parts) if (isObject(part)) this.#readPart(part, candidate, choice);
-    this.#cite(data.citationMetadata, choice);
+    if (isObject(data.groundingMetadata)) candidate.grounding = data.groundingMetadata;
+    if (isObject(data.citationMetadata)) candidate.citations = data.citationMetadata;
     const word = stringOr(data.finishReason, '');
     const reason = finishReasonOf(word, candidate.calls);
     if (reason === null) return;
-    if (!candidate.said && candidate.unsayable) return this.#failUnsayable();
+    this.#cite(candidate, choice);
     const why = `The provider withheld the answer (${word.slice(0, 64)})${messageOf(data.finishMessage)}.`;
     this.#finishCandidate(candidate, choice, reason, { why, counted });
-  }
-
-  /** The model chose so: another target would be asked in vain, and this one is as healthy as before. */
-  #failUnsayable(): void {
-    this.#over = true;
-    const message =
-      'The model answered with a picture or file, which this format cannot carry. Ask it in its own: POST /v1beta/models/{model}:generateContent.';
-    this.#say({ type: 'failed', fault: fault('caller_fault', message) });
   }
 
   /** A proof without a thought shown before it has nowhere to stand; off a call, Google does without it. */
@@ -188,18 +220,15 @@ class AnswerDecoder implements StreamDecoder {
     this.#say({ type: 'reasoning-signature', choice, signature, vendor });
   }
 
-  #cite(metadata: JsonValue | undefined, choice: number): void {
-    if (!isObject(metadata)) return;
-    const sources = metadata.citationSources ?? metadata.citations;
-    if (!Array.isArray(sources)) return;
-    for (const source of sources) {
-      if (!isObject(source) || typeof source.uri !== 'string') continue;
-      this.#say({
-        type: 'citation',
-        choice,
-        citation: { type: 'citation', url: source.uri, title: stringOr(source.title, '') },
-      });
-    }
+  /** Once, at the end: the words that rest on a source are told by their place in the whole text. */
+  #cite({ text, grounding, citations }: Candidate, choice: number): void {
+    if (grounding !== null) this.#citeAll({ groundingMetadata: grounding }, readGrounding(grounding, text), choice);
+    if (citations !== null) this.#citeAll({ citationMetadata: citations }, readCitations(citations, text), choice);
+  }
+
+  #citeAll(block: JsonObject, found: readonly Citation[], choice: number): void {
+    this.#say({ type: 'vendor-part', choice, vendor, field: null, block });
+    for (const citation of found) this.#say({ type: 'citation', choice, citation });
   }
 
   #finishCandidate(
@@ -213,7 +242,7 @@ class AnswerDecoder implements StreamDecoder {
       this.#say({ type: 'refusal-delta', choice, text: why, ours: true });
     }
     // After results of tools Google's models may end a turn without a word. A count of zero is left out.
-    const answered = !candidate.said && (candidate.hosted || (counted && reason === 'stop'));
+    const answered = !candidate.said && counted && reason === 'stop';
     this.#say({ type: 'finish', choice, reason, stopSequence: null, ...(answered && { answered }) });
   }
 
@@ -223,8 +252,6 @@ class AnswerDecoder implements StreamDecoder {
     else this.#events.push(event);
   }
 }
-
-const hostedParts = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse'];
 
 const finishMessageCharsMax = 500;
 

@@ -1,8 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
+import type { Citation } from '../../neutral/citation.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
 import { sealSignature } from './decode-messages.ts';
+import { Grounding } from './grounding.ts';
 import { vendor } from './wire.ts';
 
 /**
@@ -11,7 +14,7 @@ import { vendor } from './wire.ts';
  */
 export function encodeStream(head: AnswerHead): StreamEncoder {
   let out = '';
-  const { add, identity } = createAnswerParts(head, {
+  const { add, identity, lost } = createAnswerParts(head, {
     part(choice, part) {
       out += chunk({ candidates: [{ content: { parts: [part], role: 'model' }, index: choice }] });
     },
@@ -20,10 +23,11 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
       out += chunk({ candidates: [{ content, index: choice, logprobsResult: { ...logprobsResult } }] });
     },
     end(reasons, usageMetadata) {
-      const candidates = reasons.map(([index, finishReason]) => ({
+      const candidates = reasons.map(({ choice: index, word: finishReason, sources }) => ({
         content: { parts: [{ text: '' }], role: 'model' },
         finishReason,
         index,
+        ...sources,
       }));
       out += chunk({ candidates, usageMetadata });
     },
@@ -34,6 +38,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
   }
 
   return {
+    lost,
     step(event) {
       out = '';
       add(event);
@@ -47,7 +52,7 @@ export function fold(head: AnswerHead): AnswerFold {
   const parts = new Map<number, JsonObject[]>();
   const logprobs = new Map<number, LogprobsResult>();
   const answer: JsonObject = { candidates: [] };
-  const { add, identity } = createAnswerParts(head, {
+  const { add, identity, lost } = createAnswerParts(head, {
     part(choice, part) {
       const list = parts.get(choice) ?? [];
       parts.set(choice, list);
@@ -70,24 +75,33 @@ export function fold(head: AnswerHead): AnswerFold {
       before.topCandidates.push(...topCandidates);
     },
     end(reasons, usageMetadata) {
-      answer.candidates = reasons.map(([index, finishReason]) => ({
+      answer.candidates = reasons.map(({ choice: index, word: finishReason, sources }) => ({
         content: { parts: parts.get(index) ?? [{ text: '' }], role: 'model' },
         finishReason,
         index,
+        ...sources,
         ...(logprobs.has(index) && { logprobsResult: { ...logprobs.get(index)! } }),
       }));
       answer.usageMetadata = usageMetadata;
     },
   });
-  return { add, result: () => ({ ...answer, ...identity }) };
+  return { lost, add, result: () => ({ ...answer, ...identity }) };
 }
 
 /** What a caller of this format gets to see of the events, part by part. */
 interface PartSink {
   part(choice: number, part: JsonObject): void;
   logprobs(choice: number, result: LogprobsResult): void;
-  /** Once: every choice's reason, in order, and the usage. */
-  end(reasons: readonly (readonly [choice: number, word: string])[], usage: JsonObject): void;
+  /** Once: how every choice ends, in order, and the usage. */
+  end(ends: readonly CandidateEnd[], usage: JsonObject): void;
+}
+
+interface CandidateEnd {
+  choice: number;
+  /** `finishReason`. */
+  word: string;
+  /** Members that say what the candidate rests on. */
+  sources: JsonObject | undefined;
 }
 
 interface AnswerIdentity {
@@ -117,11 +131,17 @@ interface OpenCall {
 function createAnswerParts(
   head: AnswerHead,
   sink: PartSink,
-): { add(event: NeutralEvent): void; identity: AnswerIdentity } {
+): { add(event: NeutralEvent): void; identity: AnswerIdentity; lost: Set<string> } {
+  const lost = new Set<string>();
   const thoughts = head.echo?.thoughts === 'shown' ? 'shown' : 'hidden';
   const identity: AnswerIdentity = { responseId: head.fallbackId, modelVersion: head.model };
   const open = new Map<number, OpenCall>();
   const reasons = new Map<number, FinishReason>();
+  /** By choice: what sources are said to be of. */
+  const texts: string[] = [];
+  const grounding = new Map<number, Grounding>();
+  /** Google's own, by choice. */
+  const ownSources = new Map<number, JsonObject>();
   let usage: Usage | null = null;
 
   function closeCall(choice: number): void {
@@ -137,6 +157,26 @@ function createAnswerParts(
     sink.part(choice, part);
   }
 
+  function cite(choice: number, citation: Citation): void {
+    if (citation.own?.vendor === vendor) return;
+    const found = grounding.get(choice) ?? new Grounding();
+    grounding.set(choice, found);
+    if (!found.add(citation, texts[choice]?.length ?? 0)) lost.add('groundingMetadata');
+  }
+
+  function sourcesOf(choice: number): JsonObject | undefined {
+    const found = grounding.get(choice);
+    if (found === undefined) return ownSources.get(choice);
+    return { groundingMetadata: found.metadata(texts[choice] ?? ''), ...ownSources.get(choice) };
+  }
+
+  function vendorPart({ choice, vendor: from, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
+    if (from !== vendor) {
+      if (field !== null) lost.add(field);
+    } else if (isObject(block.part)) say(choice, block.part);
+    else ownSources.set(choice, { ...ownSources.get(choice), ...block });
+  }
+
   function proofOf(signature: string | undefined, signer: string | undefined): JsonObject {
     if (signature === undefined || signer === undefined) return {};
     return { thoughtSignature: signer === vendor ? signature : sealSignature({ vendor: signer, signature }) };
@@ -149,9 +189,22 @@ function createAnswerParts(
         identity.modelVersion = event.model ?? identity.modelVersion;
         return;
       case 'text-delta':
+        if (event.text === '') return;
+        texts[event.choice] = (texts[event.choice] ?? '') + event.text;
+        return say(event.choice, { text: event.text });
       case 'refusal-delta':
         if (event.text !== '') say(event.choice, { text: event.text });
         return;
+      case 'media':
+        return say(event.choice, { ...mediaPart(event.media), ...proofOf(event.media.signature, event.media.vendor) });
+      case 'audio-delta':
+        if (typeof event.audio.transcript === 'string') say(event.choice, { text: event.audio.transcript });
+        if (typeof event.audio.data === 'string') lost.add('audio');
+        return;
+      case 'citation':
+        return cite(event.choice, event.citation);
+      case 'vendor-part':
+        return vendorPart(event);
       case 'reasoning-delta':
         if (event.text !== '' && thoughts === 'shown') say(event.choice, { text: event.text, thought: true });
         return;
@@ -190,7 +243,7 @@ function createAnswerParts(
         if (reasons.size === 0) reasons.set(0, 'stop');
         const words = [...reasons].sort(([a], [b]) => a - b);
         sink.end(
-          words.map(([choice, reason]) => [choice, finishWords[reason]] as const),
+          words.map(([choice, reason]) => ({ choice, word: finishWords[reason], sources: sourcesOf(choice) })),
           wireUsage(usage),
         );
         return;
@@ -199,7 +252,13 @@ function createAnswerParts(
         return;
     }
   }
-  return { add, identity };
+  return { add, identity, lost };
+}
+
+function mediaPart({ source }: ProducedMedia): JsonObject {
+  return source.kind === 'url'
+    ? { fileData: { fileUri: source.url } }
+    : { inlineData: { mimeType: source.mediaType, data: source.base64 } };
 }
 
 /** What a model wrote is not always an object: then it goes as `{"_raw": text}`, never as an error. */

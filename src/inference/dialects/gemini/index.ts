@@ -1,3 +1,4 @@
+import { largeEventBytesMax } from '../../../kernel/limits.ts';
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
@@ -22,4 +23,5 @@ export const gemini: CallerDialect & UpstreamDialect = {
   decodeWhole,
   readInPassing,
   readError,
+  eventBytesMax: largeEventBytesMax,
 };

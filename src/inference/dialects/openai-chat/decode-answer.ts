@@ -1,11 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import { type FinishReason, isContent, type NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { producedPicture } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { DecodeOptions, SseEvent, StreamDecoder, UsageOf } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
 import { faultInside } from '../fault-inside.ts';
+import { pagesBeside, readAnnotation } from './citations.ts';
 import { classOfError, readError } from './errors.ts';
 import { ToolCallReader } from './tool-call-reader.ts';
 
@@ -104,6 +106,8 @@ const choicesMax = 128;
 
 interface Choice {
   toolCalls: ToolCallReader;
+  /** It told the pages that it rests on. */
+  cited: boolean;
   finished: boolean;
 }
 
@@ -204,6 +208,9 @@ export class ChunkReader {
     if (typeof word !== 'string' || word === '' || choice.finished) return null;
     const reason = neutralFinishReason(word);
     if (reason !== null) {
+      if (!choice.cited) {
+        for (const citation of pagesBeside(chunk)) events.push({ type: 'citation', choice: index, citation });
+      }
       this.#finish(choice, index, reason, value.stop_reason, events);
       return null;
     }
@@ -218,7 +225,7 @@ export class ChunkReader {
     if (choice === undefined) {
       // Ids that must be made up are unlike those of other answers in the same conversation.
       const salt = typeof answerId === 'string' ? answerId.replace(/\W/g, '').slice(-12) : '';
-      choice = { toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`), finished: false };
+      choice = { toolCalls: new ToolCallReader(index, `call_${salt}_${index}_`), cited: false, finished: false };
       this.#choices.set(index, choice);
     }
     return choice;
@@ -256,15 +263,27 @@ function readDelta(delta: JsonObject, choice: number, state: Choice, events: Neu
     events.push({ type: 'refusal-delta', choice, text: delta.refusal });
   }
   if (isObject(delta.audio)) events.push({ type: 'audio-delta', choice, audio: delta.audio });
+  if (Array.isArray(delta.images)) readPictures(delta.images, choice, events);
   if (Array.isArray(delta.annotations)) {
-    for (const citation of delta.annotations)
-      if (isObject(citation)) events.push({ type: 'citation', choice, citation });
+    state.cited ||= delta.annotations.length > 0;
+    for (const one of delta.annotations) if (isObject(one)) events.push(readAnnotation(one, choice));
   }
   if (Array.isArray(delta.tool_calls)) {
     for (const call of delta.tool_calls) if (isObject(call)) state.toolCalls.read(call, events);
   }
   // The older form: one call, no id, no index.
   if (isObject(delta.function_call)) state.toolCalls.read({ index: 0, function: delta.function_call }, events);
+}
+
+/** Pictures as OpenRouter and others tell them, in `images` or among the parts of the content. */
+function readPictures(pictures: readonly JsonValue[], choice: number, events: NeutralEvent[]): void {
+  for (const one of pictures) {
+    const said = isObject(one) ? (one.image_url ?? one.url) : one;
+    const url = isObject(said) ? said.url : said;
+    if (typeof url === 'string' && url !== '') {
+      events.push({ type: 'media', choice, media: producedPicture(url) });
+    }
+  }
 }
 
 /** Mistral's reasoning models send content as parts, `thinking` among them. */
@@ -275,7 +294,8 @@ function readParts(parts: readonly JsonValue[], choice: number, events: NeutralE
       events.push({ type: 'text-delta', choice, text: part.text });
     } else if (part.type === 'refusal' && typeof part.refusal === 'string' && part.refusal !== '') {
       events.push({ type: 'refusal-delta', choice, text: part.refusal });
-    } else if (part.type === 'thinking') {
+    } else if (part.type === 'image_url') readPictures([part], choice, events);
+    else if (part.type === 'thinking') {
       const thoughts = Array.isArray(part.thinking) ? part.thinking : [part.thinking];
       for (const thought of thoughts) {
         const text = isObject(thought) ? thought.text : thought;

@@ -1,9 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import { type ProducedMedia, urlOfMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { annotationOf } from './citations.ts';
 import { extraContentOf } from './thought-signature.ts';
-import { type ChatFinishReason, doneFrame } from './wire.ts';
+import { type ChatFinishReason, doneFrame, openAiChatId } from './wire.ts';
 
 /**
  * Events as OpenAI's chunks. Every choice begins with its role and ends with a finish reason (the SDK's helper wants
@@ -20,6 +22,7 @@ interface SentChoice {
   opening: string;
   finished: boolean;
   textLength: number;
+  pictures: number;
   /** One entry a tool call: whether any of its arguments were sent. */
   callHasArguments: boolean[];
 }
@@ -28,6 +31,7 @@ interface SentChoice {
 const chunkEnd = ',"logprobs":null,"finish_reason":null}]}\n\n';
 
 class ChunkEncoder implements StreamEncoder {
+  lost: Set<string> | undefined = undefined;
   readonly #head: AnswerHead;
   readonly #choices = new Map<number, SentChoice>();
   #start: (NeutralEvent & { type: 'start' }) | null = null;
@@ -77,9 +81,15 @@ class ChunkEncoder implements StreamEncoder {
       }
       case 'audio-delta':
         return this.#say(event.choice, `{"audio":${JSON.stringify(event.audio)}}`);
-      case 'citation': {
-        const annotation = annotationOf(event.citation, this.#choices.get(event.choice)?.textLength ?? 0);
-        return annotation === null ? '' : this.#say(event.choice, `{"annotations":[${JSON.stringify(annotation)}]}`);
+      case 'media':
+        return this.#picture(event.choice, event.media);
+      case 'citation':
+      case 'vendor-part': {
+        const annotation = annotationIn(event, this.#choices.get(event.choice)?.textLength ?? 0);
+        if (typeof annotation !== 'string')
+          return this.#say(event.choice, `{"annotations":[${JSON.stringify(annotation)}]}`);
+        if (annotation !== '') this.#lose(annotation);
+        return '';
       }
       case 'logprobs':
         return this.#say(
@@ -105,6 +115,22 @@ class ChunkEncoder implements StreamEncoder {
     }
   }
 
+  #picture(choice: number, media: ProducedMedia): string {
+    if (media.kind !== 'image') {
+      this.#lose(mediaWord[media.kind]);
+      return '';
+    }
+    const index = this.#choices.get(choice)?.pictures ?? 0;
+    const frames = this.#say(choice, `{"images":[${JSON.stringify(wirePicture(media, index))}]}`);
+    this.#choices.get(choice)!.pictures = index + 1;
+    return frames;
+  }
+
+  #lose(field: string): void {
+    this.lost ??= new Set();
+    this.lost.add(field);
+  }
+
   /** A chunk, behind one with the role if this is the first thing that the choice says. */
   #say(choice: number, delta: string, end = chunkEnd): string {
     const known = this.#choices.get(choice);
@@ -120,7 +146,7 @@ class ChunkEncoder implements StreamEncoder {
       this.#opening = `data: {"id":${JSON.stringify(id ?? head.fallbackId)},"object":"chat.completion.chunk","created":${createdS ?? head.createdS},"model":${JSON.stringify(model ?? head.model)},"choices":`;
     }
     const opening = `${this.#opening}[{"index":${choice},"delta":`;
-    const sent: SentChoice = { opening, finished: false, textLength: 0, callHasArguments: [] };
+    const sent: SentChoice = { opening, finished: false, textLength: 0, pictures: 0, callHasArguments: [] };
     this.#choices.set(choice, sent);
     return sent;
   }
@@ -182,18 +208,21 @@ function wireUsage(usage: Usage | null): JsonObject {
   return wire;
 }
 
-/**
- * A citation as OpenAI's `annotations` know it, or null when it cannot be said there. Where the citing text begins
- * is not known of other dialects' citations: both indexes are then `textLength`, the end of the text so far.
- */
-function annotationOf(citation: JsonObject, textLength: number): JsonObject | null {
-  if (citation.type === 'url_citation') return citation;
-  if (typeof citation.url !== 'string') return null;
-  const title = typeof citation.title === 'string' ? citation.title : '';
-  return {
-    type: 'url_citation',
-    url_citation: { url: citation.url, title, start_index: textLength, end_index: textLength },
-  };
+/** What the parts are called that have no place here. */
+const mediaWord = { audio: 'audio', file: 'file' } as const;
+
+/** As OpenRouter has it, and who follows it. */
+function wirePicture(media: ProducedMedia, index: number): JsonObject {
+  return { type: 'image_url', index, image_url: { url: urlOfMedia(media) } };
+}
+
+/** The annotation that a part of an answer is here, or the word for what is lost; '': nothing is. */
+function annotationIn(
+  event: Extract<NeutralEvent, { type: 'citation' | 'vendor-part' }>,
+  textLength: number,
+): JsonObject | string {
+  if (event.type === 'citation') return annotationOf(event.citation, textLength) ?? 'annotations';
+  return event.vendor === openAiChatId ? event.block : (event.field ?? '');
 }
 
 /** A choice as far as it is known. */
@@ -203,6 +232,7 @@ interface FoldedChoice {
   refusal: string | null;
   calls: { id: string; name: string; argumentsJson: string; extra: JsonObject }[];
   annotations: JsonObject[];
+  pictures: JsonObject[];
   audio: JsonObject | null;
   logprobs: { content: JsonValue[] | null; refusal: JsonValue[] | null } | null;
   reason: FinishReason | null;
@@ -215,6 +245,7 @@ export function fold(head: AnswerHead): AnswerFold {
   let model = head.model;
   let createdS = head.createdS;
   let usage: Usage | null = null;
+  const lost = new Set<string>();
 
   function choiceAt(index: number): FoldedChoice {
     let choice = choices.get(index);
@@ -225,6 +256,7 @@ export function fold(head: AnswerHead): AnswerFold {
         refusal: null,
         calls: [],
         annotations: [],
+        pictures: [],
         audio: null,
         logprobs: null,
         reason: null,
@@ -235,6 +267,7 @@ export function fold(head: AnswerHead): AnswerFold {
   }
 
   return {
+    lost,
     add(event) {
       switch (event.type) {
         case 'start':
@@ -252,7 +285,7 @@ export function fold(head: AnswerHead): AnswerFold {
         case 'redacted-reasoning':
           return;
         default:
-          addTo(choiceAt(event.choice), event);
+          addTo(choiceAt(event.choice), event, lost);
       }
     },
     result() {
@@ -275,7 +308,7 @@ type ContentEvent = Exclude<
   { type: 'start' | 'usage' | 'end' | 'failed' | 'part-end' | 'reasoning-signature' | 'redacted-reasoning' }
 >;
 
-function addTo(choice: FoldedChoice, event: ContentEvent): void {
+function addTo(choice: FoldedChoice, event: ContentEvent, lost: Set<string>): void {
   switch (event.type) {
     case 'text-delta':
       choice.text = (choice.text ?? '') + event.text;
@@ -297,9 +330,15 @@ function addTo(choice: FoldedChoice, event: ContentEvent): void {
     case 'audio-delta':
       choice.audio = joinedAudio(choice.audio, event.audio);
       return;
-    case 'citation': {
-      const annotation = annotationOf(event.citation, choice.text?.length ?? 0);
-      if (annotation !== null) choice.annotations.push(annotation);
+    case 'media':
+      if (event.media.kind !== 'image') lost.add(mediaWord[event.media.kind]);
+      else choice.pictures.push(wirePicture(event.media, choice.pictures.length));
+      return;
+    case 'citation':
+    case 'vendor-part': {
+      const annotation = annotationIn(event, choice.text?.length ?? 0);
+      if (typeof annotation !== 'string') choice.annotations.push(annotation);
+      else if (annotation !== '') lost.add(annotation);
       return;
     }
     case 'logprobs':
@@ -346,6 +385,7 @@ function wireChoice(index: number, choice: FoldedChoice): JsonObject {
     }));
   }
   if (choice.annotations.length > 0) message.annotations = choice.annotations;
+  if (choice.pictures.length > 0) message.images = choice.pictures;
   if (choice.audio !== null) message.audio = choice.audio;
   const reason = choice.reason ?? (calls.length > 0 ? 'tool-calls' : 'stop');
   return { index, message, logprobs: choice.logprobs, finish_reason: finishReasons[reason] };

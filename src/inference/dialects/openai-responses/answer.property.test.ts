@@ -36,7 +36,11 @@ const anything: fc.Arbitrary<NeutralEvent> = fc.oneof(
     .map((piece): NeutralEvent => ({ type: 'tool-call-delta', choice: 0, ...piece })),
   fc.constant<NeutralEvent>({ type: 'part-end', choice: 0 }),
   fc.constant<NeutralEvent>({ type: 'text-delta', choice: 1, text: 'another choice' }),
-  fc.constant<NeutralEvent>({ type: 'citation', choice: 0, citation: { url: 'https://a.example', title: 'A' } }),
+  fc.constant<NeutralEvent>({
+    type: 'citation',
+    choice: 0,
+    citation: { url: 'https://a.example', title: 'A', quote: '' },
+  }),
   fc.constant<NeutralEvent>({ type: 'usage', usage: { inputTokens: 3, outputTokens: 2 } }),
 );
 const reason = fc.constantFrom(

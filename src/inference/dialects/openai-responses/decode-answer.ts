@@ -1,10 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
 import { type Fault, fault } from '../../neutral/outcome.ts';
+import { producedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import { tellsNoCount, toldCount } from '../../neutral/usage.ts';
 import type { SseEvent, StreamDecoder } from '../dialect.ts';
 import { parsedData } from '../event-data.ts';
+import { citationOf } from './citations.ts';
 import { faultInside } from './errors.ts';
 import { openAiResponsesId } from './wire.ts';
 
@@ -46,6 +48,8 @@ interface Item {
   thoughtForm: 'summary' | 'text' | null;
   /** Of a call. */
   call: number;
+  /** Sources told of a message while it grew. */
+  citations: number;
   done: boolean;
 }
 
@@ -61,6 +65,9 @@ class AnswerDecoder implements StreamDecoder {
   #malformed = 0;
   #calls = 0;
   #lastThought = false;
+  #textLength = 0;
+  /** Where in the answer's text the part begins that grows. */
+  #partStart = 0;
 
   step({ data }: SseEvent): NeutralEvent[] {
     this.#events = [];
@@ -148,12 +155,13 @@ class AnswerDecoder implements StreamDecoder {
     if (known !== undefined) return known;
     if (this.#items.size >= itemsMax) return null;
     const type = typeof wire.type === 'string' ? wire.type : '';
-    const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, done: false };
+    const item: Item = { type, shown: 'nothing', thoughtForm: null, call: -1, citations: 0, done: false };
     this.#items.set(index, item);
     if (type === 'reasoning') {
       if (this.#lastThought) this.#say({ type: 'part-end', choice: 0 });
       this.#lastThought = true;
     } else this.#lastThought = false;
+    if (type === 'message') this.#partStart = this.#textLength;
     if (type === 'function_call' || type === 'custom_tool_call') {
       item.call = this.#calls;
       this.#calls += 1;
@@ -188,6 +196,10 @@ class AnswerDecoder implements StreamDecoder {
     switch (item.type) {
       case 'message':
         if (item.shown === 'nothing') this.#message(wire.content);
+        else if (item.citations === 0) this.#citeAll(wire.content);
+        break;
+      case 'image_generation_call':
+        this.#picture(wire);
         break;
       case 'reasoning':
         if (item.shown === 'nothing') {
@@ -208,6 +220,9 @@ class AnswerDecoder implements StreamDecoder {
         if (item.shown === 'nothing') this.#argumentsDelta(item, stringOr(wire.input) ?? '');
         this.#closeString(item);
         break;
+      default:
+        // Of the provider's own tools.
+        this.#vendorPart(item.type, wire);
     }
     item.done = true;
   }
@@ -253,6 +268,7 @@ class AnswerDecoder implements StreamDecoder {
       case 'response.output_text.delta':
         if (text !== '') {
           item.shown = 'something';
+          this.#textLength += text.length;
           this.#say({ type: 'text-delta', choice: 0, text });
         }
         return this.#logprobs(event.logprobs);
@@ -264,8 +280,10 @@ class AnswerDecoder implements StreamDecoder {
       case 'response.content_part.added':
         // The first part needs no boundary before it.
         if (item.shown === 'something') this.#say({ type: 'part-end', choice: 0 });
+        this.#partStart = this.#textLength;
         return;
       case 'response.output_text.annotation.added':
+        item.citations += 1;
         return this.#cite(event.annotation);
       case 'response.reasoning_summary_part.added':
         if (item.shown === 'something') this.#thoughtDelta(item, 'summary', '\n\n');
@@ -288,15 +306,44 @@ class AnswerDecoder implements StreamDecoder {
       if (typeof text !== 'string' || text === '') continue;
       if (parts > 0) this.#say({ type: 'part-end', choice: 0 });
       parts += 1;
+      this.#partStart = this.#textLength;
+      if (part.type !== 'refusal') this.#textLength += text.length;
       this.#say({ type: part.type === 'refusal' ? 'refusal-delta' : 'text-delta', choice: 0, text });
       for (const annotation of Array.isArray(part.annotations) ? part.annotations : []) this.#cite(annotation);
       this.#logprobs(part.logprobs);
     }
   }
 
+  /** Servers exist that tell sources with a message's end alone. */
+  #citeAll(content: JsonValue | undefined): void {
+    if (!Array.isArray(content)) return;
+    const texts = content.filter(isObject).filter(({ type }) => type !== 'refusal');
+    const length = texts.reduce((sum, { text }) => sum + (typeof text === 'string' ? text.length : 0), 0);
+    this.#partStart = Math.max(0, this.#textLength - length);
+    for (const { text, annotations } of texts) {
+      for (const annotation of Array.isArray(annotations) ? annotations : []) this.#cite(annotation);
+      if (typeof text === 'string') this.#partStart += text.length;
+    }
+  }
+
   #cite(annotation: JsonValue | undefined): void {
-    const citation = isObject(annotation) ? citationOf(annotation) : null;
+    if (!isObject(annotation)) return;
+    const citation = citationOf(annotation, this.#partStart);
     if (citation !== null) this.#say({ type: 'citation', choice: 0, citation });
+    else this.#vendorPart('annotations', { annotation });
+  }
+
+  #vendorPart(field: string, block: JsonObject): void {
+    this.#say({ type: 'vendor-part', choice: 0, vendor: openAiResponsesId, field, block });
+  }
+
+  /** A picture that was not drawn in the end has no `result`. */
+  #picture(item: JsonObject): void {
+    const { result, output_format: format, revised_prompt: prompt } = item;
+    if (typeof result !== 'string' || result === '') return;
+    const media = producedMedia(`image/${typeof format === 'string' && format !== '' ? format : 'png'}`, result);
+    if (typeof prompt === 'string' && prompt !== '') media.prompt = prompt;
+    this.#say({ type: 'media', choice: 0, media: { ...media, own: { vendor: openAiResponsesId, block: item } } });
   }
 
   #logprobs(value: JsonValue | undefined): void {
@@ -343,16 +390,6 @@ function textsOf(parts: JsonValue | undefined): string {
 
 function stringOr(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
-}
-
-/** A flat annotation in chat's words, which are the neutral form's. Null for kinds that only the provider knows. */
-function citationOf(annotation: JsonObject): JsonObject | null {
-  if (annotation.type !== 'url_citation' || typeof annotation.url !== 'string') return null;
-  const { url, title, start_index, end_index } = annotation;
-  return {
-    type: 'url_citation',
-    url_citation: { url, title: title ?? '', start_index: start_index ?? 0, end_index: end_index ?? 0 },
-  };
 }
 
 const mainCounts = ['input_tokens', 'output_tokens'];

@@ -1,10 +1,11 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../kernel/json.ts';
 import type { FinishReason, NeutralEvent } from '../../neutral/event.ts';
+import type { ProducedMedia } from '../../neutral/produced-media.ts';
 import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerFold, AnswerHead, StreamEncoder } from '../dialect.ts';
+import { annotationOf } from './citations.ts';
 import { type KeptThought, packThought } from './kept-thought.ts';
 import {
-  annotationOf,
   type CallItem,
   customInput,
   type ItemStatus,
@@ -17,6 +18,7 @@ import {
   saltOf,
   stateAtEnd,
   type ThoughtItem,
+  type WholeItem,
   wireItem,
   wirePart,
 } from './response-object.ts';
@@ -35,6 +37,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
     sequence += 1;
   });
   return {
+    lost: answer.lost,
     step(event) {
       answer.add(event);
       if (frames === '') return '';
@@ -49,7 +52,7 @@ export function encodeStream(head: AnswerHead): StreamEncoder {
 /** Events as one whole `response`: the object that a stream's last event carries. */
 export function fold(head: AnswerHead): AnswerFold {
   const answer = new Answer(head, null);
-  return { add: (event) => answer.add(event), result: () => answer.response() };
+  return { lost: answer.lost, add: (event) => answer.add(event), result: () => answer.response() };
 }
 
 /** One event of the wire; `members` as in `Tell`. */
@@ -66,6 +69,7 @@ type Tell = (type: string, members: string) => void;
  */
 class Answer {
   readonly id: string;
+  readonly lost = new Set<string>();
   readonly #tell: Tell | null;
   readonly #salt: string;
   readonly #head: AnswerHead;
@@ -80,6 +84,9 @@ class Answer {
   readonly #statuses: ItemStatus[] = [];
   /** The message or thought that may still grow. */
   #open: MessageItem | ThoughtItem | null = null;
+  #textLength = 0;
+  /** Where in the answer's text the last part of a message begins. */
+  #partStart = 0;
   /** By the neutral index; all stay open to the end, since parallel ones may come in turns. */
   readonly #calls = new Map<number, CallItem>();
   readonly #callIds = new Set<string>();
@@ -123,8 +130,12 @@ class Answer {
         return this.#call(event);
       case 'tool-call-delta':
         return this.#arguments(event.call, event.argumentsJson);
+      case 'media':
+        return this.#media(event.media);
       case 'citation':
-        return this.#citation(event.citation);
+        return this.#annotate((part) => annotationOf(event.citation, this.#partStart, part.text.length));
+      case 'vendor-part':
+        return this.#vendorPart(event);
       case 'logprobs':
         return this.#logprobs(event.logprobs);
       case 'usage':
@@ -135,9 +146,10 @@ class Answer {
         return;
       case 'end':
         return this.#end();
-      // The caller of this writes the error frame; audio is never asked for.
-      case 'failed':
       case 'audio-delta':
+        return this.#spoken(event.audio);
+      // The caller of this writes the error frame.
+      case 'failed':
         return;
     }
   }
@@ -199,6 +211,7 @@ class Answer {
     if (text === '') return;
     const { item, part } = this.#partFor(kind);
     part.text += text;
+    if (kind === 'text') this.#textLength += text.length;
     if (this.#tell === null) return;
     const at = partAt(item);
     const delta = `${at},"delta":${JSON.stringify(text)}`;
@@ -220,6 +233,7 @@ class Answer {
     const part: MessagePart = { kind, text: '', annotations: [], logprobs: [] };
     item.parts.push(part);
     item.partOpen = true;
+    this.#partStart = this.#textLength;
     this.#tell?.('response.content_part.added', `${partAt(item)},"part":${JSON.stringify(wirePart(part))}`);
     return { item, part };
   }
@@ -344,17 +358,61 @@ class Answer {
     this.#done(item, status);
   }
 
-  #citation(citation: JsonObject): void {
-    const known = this.#open?.kind === 'message' ? (this.#open.parts.at(-1)?.text.length ?? 0) : 0;
-    const annotation = annotationOf(citation, known);
-    if (annotation === null) return;
+  #annotate(annotationIn: (part: MessagePart) => JsonObject): void {
     const { item, part } = this.#partFor('text');
+    const annotation = annotationIn(part);
     part.annotations.push(annotation);
     const index = part.annotations.length - 1;
     this.#tell?.(
       'response.output_text.annotation.added',
       `${partAt(item)},"annotation_index":${index},"annotation":${JSON.stringify(annotation)}`,
     );
+  }
+
+  /** The format has a place for pictures that are in the answer itself. */
+  #media({ kind, source, prompt, own }: ProducedMedia): void {
+    if (kind !== 'image' || source.kind !== 'base64') {
+      this.lost.add(kind);
+      return;
+    }
+    if (own?.vendor === openAiResponsesId) return this.#whole(own.block);
+    const format = source.mediaType.slice('image/'.length);
+    const drawn = {
+      result: source.base64,
+      output_format: format,
+      ...(prompt !== undefined && { revised_prompt: prompt }),
+    };
+    this.#whole({ type: 'image_generation_call', status: 'completed', ...drawn });
+  }
+
+  #vendorPart({ vendor, field, block }: Extract<NeutralEvent, { type: 'vendor-part' }>): void {
+    if (vendor !== openAiResponsesId) {
+      if (field !== null) this.lost.add(field);
+      return;
+    }
+    const { annotation } = block;
+    if (isObject(annotation)) this.#annotate(() => annotation);
+    else this.#whole(block);
+  }
+
+  /** An item that is there at once. */
+  #whole(wire: JsonObject): void {
+    this.#close();
+    const id = typeof wire.id === 'string' ? wire.id : this.#id('ig');
+    const item: WholeItem = { kind: 'whole', id, index: this.#items.length, wire };
+    this.#added(item);
+    if (wire.type === 'image_generation_call') {
+      for (const step of ['in_progress', 'generating', 'completed']) {
+        this.#tell?.(`response.image_generation_call.${step}`, itemAt(item));
+      }
+    }
+    this.#done(item, 'completed');
+  }
+
+  /** The words of a spoken answer. */
+  #spoken({ transcript, data }: JsonObject): void {
+    if (typeof transcript === 'string') this.#text('text', transcript);
+    if (typeof data === 'string') this.lost.add('audio');
   }
 
   /** Told with the end of the part: the deltas they belong to are out already. */

@@ -1,3 +1,4 @@
+import { largeEventBytesMax } from '../../../kernel/limits.ts';
 import type { CallerDialect, UpstreamDialect } from '../dialect.ts';
 import { decodeStream, decodeWhole } from './decode-answer.ts';
 import { encodeStream, fold } from './encode-answer.ts';
@@ -5,7 +6,7 @@ import { encodeRequest } from './encode-request.ts';
 import { errorBody, errorFrame, readError } from './errors.ts';
 import { gatherWhole, readInPassing } from './read-in-passing.ts';
 import { objectsIn, readRequest } from './read-request.ts';
-import { openAiResponsesId, responsesEventBytesMax } from './wire.ts';
+import { openAiResponsesId } from './wire.ts';
 
 /** OpenAI's Responses, as callers and as providers speak them. */
 export const openAiResponses: CallerDialect & UpstreamDialect = {
@@ -22,5 +23,5 @@ export const openAiResponses: CallerDialect & UpstreamDialect = {
   readInPassing,
   gatherWhole,
   readError,
-  eventBytesMax: responsesEventBytesMax,
+  eventBytesMax: largeEventBytesMax,
 };

@@ -4,7 +4,7 @@ import type { Usage } from '../../neutral/usage.ts';
 import type { AnswerHead } from '../dialect.ts';
 
 /** The items of an answer while it is made. `index` is the place in `output`. */
-export type OutputItem = MessageItem | ThoughtItem | CallItem;
+export type OutputItem = MessageItem | ThoughtItem | CallItem | WholeItem;
 
 export interface MessageItem {
   kind: 'message';
@@ -42,6 +42,14 @@ export interface CallItem {
   open: boolean;
 }
 
+/** An item that comes at once: a picture, or the call of a provider's own tool. `wire` is without `id`. */
+export interface WholeItem {
+  kind: 'whole';
+  id: string;
+  index: number;
+  wire: JsonObject;
+}
+
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 /** The item as the wire has it, with what it holds so far. */
@@ -62,6 +70,10 @@ export function wireItem(item: OutputItem, status: ItemStatus): JsonObject {
         summary: item.text === null || item.text === '' ? [] : [{ type: 'summary_text', text: item.text }],
         ...(item.encrypted !== null && { encrypted_content: item.encrypted }),
       };
+    case 'whole':
+      return status === 'in_progress' && item.wire.type === 'image_generation_call'
+        ? { id: item.id, type: 'image_generation_call', status, result: null }
+        : { ...item.wire, id: item.id };
     case 'function':
       return {
         id: item.id,
@@ -191,21 +203,5 @@ function wireUsage(usage: Usage | null): JsonObject {
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: usage?.reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
-  };
-}
-
-/**
- * A citation as Responses' flat annotations know it, or null when it cannot be said there. Where the citing text
- * begins is not known of other dialects' citations: both indexes are then `textLength`, the end of the text so far.
- */
-export function annotationOf(citation: JsonObject, textLength: number): JsonObject | null {
-  const inner = isObject(citation.url_citation) ? citation.url_citation : citation;
-  if (typeof inner.url !== 'string') return null;
-  return {
-    type: 'url_citation',
-    url: inner.url,
-    title: typeof inner.title === 'string' ? inner.title : '',
-    start_index: typeof inner.start_index === 'number' ? inner.start_index : textLength,
-    end_index: typeof inner.end_index === 'number' ? inner.end_index : textLength,
   };
 }

@@ -79,12 +79,9 @@ export interface TextFormat extends JsonObject {
   description?: string | null;
 }
 
-/** Largest event of a stream: `response.completed` repeats the whole answer (design §10). */
-export const responsesEventBytesMax = 16 * 1024 * 1024;
-
 /** Ids that this gateway gave to what it converted: no provider knows them. */
 export const ownIdMark = 'cv_';
 
 export function isOwnId(id: JsonValue | undefined): boolean {
-  return typeof id === 'string' && /^(?:msg|rs|fc|ctc)_cv_/.test(id);
+  return typeof id === 'string' && /^(?:msg|rs|fc|ctc|ig)_cv_/.test(id);
 }

@@ -1,0 +1,48 @@
+import type { JsonObject, JsonValue } from '../../../kernel/json.ts';
+import type { Citation, Span } from '../../neutral/citation.ts';
+import { stringOr } from '../event-data.ts';
+import { vendor } from './wire.ts';
+
+/** A citation of a text block, all of which rests on it: `span` is the block's. */
+export function readCitation(block: JsonObject, span: Span | null): Citation {
+  const source = stringOr(block.url ?? block.source, '');
+  const url = /^https?:/i.test(source) ? source : null;
+  return {
+    url,
+    title: stringOr(block.title ?? block.document_title, url === null ? source : ''),
+    quote: stringOr(block.cited_text, ''),
+    ...(span !== null && { span }),
+    ...(typeof block.file_id === 'string' && { fileId: block.file_id }),
+    ...(typeof block.document_index === 'number' && { document: block.document_index }),
+    own: { vendor, block },
+  };
+}
+
+/** Marks citations that were written here: Anthropic's own have its encrypted place in what a search found. */
+const foreign = '';
+
+/** Pages as a search of Anthropic's tells them, files and documents as documents of the request. */
+export function citationBlock({ url, title, quote, fileId, document, own }: Citation): JsonObject {
+  if (own?.vendor === vendor) return own.block;
+  if (url !== null) {
+    const words = { cited_text: quote, encrypted_index: foreign };
+    return { type: 'web_search_result_location', url, title: title === '' ? null : title, ...words };
+  }
+  return {
+    type: 'char_location',
+    cited_text: quote,
+    document_index: document ?? 0,
+    document_title: title === '' ? null : title,
+    start_char_index: 0,
+    end_char_index: quote.length,
+    file_id: fileId ?? null,
+    encrypted_index: foreign,
+  };
+}
+
+/** The citations that Anthropic takes back: its own; null when all are. */
+export function ownCitations(citations: JsonValue | undefined): JsonValue[] | null {
+  if (!Array.isArray(citations)) return null;
+  const own = citations.filter((one) => (one as JsonObject | null)?.encrypted_index !== foreign);
+  return own.length === citations.length ? null : own;
+}

@@ -1,0 +1,30 @@
+import type { JsonObject } from '../../kernel/json.ts';
+
+/** A source that an answer names: a page of the web, or a file or document that the model was given. */
+export interface Citation {
+  /** Address of the page; null for a file or document. */
+  url: string | null;
+  /** Title of the page or document, name of the file; '' when not told. */
+  title: string;
+  /** The words of the source; '' when not told. */
+  quote: string;
+  /**
+   * The words of the answer that rest on it: UTF-16 units of the choice's text, `end` not included. Absent when not told:
+   * then it stands at the end of the text so far.
+   */
+  span?: Span;
+  /** Id of the file at its provider. */
+  fileId?: string;
+  /** Place of the document among those of the request, from 0. */
+  document?: number;
+  /** The citation as the dialect `vendor` tells it: that dialect repeats it, the others write their own. */
+  own?: { vendor: string; block: JsonObject };
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Of one choice; a search cites some dozens. What comes above it is left out, and told. */
+export const citationsMax = 1_000;
