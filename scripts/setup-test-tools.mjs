@@ -51,6 +51,7 @@ const pip = spawnSync(
     'anthropic==2.11.0',
     'google-genai==3.4.0',
     'qdrant-client==1.20.0',
+    'firecrawl-py==4.53.2',
   ],
   { stdio: ['ignore', 'inherit', 'ignore'] },
 );

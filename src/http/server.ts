@@ -8,6 +8,7 @@ import { newRequestId } from '../kernel/ids.ts';
 import { headerBytesMax, headersTimeoutMs } from '../kernel/limits.ts';
 import { createServer } from '../kernel/node-http.ts';
 import { createTrust } from './client-address.ts';
+import { closeWatch } from './close-watch.ts';
 import { capConnections } from './connection-caps.ts';
 import { responseOf } from './pipelined.ts';
 import { defaultDialect, Reception, type ReceptionParts } from './receive-request.ts';
@@ -109,7 +110,8 @@ function createRawRefusals({ clock, onRefused }: Pick<ServerParts, 'clock' | 'on
       if (error.code === 'HPE_INVALID_EOF_STATE') end(clientFailure(error.code), newRequestId(clock.wallMs()), socket);
       else refuse(clientFailure(error.code), socket);
     },
-    onUpgrade(_request: IncomingMessage, socket: Duplex): void {
+    onUpgrade(request: IncomingMessage, socket: Duplex): void {
+      if (closeWatch(request, socket)) return;
       refuse({ kind: 'upgrade-required', message: 'WebSockets are not supported here; send a plain POST.' }, socket);
     },
   };

@@ -12,8 +12,9 @@ import { guardedPost } from '../net/guarded-post.ts';
 import { createHostTurns } from '../net/host-turns.ts';
 import type { PageFetcher } from '../net/page-fetch.ts';
 import type { CrawlSink } from '../tools/crawl/crawl-ports.ts';
+import type { Crawl } from '../tools/crawl/crawl-store.ts';
 import type { CrawlThreads } from '../tools/crawl/crawl-threads.ts';
-import { type Crawls, type CrawlsParts, createCrawls } from '../tools/crawl/crawls.ts';
+import { type Crawls, type CrawlsParts, createCrawls, runningMax } from '../tools/crawl/crawls.ts';
 import { refusalOfPatterns } from '../tools/crawl/read-crawl-options.ts';
 import { sealedCrawlStore } from '../tools/crawl/sealed-crawl-store.ts';
 import { turnsOverReplicas } from '../tools/crawl/shared-pace.ts';
@@ -39,6 +40,8 @@ export interface CrawlsOptions {
 
 export interface OpenedCrawls {
   routes: readonly Route[];
+  /** Crawls and batches of a tenant that run. */
+  running(tenant: string): Promise<readonly Crawl[]>;
   close(): Promise<void>;
 }
 
@@ -115,6 +118,13 @@ export function openCrawls(options: CrawlsOptions): OpenedCrawls {
 
   return {
     routes,
+    async running(tenant) {
+      if (opening === null) return [];
+      const crawls = await opening;
+      const kinds = ['crawl', 'batch'] as const;
+      const listed = { which: 'running', before: null, limit: runningMax } as const;
+      return (await Promise.all(kinds.map((kind) => crawls.list(tenant, { ...listed, kind })))).flat();
+    },
     async close() {
       closed = true;
       await (await opening?.catch(() => null))?.stop();

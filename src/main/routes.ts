@@ -3,6 +3,7 @@ import type { Route } from '../http/exchange.ts';
 import { adminRoutes } from '../http/routes/admin.ts';
 import { chatRoute } from '../http/routes/chat.ts';
 import { embeddingsRoute } from '../http/routes/embeddings.ts';
+import { firecrawlAccountRoutes } from '../http/routes/firecrawl-account.ts';
 import { forwardedRoutes } from '../http/routes/forwarded.ts';
 import { geminiRoutes } from '../http/routes/gemini.ts';
 import { imageRoutes } from '../http/routes/images.ts';
@@ -17,6 +18,7 @@ import { signedFilesRoute } from '../http/routes/signed-files.ts';
 import { speechRoutes } from '../http/routes/speech.ts';
 import { statusRoutes } from '../http/routes/status.ts';
 import { transcriptionRoutes } from '../http/routes/transcriptions.ts';
+import { unsupportedFirecrawlRoutes } from '../http/routes/unsupported-firecrawl.ts';
 import { usageRoute } from '../http/routes/usage.ts';
 import { vectorRoutes } from '../http/routes/vectors.ts';
 import type { Services } from '../inference/endpoints/services.ts';
@@ -139,6 +141,8 @@ export async function openRoutes(parts: RoutesParts): Promise<readonly Route[]> 
     ...vectorRoutes({ engine: vectors, meter: createVectorMeter(services), clock, bodies: parts.bodies }),
     ...tools.routes,
     ...crawls.routes,
+    ...firecrawlAccountRoutes({ counters, ledger, plans, clock, running: crawls.running }),
+    ...unsupportedFirecrawlRoutes(),
     mcpRoute({ routes: () => all, admission, clock, version, onUnexpected }),
     requestRoute(ledger),
     usageRoute({ counters, ledger, plans, storage: services.storage, clock }),

@@ -3,6 +3,16 @@ import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
 
 /** What SDKs say of themselves in every call: neither used nor worth a warning. */
 const saidBySdks = ['origin', 'integration'];
+/** What Firecrawl's SDK for Python sends though nobody asked for it: with these values alone not worth a warning. */
+const sentUnasked: Readonly<Record<string, boolean>> = {
+  blockAds: true,
+  deduplicateSimilarURLs: true,
+  fastMode: false,
+  removeBase64Images: true,
+  skipTlsVerification: true,
+  storeInCache: true,
+  zeroDataRetention: false,
+};
 const listedUnknownMax = 20;
 
 /**
@@ -85,7 +95,8 @@ export class ToolFields {
 
   /** Paths that nobody asked for. */
   unknown(): string[] {
-    const own = Object.keys(this.#object).filter((name) => !this.#known.has(name));
+    const isUnasked = (name: string) => Object.hasOwn(sentUnasked, name) && this.#object[name] === sentUnasked[name];
+    const own = Object.keys(this.#object).filter((name) => !this.#known.has(name) && !isUnasked(name));
     return [...own.map((name) => this.pathOf(name)), ...this.#inner.flatMap((inner) => inner.unknown())];
   }
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startGateway } from '../start-gateway.ts';
 import { startUpstream } from '../start-upstream.ts';
+import { startAwkwardSite } from '../tools/awkward-site.ts';
 
 /*
  * The vendors' SDKs for Python, each over a provider of every format, and Qdrant's over the vector store. Their scripts
@@ -88,4 +89,17 @@ test('qdrant-client for Python: collections and points, below /v1/vectors and at
 }, async (t) => {
   const gateway = await startGateway(t);
   assert.ok((await run('qdrant_sdk.py', [gateway.url, gateway.key])) >= 40);
+});
+
+test('firecrawl-py: scrapes, maps, searches, crawls, batches and what is left, at the root', {
+  skip: skipWithout('firecrawl-py', 'firecrawl'),
+}, async (t) => {
+  const site = await startAwkwardSite(t, {});
+  const plan = { windows: { '5h': 'off', week: 'off', month: 1_000 }, rpm: 'off', concurrency: 20 };
+  const gateway = await startGateway(t, {
+    fetch: { allow_private: [site.place] },
+    tools: { crawl: { delay: '0ms' } },
+    plans: { default: plan },
+  });
+  assert.ok((await run('firecrawl_sdk.py', [gateway.url, gateway.key, site.url])) >= 35);
 });

@@ -25,9 +25,9 @@ const options = {
 } as unknown as CrawlOptions;
 
 function begin(store: CrawlStore): Promise<unknown> {
-  const crawl = { id: 'c1', tenant: 'a/dev', account: 'a', keyId: 'k', url: 'https://site.test/', options };
+  const crawl = { id: 'crawl_1', tenant: 'a/dev', account: 'a', keyId: 'k', url: 'https://site.test/', options };
   const seed = { key: 'site.test/', url: 'https://site.test/', depth: 0, shape: null };
-  return store.create({ ...crawl, createdMs: nowMs }, seed, { runningMax: 3, keptMax: 3 });
+  return store.create({ ...crawl, createdMs: nowMs }, [seed], { runningMax: 3, keptMax: 3 });
 }
 
 for (const driver of drivers) {
@@ -38,18 +38,21 @@ for (const driver of drivers) {
     t.after(() => under.remove());
     const kept = await under.crawls();
     await begin(sealedCrawlStore(kept, ours));
-    assert.doesNotMatch(JSON.stringify(await kept.find('a/dev', 'c1')), /SECRET/);
+    assert.doesNotMatch(JSON.stringify(await kept.find('a/dev', 'crawl_1')), /SECRET/);
 
     const store = sealedCrawlStore(kept, ours);
-    assert.deepEqual((await store.find('a/dev', 'c1'))?.options, options);
-    assert.deepEqual((await store.list('a/dev', 'all', null, 5))[0]?.options, options);
+    assert.deepEqual((await store.find('a/dev', 'crawl_1'))?.options, options);
+    assert.deepEqual(
+      (await store.list('a/dev', { kind: 'crawl', which: 'all', before: null, limit: 5 }))[0]?.options,
+      options,
+    );
     const [leased] = await store.lease('w', nowMs, nowMs + 30, 5);
     assert.deepEqual(leased?.options, options);
-    await store.begun({ id: 'c1', worker: 'w' }, [{ id: 'msg_1', body: '{}', createdMs: nowMs }]);
+    await store.begun({ id: 'crawl_1', worker: 'w' }, [{ id: 'msg_1', body: '{}', createdMs: nowMs }]);
     const [hook] = await store.dueHooks(nowMs, nowMs + 30, { limit: 5, tenantMax: 5, without: [] });
     assert.deepEqual(hook?.webhook, options.webhook);
 
-    const stranger = await sealedCrawlStore(kept, others).find('a/dev', 'c1');
+    const stranger = await sealedCrawlStore(kept, others).find('a/dev', 'crawl_1');
     assert.deepEqual([stranger?.options.webhook, stranger?.options.scrape.headers], [null, {}]);
   });
 }

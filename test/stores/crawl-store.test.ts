@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { CrawlOptions } from '../../src/tools/crawl/crawl-options.ts';
+import type { CrawlKind, CrawlOptions } from '../../src/tools/crawl/crawl-options.ts';
 import type { CrawlStore, FinishedPage, FoundUrl, FoundUrls, Lease } from '../../src/tools/crawl/crawl-store.ts';
 import type { ScrapedPage } from '../../src/tools/scrape/scraped-page.ts';
 import { drivers, type StoreDriver } from './drivers.ts';
@@ -32,9 +32,9 @@ async function opened(t: TestContext, driver: StoreDriver) {
   return under;
 }
 
-function begin(store: CrawlStore, id: string, { tenant = 'a/dev', limit = 10 } = {}) {
+function begin(store: CrawlStore, id: string, { tenant = 'a/dev', limit = 10, createdMs = nowMs } = {}) {
   const crawl = { id, tenant, account: 'a', keyId: 'k', url: 'https://site.test/', options: options(limit) };
-  return store.create({ ...crawl, createdMs: nowMs }, found('/'), bounds);
+  return store.create({ ...crawl, createdMs }, [found('/')], bounds);
 }
 
 /** Of hooks that are due. */
@@ -227,41 +227,60 @@ for (const driver of drivers) {
     skip,
   }, async (t) => {
     const store = await (await opened(t, driver)).crawls();
-    for (const id of ['c1', 'c2', 'c3']) assert.equal(await begin(store, id), 'created');
-    assert.equal(await begin(store, 'c4'), 'full');
-    assert.equal(await begin(store, 'd1', { tenant: 'b/dev' }), 'created');
+    for (const id of ['crawl_c1', 'crawl_c2', 'crawl_c3']) assert.equal(await begin(store, id), 'created');
+    assert.equal(await begin(store, 'crawl_c4'), 'full');
+    assert.equal(await begin(store, 'crawl_d1', { tenant: 'b/dev' }), 'created');
     await store.lease('w', nowMs, nowMs + 30, 1);
-    const lease: Lease = { id: 'c1', worker: 'w' };
+    const lease: Lease = { id: 'crawl_c1', worker: 'w' };
     await store.take(lease, 1);
     await store.finish(lease, done(1), all(found('/a')), []);
-    assert.equal(await store.cancel('b/dev', 'c1', { ...end, status: 'cancelled' }), null);
-    assert.equal((await store.cancel('a/dev', 'c1', { ...end, status: 'cancelled' }))?.status, 'cancelled');
+    assert.equal(await store.cancel('b/dev', 'crawl_c1', { ...end, status: 'cancelled' }), null);
+    assert.equal((await store.cancel('a/dev', 'crawl_c1', { ...end, status: 'cancelled' }))?.status, 'cancelled');
     assert.equal(await store.take(lease, 1), null, 'its worker notices');
-    assert.equal((await store.cancel('a/dev', 'c1', end))?.status, 'cancelled', 'ended once');
-    const crawl = await store.find('a/dev', 'c1');
+    assert.equal((await store.cancel('a/dev', 'crawl_c1', end))?.status, 'cancelled', 'ended once');
+    const crawl = await store.find('a/dev', 'crawl_c1');
     assert.deepEqual([crawl?.waiting, crawl?.done, crawl?.expiresMs], [0, 1, nowMs + 10]);
-    assert.equal(await store.find('b/dev', 'c1'), null);
+    assert.equal(await store.find('b/dev', 'crawl_c1'), null);
     const ids = async (which: 'all' | 'running', before: string | null = null) =>
-      (await store.list('a/dev', which, before, 2)).map(({ id }) => id);
+      (await store.list('a/dev', { kind: 'crawl', which, before, limit: 2 })).map(({ id }) => id);
     assert.deepEqual(
-      [await ids('all'), await ids('all', 'c2'), await ids('running')],
-      [['c3', 'c2'], ['c1'], ['c3', 'c2']],
+      [await ids('all'), await ids('all', 'crawl_c2'), await ids('running')],
+      [['crawl_c3', 'crawl_c2'], ['crawl_c1'], ['crawl_c3', 'crawl_c2']],
     );
     assert.equal(await store.prune(nowMs + 9), 0);
     assert.equal(await store.prune(nowMs + 10), 1);
-    assert.equal(await store.find('a/dev', 'c1'), null);
-    assert.deepEqual(await store.results('c1', 0, 10, 1_000), []);
+    assert.equal(await store.find('a/dev', 'crawl_c1'), null);
+    assert.deepEqual(await store.results('crawl_c1', 0, 10, 1_000), []);
     await store.close();
   });
 
   test(`${driver.name}: of a tenant's ended crawls the oldest go above the bound`, { skip }, async (t) => {
     const store = await (await opened(t, driver)).crawls();
-    for (const id of ['c1', 'c2', 'c3', 'c4']) {
+    for (const id of ['crawl_c1', 'crawl_c2', 'crawl_c3', 'crawl_c4']) {
       await begin(store, id);
       await store.cancel('a/dev', id, end);
     }
-    const ids = (await store.list('a/dev', 'all', null, 10)).map(({ id }) => id);
-    assert.deepEqual(ids, ['c4', 'c3', 'c2']);
+    const ids = (await store.list('a/dev', { kind: 'crawl', which: 'all', before: null, limit: 10 })).map(
+      ({ id }) => id,
+    );
+    assert.deepEqual(ids, ['crawl_c4', 'crawl_c3', 'crawl_c2']);
+    await store.close();
+  });
+
+  test(`${driver.name}: batches are listed apart from crawls, and of both the oldest go above the bound`, {
+    skip,
+  }, async (t) => {
+    const store = await (await opened(t, driver)).crawls();
+    // Their ids do not tell which of the two is older.
+    for (const [at, id] of ['crawl_1', 'batch_2', 'crawl_3', 'batch_4'].entries()) {
+      await begin(store, id, { createdMs: nowMs + at });
+      await store.cancel('a/dev', id, end);
+    }
+    const ids = async (kind: CrawlKind, before: string | null = null) =>
+      (await store.list('a/dev', { kind, which: 'all', before, limit: 10 })).map(({ id }) => id);
+    assert.deepEqual(await ids('crawl'), ['crawl_3']);
+    assert.deepEqual(await ids('batch'), ['batch_4', 'batch_2']);
+    assert.deepEqual(await ids('batch', 'crawl_9'), ['batch_4', 'batch_2'], 'whatever it is to be listed after');
     await store.close();
   });
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openSqliteCrawlStore } from '../../src/stores/sqlite/crawl-store.ts';
 import type { CrawlsParts } from '../../src/tools/crawl/crawls.ts';
+import type { PageReader } from '../../src/tools/page-reader.ts';
 import {
   countingMeter,
   crawled,
@@ -16,6 +17,21 @@ import {
   storeIn,
   temporaryFolder,
 } from './crawl-site.ts';
+
+/** The reader, but for one page, which it begins (`held`) and never reads. */
+function holdingAt(path: string, site: PageReader) {
+  const begun = Promise.withResolvers<void>();
+  const reader: PageReader = {
+    ...site,
+    async read(order) {
+      if (!order.url.endsWith(path)) return site.read(order);
+      begun.resolve();
+      await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
+      return { kind: 'request-timeout', message: 'Nobody waits any more.' };
+    },
+  };
+  return { reader, held: begun.promise };
+}
 
 test('quota that runs out stops a crawl, which keeps what it has and says why', async (t) => {
   const site: Site = { '/': { links: ['/a', '/b', '/c', '/d'] } };
@@ -41,24 +57,13 @@ test('a crawl that is cancelled reads nothing more and keeps what it has', async
   const store = storeIn(t);
   const read: string[] = [];
   const site = siteReader({ '/': { links: ['/a', '/b'] } }, read);
-  const held = Promise.withResolvers<void>();
   const { meter, counted } = countingMeter();
-  const crawls = crawlsOver(t, store, {
-    meter,
-    reader: {
-      ...site,
-      async read(order) {
-        if (!order.url.endsWith('/a')) return site.read(order);
-        held.resolve();
-        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
-        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
-      },
-    },
-  });
+  const { reader, held } = holdingAt('/a', site);
+  const crawls = crawlsOver(t, store, { meter, reader });
   await crawls.start('alone');
-  const created = await crawls.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  const created = await crawls.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
   assert.ok(created !== 'full');
-  await held.promise;
+  await held;
   assert.equal(await crawls.cancel('b/other', created.id), null);
   assert.equal((await crawls.cancel(owner.tenant, created.id))?.status, 'cancelled');
   await crawls.stop();
@@ -71,23 +76,12 @@ test('a crawl that is stopped with its server goes on where it was, and pays no 
   const read: string[] = [];
   const site = siteReader({ '/': { links: ['/a', '/b', '/c'] } }, read);
   const { meter, counted } = countingMeter();
-  const held = Promise.withResolvers<void>();
-  const first = crawlsOver(t, store, {
-    meter,
-    reader: {
-      ...site,
-      async read(order) {
-        if (!order.url.endsWith('/b')) return site.read(order);
-        held.resolve();
-        await new Promise((resolve) => order.signal.addEventListener('abort', resolve));
-        return { kind: 'request-timeout', message: 'Nobody waits any more.' };
-      },
-    },
-  });
+  const { reader, held } = holdingAt('/b', site);
+  const first = crawlsOver(t, store, { meter, reader });
   await first.start('alone');
-  const created = await first.create(owner, `${origin}/`, optionsOf({ maxConcurrency: 1 }));
+  const created = await first.create(owner, [`${origin}/`], optionsOf({ maxConcurrency: 1 }));
   assert.ok(created !== 'full');
-  await held.promise;
+  await held;
   await first.stop();
   const second = crawlsOver(t, store, { meter, reader: site });
   await second.start('may-live');
@@ -97,16 +91,42 @@ test('a crawl that is stopped with its server goes on where it was, and pays no 
   assert.deepEqual([crawl.status, crawl.done, crawl.charged, counted.got], ['completed', 4, 4, 4]);
 });
 
+test('a batch that is stopped with its server goes on with what was not read, and pays no page twice', async (t) => {
+  const store = storeIn(t);
+  const read: string[] = [];
+  const site = siteReader({ '/': { links: ['/elsewhere'] }, '/a': {}, '/b': {} }, read);
+  const { meter, counted } = countingMeter();
+  const { reader, held } = holdingAt('/a', site);
+  const first = crawlsOver(t, store, { meter, reader });
+  await first.start('alone');
+  const urls = ['/', '/a', '/b', '/'].map((path) => origin + path);
+  const created = await first.create(owner, urls, { ...optionsOf({ maxConcurrency: 1, limit: 4 }), kind: 'batch' });
+  assert.ok(created !== 'full');
+  assert.match(created.id, /^batch_/);
+  await held;
+  await first.stop();
+  const second = crawlsOver(t, store, { meter, reader: site });
+  await second.start('may-live');
+  const batch = await ended(store, created.id);
+  const results = await second.results(batch.id, 0, 10);
+  await second.stop();
+  assert.deepEqual(read, ['/', '/a', '/b', '/'], 'no link is followed, and what is given twice is read twice');
+  assert.deepEqual(
+    results.map(({ page }) => page.metadata.sourceURL),
+    urls,
+  );
+  assert.deepEqual([batch.status, batch.done, batch.charged, counted.got], ['completed', 4, 4, 4]);
+});
+
 test('a crawl whose process died is taken up when its lease is over; the page under way is not paid again', async (t) => {
   const store = storeIn(t);
   const nowMs = Date.now();
   const options = optionsOf();
   const crawl = { ...owner, id: 'crawl_1', url: `${origin}/`, options, createdMs: nowMs };
-  await store.create(
-    crawl,
-    { key: 'site.test', url: `${origin}/`, depth: 0, shape: null },
-    { runningMax: 9, keptMax: 9 },
-  );
+  await store.create(crawl, [{ key: 'site.test', url: `${origin}/`, depth: 0, shape: null }], {
+    runningMax: 9,
+    keptMax: 9,
+  });
   await store.lease('dead', nowMs, nowMs - 1, 1);
   await store.take({ id: crawl.id, worker: 'dead' }, 1);
   const read: string[] = [];
@@ -135,7 +155,7 @@ test('several processes over one database read each page of a crawl once', async
     }),
   );
   const ids = await Promise.all(
-    processes.map(({ crawls }) => crawls.create(owner, `${origin}/`, optionsOf({ maxDiscoveryDepth: 30 }))),
+    processes.map(({ crawls }) => crawls.create(owner, [`${origin}/`], optionsOf({ maxDiscoveryDepth: 30 }))),
   );
   for (const made of ids) {
     assert.ok(made !== 'full');
@@ -152,13 +172,13 @@ test('a tenant has as many running crawls as it may, others are not in its way',
     assert.notEqual(
       await store.create(
         { ...owner, id: `c${at}`, url: origin, options: optionsOf(), createdMs: 1 },
-        { key: 'x', url: origin, depth: 0, shape: null },
+        [{ key: 'x', url: origin, depth: 0, shape: null }],
         { runningMax: 20, keptMax: 9 },
       ),
       'full',
     );
-  assert.equal(await crawls.create(owner, `${origin}/`, optionsOf()), 'full');
-  assert.notEqual(await crawls.create({ ...owner, tenant: 'b/dev' }, `${origin}/`, optionsOf()), 'full');
+  assert.equal(await crawls.create(owner, [`${origin}/`], optionsOf()), 'full');
+  assert.notEqual(await crawls.create({ ...owner, tenant: 'b/dev' }, [`${origin}/`], optionsOf()), 'full');
   await crawls.stop();
 });
 

@@ -155,7 +155,7 @@ export async function crawled(
   const { meter, counted } = countingMeter();
   const crawls = crawlsOver(t, store, { reader: siteReader(site, read), meter, ...parts }, workMaxMs);
   await crawls.start('alone');
-  const created = await crawls.create(owner, `${origin}/`, optionsOf(body));
+  const created = await crawls.create(owner, [`${origin}/`], optionsOf(body));
   assert.ok(created !== 'full');
   const crawl = await ended(store, created.id);
   const results = await crawls.results(crawl.id, 0, 1_000);

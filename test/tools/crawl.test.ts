@@ -63,7 +63,7 @@ test('only what lies below the first page is read, unless the whole domain, subd
     const read: string[] = [];
     const crawls = crawlsOver(t, store, { reader: siteReader(site, read) });
     await crawls.start('alone');
-    const created = await crawls.create(owner, `${origin}/docs/`, optionsOf({ sitemap: 'skip', ...body }));
+    const created = await crawls.create(owner, [`${origin}/docs/`], optionsOf({ sitemap: 'skip', ...body }));
     assert.ok(created !== 'full');
     await ended(store, created.id);
     await crawls.stop();

@@ -126,7 +126,7 @@ test('a page is told who asks, and of the caller’s headers those alone that it
 test('unknown fields are ignored and listed', async () => {
   const { status, body } = await scrape('/empty', {
     proxy: 'auto',
-    blockAds: true,
+    blockAds: false,
     origin: 'js-sdk',
     onlyMainContent: null,
   });

@@ -1,23 +1,24 @@
 import { type Failure, invalid } from '../../kernel/failure.ts';
 import type { JsonObject } from '../../kernel/json.ts';
+import { kindOf } from '../../tools/crawl/crawl-options.ts';
 import { type Crawl, robotsCode } from '../../tools/crawl/crawl-store.ts';
 import { shownPage } from '../../tools/scrape/scrape-answer.ts';
 import type { Exchange } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { writeJson } from '../write-json.ts';
-import type { CrawlParts } from './crawl.ts';
+import type { CrawlParts, CrawlPlace } from './crawl.ts';
 
 const pagesMax = 100;
 const crawlsMax = 100;
 
 /** `GET …/crawl/:id?cursor=&limit=`: its state, and pages in the order in which they were read. */
-export async function showCrawl(parts: CrawlParts, exchange: Exchange, at: string): Promise<Failure | null> {
+export async function showCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const query = new URLSearchParams(exchange.search);
   const cursor = wholeIn(query, 'cursor', 0, Number.MAX_SAFE_INTEGER, 0);
   const limit = wholeIn(query, 'limit', 1, pagesMax, pagesMax);
   if (typeof cursor !== 'number') return cursor;
   if (typeof limit !== 'number') return limit;
-  const crawl = await crawlOf(parts, exchange);
+  const crawl = await crawlOf(parts, exchange, place);
   if ('kind' in crawl) return crawl;
   const results = await parts.crawls.results(crawl.id, cursor, limit);
   const last = results.at(-1)?.at ?? cursor;
@@ -28,7 +29,11 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, at: strin
     success: true,
     id: crawl.id,
     ...stateOf(crawl),
-    next: more ? `${base}${at}/${crawl.id}?cursor=${last}${asked}` : null,
+    ...(place.api === 'culvert' || crawl.expiresMs !== null ? {} : { expiresAt: expiryIfEndedNow(parts) }),
+    // Firecrawl's first SDK takes any `next` for an address.
+    ...(more
+      ? { next: `${base}${place.at}/${crawl.id}?cursor=${last}${asked}` }
+      : place.api === 'culvert' && { next: null }),
     data: results.map(({ page }) => ({
       ...shownPage(page),
       ...(page.warnings.length === 0 ? {} : { warning: page.warnings.join(' ') }),
@@ -36,6 +41,11 @@ export async function showCrawl(parts: CrawlParts, exchange: Exchange, at: strin
   };
   writeJson(exchange, 200, body, exchange.admitted?.headers);
   return null;
+}
+
+/** Firecrawl's SDKs want a date of those that run too. */
+function expiryIfEndedNow({ clock, config }: CrawlParts): string {
+  return new Date(clock.wallMs() + config().tools.crawl.retention).toISOString();
 }
 
 function stateOf(crawl: Crawl): JsonObject {
@@ -53,8 +63,8 @@ function stateOf(crawl: Crawl): JsonObject {
 }
 
 /** `GET …/crawl/:id/errors`. */
-export async function showErrors(parts: CrawlParts, exchange: Exchange): Promise<Failure | null> {
-  const crawl = await crawlOf(parts, exchange);
+export async function showErrors(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
+  const crawl = await crawlOf(parts, exchange, place);
   if ('kind' in crawl) return crawl;
   const all = await parts.crawls.errors(crawl.id);
   const errors = all
@@ -72,12 +82,14 @@ export async function showErrors(parts: CrawlParts, exchange: Exchange): Promise
 }
 
 /** `DELETE …/crawl/:id`: again and again the same; one that has ended otherwise cannot be cancelled. */
-export async function cancelCrawl(parts: CrawlParts, exchange: Exchange): Promise<Failure | null> {
-  const { params, principal, admitted } = exchange;
-  const crawl = await parts.crawls.cancel(principal!.tenant, params.id ?? '');
+export async function cancelCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
+  const { principal, admitted } = exchange;
+  const found = await crawlOf(parts, exchange, place);
+  if ('kind' in found) return found;
+  const crawl = await parts.crawls.cancel(principal!.tenant, found.id);
   if (crawl === null) return unknown;
   if (crawl.status !== 'cancelled') {
-    return { kind: 'conflict', message: `The crawl has ended already: ${crawl.status}. Its pages are kept.` };
+    return { kind: 'conflict', message: `It has ended already: ${crawl.status}. Its pages are kept.` };
   }
   writeJson(exchange, 200, { success: true, status: 'cancelled' }, admitted?.headers);
   return null;
@@ -87,13 +99,14 @@ export async function cancelCrawl(parts: CrawlParts, exchange: Exchange): Promis
 export async function listCrawls(
   parts: CrawlParts,
   exchange: Exchange,
+  { kind }: CrawlPlace,
   which: 'all' | 'running',
 ): Promise<Failure | null> {
   const query = new URLSearchParams(exchange.search);
   const limit = wholeIn(query, 'limit', 1, crawlsMax, crawlsMax);
   if (typeof limit !== 'number') return limit;
   const { tenant } = exchange.principal!;
-  const crawls = await parts.crawls.list(tenant, which, query.get('before'), limit);
+  const crawls = await parts.crawls.list(tenant, { kind, which, before: query.get('before'), limit });
   const body = { success: true, crawls: crawls.map(shownCrawl) };
   writeJson(exchange, 200, body, exchange.admitted?.headers);
   return null;
@@ -122,11 +135,18 @@ function shownCrawl(crawl: Crawl): JsonObject {
   };
 }
 
-async function crawlOf({ crawls }: CrawlParts, { params, principal }: Exchange): Promise<Crawl | Failure> {
-  return (await crawls.find(principal!.tenant, params.id ?? '')) ?? unknown;
+async function crawlOf(
+  { crawls }: CrawlParts,
+  { params, principal }: Exchange,
+  { kind, api }: CrawlPlace,
+): Promise<Crawl | Failure> {
+  const crawl = await crawls.find(principal!.tenant, params.id ?? '');
+  // Firecrawl's first SDK for JavaScript asks for its batches where crawls are.
+  const isHere = api === 'firecrawl-v1' || (crawl !== null && kindOf(crawl.options) === kind);
+  return crawl !== null && isHere ? crawl : unknown;
 }
 
-const unknown: Failure = { kind: 'not-found', message: 'There is no such crawl, or its time is over.' };
+const unknown: Failure = { kind: 'not-found', message: 'There is none of this id, or its time is over.' };
 
 function wholeIn(query: URLSearchParams, name: string, min: number, max: number, absent: number): number | Failure {
   const text = query.get(name);

@@ -3,18 +3,20 @@ import { refuse } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid } from '../../kernel/failure.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
-import type { CrawlOptions } from '../../tools/crawl/crawl-options.ts';
+import type { CrawlKind, CrawlOptions } from '../../tools/crawl/crawl-options.ts';
 import type { CrawlMeter, CrawlOwner, CrawlSink } from '../../tools/crawl/crawl-ports.ts';
 import type { Crawls } from '../../tools/crawl/crawls.ts';
 import { runningMax } from '../../tools/crawl/crawls.ts';
+import { type ReadBatch, readBatch } from '../../tools/crawl/read-batch-options.ts';
 import { type ReadCrawl, readCrawl } from '../../tools/crawl/read-crawl-options.ts';
+import { crawlFromV1, scrapeFromV1 } from '../../tools/firecrawl-v1.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { linkBaseOf } from '../link-base.ts';
 import { readJsonBody } from '../read-body.ts';
 import { writeJson } from '../write-json.ts';
 import { cancelCrawl, listCrawls, showCrawl, showErrors } from './crawl-status.ts';
-import { firecrawlErrors, toolErrors } from './tool-errors.ts';
+import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
 export interface CrawlParts {
   crawls: Omit<Crawls, 'start' | 'stop'>;
@@ -32,16 +34,28 @@ export interface CrawlParts {
 /** Patterns, headers and the like. */
 const bodyBytesMax = 1024 * 1024;
 
-/** `/v1/tools/crawl`, and `/v1/tools/v2/crawl` for Firecrawl's SDK: the same handlers, two shapes of errors. */
-export function crawlRoutes(parts: CrawlParts): Route[] {
-  return [...routesAt(parts, '/v1/tools/crawl', toolErrors), ...routesAt(parts, '/v1/tools/v2/crawl', firecrawlErrors)];
+/** Where crawls or batches are asked for. */
+export interface CrawlPlace {
+  /** Their collection's path. */
+  at: string;
+  kind: CrawlKind;
+  api: ToolMount['api'];
 }
 
-function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Route[] {
-  type Handler = (parts: CrawlParts, exchange: Exchange, at: string) => Promise<Failure | null>;
+/** `/v1/tools/crawl` and `/v1/tools/batch/scrape`, and the same for Firecrawl's SDKs. */
+export function crawlRoutes(parts: CrawlParts): Route[] {
+  return toolMounts.flatMap(({ at, api, dialect }) => [
+    ...routesAt(parts, { at: `${at}/crawl`, kind: 'crawl', api }, dialect),
+    ...routesAt(parts, { at: `${at}/batch/scrape`, kind: 'batch', api }, dialect),
+  ]);
+}
+
+type Handler = (parts: CrawlParts, exchange: Exchange, place: CrawlPlace) => Promise<Failure | null>;
+
+function routesAt(parts: CrawlParts, place: CrawlPlace, dialect: Route['dialect']): Route[] {
   const route = (method: 'GET' | 'POST' | 'DELETE', path: string, summary: string, handler: Handler): Route => ({
     method,
-    path: at + path,
+    path: place.at + path,
     auth: 'key',
     // Whoever asks how far it is asks often: pages are what costs.
     quota: method === 'POST' ? 'one' : 'free',
@@ -49,59 +63,72 @@ function routesAt(parts: CrawlParts, at: string, dialect: Route['dialect']): Rou
     dialect,
     summary,
     async handle(exchange) {
-      const failure = await handler(parts, exchange, at).catch((error: unknown) => {
+      const failure = await handler(parts, exchange, place).catch((error: unknown) => {
         if (error instanceof FailureError) return error.failure;
         throw error;
       });
       if (failure !== null) refuse(exchange.client, failure, exchange.admitted?.headers ?? []);
     },
   });
+  const [one, many, begins] =
+    place.kind === 'crawl'
+      ? ['crawl', 'crawls', 'Begins to read a whole site']
+      : ['batch', 'batches', 'Begins to read many pages'];
   return [
-    route('POST', '', 'Begins to read a whole site', beginCrawl),
-    route('GET', '', 'The crawls of this key, newest first', (of, exchange) => listCrawls(of, exchange, 'all')),
-    route('GET', '/active', 'Those that run', (of, exchange) => listCrawls(of, exchange, 'running')),
-    route('GET', '/:id', 'How far a crawl is, and its pages', showCrawl),
+    route('POST', '', begins, beginCrawl),
+    route('GET', '', `The ${many} of this key, newest first`, (...of) => listCrawls(...of, 'all')),
+    route('GET', '/active', 'Those that run', (...of) => listCrawls(...of, 'running')),
+    route('GET', '/:id', `How far a ${one} is, and its pages`, showCrawl),
     route('GET', '/:id/errors', 'Pages that could not be read', showErrors),
-    route('DELETE', '/:id', 'Cancels a crawl; what it has is kept', cancelCrawl),
+    route('DELETE', '/:id', `Cancels a ${one}; what it has is kept`, cancelCrawl),
   ];
 }
 
 /** body → checked → addresses → quota left → written down → answered; a worker takes it up. */
-async function beginCrawl(parts: CrawlParts, exchange: Exchange, at: string): Promise<Failure | null> {
+async function beginCrawl(parts: CrawlParts, exchange: Exchange, place: CrawlPlace): Promise<Failure | null> {
   const raw = await readJsonBody(exchange, bodyBytesMax);
   if (raw === null) return null;
   if (!Buffer.isBuffer(raw)) return raw;
-  const fields = fieldsIn(raw);
+  const body = bodyIn(raw);
+  const { kind, api, at } = place;
+  const v1 = api === 'firecrawl-v1';
   const { crawl: configured } = parts.config().tools;
-  const read = readCrawl(fields, {
+  const rules = {
     pagesMax: configured.max_pages,
     delayMs: configured.delay,
     concurrencyMax: configured.max_concurrency,
-  });
-  const { url, options } = read;
+  };
+  const fields = new ToolFields(v1 ? inV2[kind](body) : body);
+  const read = kind === 'batch' ? readBatch(fields, rules) : readCrawl(fields, rules);
+  const { urls, options } = read;
   const { tenant, account, keyId } = exchange.principal!;
   const owner = { tenant, account, keyId };
   const refused =
     (await parts.patterns(tenant, options)) ??
-    (await parts.guard(url, 'url')) ??
+    // Of a batch each page is looked at when its turn comes: one that is refused is no reason against the others.
+    (kind === 'batch' ? null : await parts.guard(urls[0]!, 'url')) ??
     (options.webhook === null ? null : await parts.guard(options.webhook.url, 'webhook.url')) ??
     (await withoutQuota(parts, owner)) ??
     (await withoutCollection(parts, { ...owner, collection: options.collection }));
   if (refused !== null) return refused;
-  const made = await parts.crawls.create(owner, url, options);
+  const made = await parts.crawls.create(owner, urls, options);
   if (made === 'full') return tooMany;
   const base = linkBaseOf(exchange.request, parts.config().server);
   writeJson(exchange, 200, begun(read, fields, made.id, `${base}${at}/${made.id}`), exchange.admitted?.headers);
   return null;
 }
 
-function begun({ options, warnings }: ReadCrawl, fields: ToolFields, id: string, url: string): JsonObject {
+const inV2 = { crawl: crawlFromV1, batch: scrapeFromV1 };
+
+function begun(read: ReadCrawl | ReadBatch, fields: ToolFields, id: string, url: string): JsonObject {
+  const { options, warnings } = read;
   const unknown = fields.unknownWarning();
   const warning = [...warnings, ...(unknown === null ? [] : [unknown])].join(' ');
   return {
     success: true,
     id,
     url,
+    ...('invalidUrls' in read && { invalidURLs: [...read.invalidUrls] }),
     ...(options.webhook === null ? {} : { webhookSecret: options.webhook.secret }),
     ...(warning === '' ? {} : { warning }),
   };
@@ -114,17 +141,17 @@ const tooMany: Failure = {
   used: runningMax,
   allowed: runningMax,
   freeAtMs: null,
-  message: `${runningMax} crawls of this key are running; wait for one to end, or cancel one with DELETE.`,
+  message: `${runningMax} crawls and batches of this key are running; wait for one to end, or cancel one with DELETE.`,
 };
 
-function fieldsIn(raw: Buffer): ToolFields {
+function bodyIn(raw: Buffer): JsonObject {
   let body: JsonValue;
   try {
     body = JSON.parse(raw.toString('utf8')) as JsonValue;
   } catch {
     throw new FailureError(invalid(null, 'The request body is not valid JSON.'));
   }
-  if (isObject(body)) return new ToolFields(body);
+  if (isObject(body)) return body;
   throw new FailureError(invalid(null, 'The request body must be a JSON object.'));
 }
 

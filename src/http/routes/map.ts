@@ -1,3 +1,4 @@
+import { mapFromV1, mapToV1 } from '../../tools/firecrawl-v1.ts';
 import { readMapRequest } from '../../tools/map/map-request.ts';
 import { type MapParts, mapSite } from '../../tools/map/map-site.ts';
 import type { Route } from '../exchange.ts';
@@ -8,6 +9,7 @@ export function mapRoutes(parts: ToolParts & MapParts): Route[] {
   return toolRoutes(parts, {
     name: 'map',
     summary: 'Lists the links of a site, by its sitemaps and its first page',
+    v1: { request: mapFromV1, answer: mapToV1 },
     prepare(fields, { principal }) {
       const request = readMapRequest(fields);
       return {

@@ -1,3 +1,4 @@
+import { scrapeFromV1, scrapeToV1 } from '../../tools/firecrawl-v1.ts';
 import type { PageReader } from '../../tools/page-reader.ts';
 import { shownPage } from '../../tools/scrape/scrape-answer.ts';
 import { readScrapeOptions, readUrl } from '../../tools/scrape/scrape-options.ts';
@@ -9,6 +10,7 @@ export function scrapeRoutes(parts: ToolParts & { reader: PageReader }): Route[]
   return toolRoutes(parts, {
     name: 'scrape',
     summary: 'Reads a page of the web: markdown, HTML, text, links, metadata',
+    v1: { request: scrapeFromV1, answer: scrapeToV1 },
     prepare(fields, { principal }) {
       const url = readUrl(fields);
       const { options, warnings } = readScrapeOptions(fields);

@@ -7,14 +7,14 @@ import type { Route } from '../exchange.ts';
 export const toolErrors: Route['dialect'] = dialectOf((error) => ({ success: false, error }));
 
 /**
- * The same where Firecrawl's SDK asks, which shows `error` as the message of its exception and `code` as its code: ours
- * whole is in `details`.
+ * The same where Firecrawl's SDKs ask, which show `error` as the message of their exception, `code` as its code, and
+ * `details` behind it: what ours has beside the message.
  */
-export const firecrawlErrors: Route['dialect'] = dialectOf((error) => ({
+export const firecrawlErrors: Route['dialect'] = dialectOf(({ message, ...details }) => ({
   success: false,
-  error: error.message,
-  code: error.reason ?? error.type,
-  details: error,
+  error: message,
+  code: details.reason ?? details.type,
+  details,
 }));
 
 function dialectOf(shape: (error: JsonObject) => JsonObject): Route['dialect'] {

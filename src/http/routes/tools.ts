@@ -1,14 +1,14 @@
 import { type Delivery, refuse, sendWhole } from '../../inference/spine/sink.ts';
 import type { Clock } from '../../kernel/clock.ts';
 import { type Failure, FailureError, invalid, statusOf } from '../../kernel/failure.ts';
-import { isObject, type JsonValue } from '../../kernel/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../../kernel/json.ts';
 import { isPaid } from '../../tools/page-reader.ts';
 import type { ToolEnd, ToolHold, ToolJob, ToolMeter, ToolName } from '../../tools/tool-call.ts';
 import { ToolFields } from '../../tools/tool-fields.ts';
 import type { Exchange, Route } from '../exchange.ts';
 import { readJsonBody } from '../read-body.ts';
 import { left, type MeteredCall, meteredCallOf, unexpected, withCost } from './metered-call.ts';
-import { firecrawlErrors, toolErrors } from './tool-errors.ts';
+import { type ToolMount, toolMounts } from './tool-mounts.ts';
 
 export interface ToolParts {
   meter: ToolMeter<MeteredCall>;
@@ -23,49 +23,59 @@ export interface Tool {
   summary: string;
   /** Checks the body: a wrong field throws a FailureError. */
   prepare(fields: ToolFields, caller: ToolCaller): ToolJob;
+  /** Firecrawl's first API in the words of its second. */
+  v1: {
+    request(body: JsonObject): JsonObject;
+    answer(answer: JsonObject, request: JsonObject): JsonObject;
+  };
 }
 
 /** A request names one address and a few wishes. */
 const toolBodyBytesMax = 1024 * 1024;
 
-/** `POST /v1/tools/<name>`, and `/v1/tools/v2/<name>` for Firecrawl's SDK: one handler, two shapes of errors. */
+/** `POST /v1/tools/<name>`, and the same for Firecrawl's SDKs: one handler at each mount. */
 export function toolRoutes(parts: ToolParts, tool: Tool): Route[] {
-  const shared = {
+  return toolMounts.map((mount) => ({
     method: 'POST',
+    path: `${mount.at}/${tool.name}`,
     auth: 'key',
     quota: 'one',
     endpoint: tool.name,
     summary: tool.summary,
-    handle: (exchange: Exchange) => answerToolCall(parts, tool, exchange),
-  } as const;
-  return [
-    { ...shared, path: `/v1/tools/${tool.name}`, dialect: toolErrors },
-    { ...shared, path: `/v1/tools/v2/${tool.name}`, dialect: firecrawlErrors },
-  ];
+    dialect: mount.dialect,
+    handle: (exchange) => answerToolCall(parts, tool, mount, exchange),
+  }));
 }
 
 /** The way of a tools call: body → checked → held → done → answered → settled. */
-async function answerToolCall({ meter }: ToolParts, tool: Tool, exchange: Exchange): Promise<void> {
+async function answerToolCall({ meter }: ToolParts, tool: Tool, mount: ToolMount, exchange: Exchange): Promise<void> {
   const { client } = exchange;
   const call = meteredCallOf(exchange);
   const { admitted } = call;
   const raw = await readJsonBody(exchange, toolBodyBytesMax);
   if (raw === null) return;
   if (!Buffer.isBuffer(raw)) return refuse(client, raw, admitted.headers);
-  const prepared = prepare(tool, raw, call);
+  const prepared = prepare(tool, mount, raw, call);
   if ('kind' in prepared) return refuse(client, prepared, admitted.headers);
-  const { job, fields } = prepared;
+  const { job } = prepared;
   const hold = await meter.hold(call, job.charge);
   if (hold.kind !== 'held') return refuse(client, hold, admitted.headers);
   let end: ToolEnd = unexpected;
   try {
-    end = await runJob(client, job, hold, fields.unknownWarning());
+    end = await runJob(client, prepared, hold);
   } finally {
     hold.settle(end);
   }
 }
 
-function prepare(tool: Tool, raw: Buffer, caller: ToolCaller): { job: ToolJob; fields: ToolFields } | Failure {
+interface Prepared {
+  job: ToolJob;
+  fields: ToolFields;
+  /** In the words of the mount. */
+  shown(answer: JsonObject): JsonObject;
+}
+
+function prepare(tool: Tool, { api }: ToolMount, raw: Buffer, caller: ToolCaller): Prepared | Failure {
   let body: JsonValue;
   try {
     body = JSON.parse(raw.toString('utf8')) as JsonValue;
@@ -73,16 +83,27 @@ function prepare(tool: Tool, raw: Buffer, caller: ToolCaller): { job: ToolJob; f
     return invalid(null, 'The request body is not valid JSON.');
   }
   if (!isObject(body)) return invalid(null, 'The request body must be a JSON object.');
-  const fields = new ToolFields(body);
+  const asked = body;
+  const { v1 } = tool;
+  const fields = new ToolFields(api === 'firecrawl-v1' ? v1.request(asked) : asked);
   try {
-    return { job: tool.prepare(fields, caller), fields };
+    const job = tool.prepare(fields, caller);
+    if (api === 'culvert') return { job, fields, shown: (answer) => answer };
+    const inV1 = (answer: JsonObject) => (api === 'firecrawl-v1' ? v1.answer(answer, asked) : answer);
+    return { job, fields, shown: (answer) => inV1(warnedWithin(answer)) };
   } catch (error) {
     if (error instanceof FailureError) return error.failure;
     throw error;
   }
 }
 
-async function runJob(client: Delivery, job: ToolJob, hold: ToolHold, unknown: string | null): Promise<ToolEnd> {
+/** Firecrawl's SDKs show of a page's answer `data` alone: its warning stands there too. */
+function warnedWithin(answer: JsonObject): JsonObject {
+  const { data, warning } = answer;
+  return warning === undefined || !isObject(data) ? answer : { ...answer, data: { ...data, warning } };
+}
+
+async function runJob(client: Delivery, { job, fields, shown }: Prepared, hold: ToolHold): Promise<ToolEnd> {
   const leaving = new AbortController();
   client.onGone(() => leaving.abort());
   if (client.gone) return left;
@@ -93,8 +114,9 @@ async function runJob(client: Delivery, job: ToolJob, hold: ToolHold, unknown: s
     refuse(client, answer, worked ? hold.headers : withCost(hold.headers, 0));
     return { status: statusOf(answer), failure: answer, aborted: false, worked };
   }
+  const unknown = fields.unknownWarning();
   const warning = [...answer.warnings, ...(unknown === null ? [] : [unknown])].join(' ');
-  const body = { success: true, ...answer.body, ...(warning === '' ? {} : { warning }) };
+  const body = shown({ success: true, ...answer.body, ...(warning === '' ? {} : { warning }) });
   const { pages } = answer;
   const headers = pages === undefined ? hold.headers : withCost(hold.headers, hold.costOf(pages));
   sendWhole(client, headers, Buffer.from(JSON.stringify(body)));

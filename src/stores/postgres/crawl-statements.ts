@@ -6,7 +6,8 @@ export const held = `SELECT page_limit, charged, ends FROM culvert.crawl
 export const running = `SELECT count(*)::integer AS count FROM culvert.crawl WHERE tenant = $1 AND status = 'scraping'`;
 export const removeOldest = `
   DELETE FROM culvert.crawl WHERE id IN (
-    SELECT id FROM culvert.crawl WHERE tenant = $1 AND status <> 'scraping' ORDER BY id DESC OFFSET $2)`;
+    SELECT id FROM culvert.crawl WHERE tenant = $1 AND status <> 'scraping'
+    ORDER BY created_ms DESC, id DESC OFFSET $2)`;
 export const insertCrawl = `
   INSERT INTO culvert.crawl (id, tenant, account, key_id, url, options, status, page_limit, rows, ends, done, failed,
     waiting, charged, seeded, lease_until_ms, created_ms)
@@ -16,7 +17,8 @@ export const leaseFree = `
   UPDATE culvert.crawl SET worker = $1, lease_until_ms = $3 WHERE id IN (
     SELECT id FROM culvert.crawl AS one WHERE status = 'scraping' AND lease_until_ms <= $2
     ORDER BY (SELECT count(*) FROM culvert.crawl AS other WHERE other.tenant = one.tenant
-      AND other.status = 'scraping' AND (other.lease_until_ms > $2 OR other.id < one.id)), id LIMIT $4
+      AND other.status = 'scraping' AND (other.lease_until_ms > $2
+        OR (other.created_ms, other.id) < (one.created_ms, one.id))), created_ms, id LIMIT $4
     FOR UPDATE SKIP LOCKED
   ) RETURNING *`;
 export const failPage = `

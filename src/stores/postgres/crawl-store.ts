@@ -27,7 +27,7 @@ function accessTo(rest: Database['rest']) {
 /** What callers ask. */
 function callersPart({ changing, asking, run: direct }: Access) {
   return {
-    create: (crawl, seed, { runningMax, keptMax }) =>
+    create: (crawl, seeds, { runningMax, keptMax }) =>
       changing(async (run) => {
         await run('SELECT pg_advisory_xact_lock($1, hashtext($2))', [tenantLock, crawl.tenant]);
         const { rows } = await run<{ count: number }>(running, [crawl.tenant]);
@@ -36,15 +36,15 @@ function callersPart({ changing, asking, run: direct }: Access) {
         const { id, tenant, account, keyId, url, options, createdMs } = crawl;
         const text = JSON.stringify(options);
         await run(insertCrawl, [id, tenant, account, keyId, url, text, options.limit, createdMs]);
-        await add(run, id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
+        await add(run, id, { urls: seeds, rowsMax: seeds.length, shapeMax: 1 });
         return 'created';
       }),
     find: (tenant, id) => unavailable(find(direct, tenant, id)),
-    async list(tenant, which, before, limit) {
+    async list(tenant, { kind, which, before, limit }) {
       const { rows } = await asking<CrawlColumns>(
-        `SELECT * FROM culvert.crawl WHERE tenant = $1 AND ($2::text IS NULL OR id < $2)
+        `SELECT * FROM culvert.crawl WHERE tenant = $1 AND starts_with(id, $4) AND ($2::text IS NULL OR id < $2)
            ${which === 'running' ? `AND status = 'scraping'` : ''} ORDER BY id DESC LIMIT $3`,
-        [tenant, before, limit],
+        [tenant, before, limit, `${kind}_`],
       );
       return rows.map(crawlOf);
     },
@@ -88,7 +88,7 @@ function workersPart({ changing, asking, holding }: Access) {
       changing(async (run) => {
         const { rows } = await run<CrawlColumns>(leaseFree, [worker, nowMs, untilMs, limit]);
         if (rows.length === 0) return [];
-        const crawls = rows.map(crawlOf).sort((a, b) => (a.id < b.id ? -1 : 1));
+        const crawls = rows.map(crawlOf).sort((a, b) => a.createdMs - b.createdMs || (a.id < b.id ? -1 : 1));
         await run(`UPDATE culvert.crawl_page SET state = 'waiting' WHERE crawl = ANY ($1) AND state = 'fetching'`, [
           crawls.map(({ id }) => id),
         ]);

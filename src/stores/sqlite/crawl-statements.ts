@@ -15,12 +15,13 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
     running: prepare(`SELECT count(*) AS count FROM crawl WHERE tenant = ? AND status = 'scraping'`),
     removeOldest: prepare(
       `DELETE FROM crawl WHERE id IN
-         (SELECT id FROM crawl WHERE tenant = ? AND status <> 'scraping' ORDER BY id DESC LIMIT -1 OFFSET ?)`,
+         (SELECT id FROM crawl WHERE tenant = ? AND status <> 'scraping'
+          ORDER BY created_ms DESC, id DESC LIMIT -1 OFFSET ?)`,
     ),
     find: prepare('SELECT * FROM crawl WHERE tenant = ? AND id = ?'),
-    list: prepare('SELECT * FROM crawl WHERE tenant = ? AND id < ? ORDER BY id DESC LIMIT ?'),
+    list: prepare('SELECT * FROM crawl WHERE tenant = ? AND id GLOB ? AND id < ? ORDER BY id DESC LIMIT ?'),
     listRunning: prepare(
-      `SELECT * FROM crawl WHERE tenant = ? AND id < ? AND status = 'scraping' ORDER BY id DESC LIMIT ?`,
+      `SELECT * FROM crawl WHERE tenant = ? AND id GLOB ? AND id < ? AND status = 'scraping' ORDER BY id DESC LIMIT ?`,
     ),
     /** After it nothing is held: the lease is over with the crawl. */
     end: prepare(
@@ -32,7 +33,8 @@ export function crawlStatements(database: Pick<Database, 'prepare'>) {
     free: prepare(
       `SELECT * FROM crawl AS one WHERE status = 'scraping' AND lease_until_ms <= ?1
        ORDER BY (SELECT count(*) FROM crawl AS other WHERE other.tenant = one.tenant AND other.status = 'scraping'
-         AND (other.lease_until_ms > ?1 OR other.id < one.id)), id LIMIT ?2`,
+         AND (other.lease_until_ms > ?1 OR (other.created_ms, other.id) < (one.created_ms, one.id))), created_ms, id
+       LIMIT ?2`,
     ),
     lease: prepare('UPDATE crawl SET worker = ?, lease_until_ms = ? WHERE id = ?'),
     reopen: prepare(`UPDATE crawl_page SET state = 'waiting' WHERE crawl = ? AND state = 'fetching' AND ${open}`),

@@ -58,20 +58,21 @@ function accessTo(database: ReturnType<typeof openDatabase>) {
 /** What callers ask. */
 function callersPart({ sql, durably, found }: Access) {
   return {
-    create: (crawl, seed, { runningMax, keptMax }) =>
+    create: (crawl, seeds, { runningMax, keptMax }) =>
       durably(() => {
         if (Number(sql.running.get(crawl.tenant)?.count) >= runningMax) return 'full';
         sql.removeOldest.run(crawl.tenant, keptMax - 1);
         const { id, tenant, account, keyId, url, options, createdMs } = crawl;
         sql.create.run(id, tenant, account, keyId, url, JSON.stringify(options), options.limit, createdMs);
-        add(sql, id, { urls: [seed], rowsMax: 1, shapeMax: 1 });
+        add(sql, id, { urls: seeds, rowsMax: seeds.length, shapeMax: 1 });
         return 'created';
       }),
     async find(tenant, id) {
       return found(tenant, id);
     },
-    async list(tenant, which, before, limit) {
-      const rows = (which === 'running' ? sql.listRunning : sql.list).all(tenant, before ?? '\u{10ffff}', limit);
+    async list(tenant, { kind, which, before, limit }) {
+      const statement = which === 'running' ? sql.listRunning : sql.list;
+      const rows = statement.all(tenant, `${kind}_*`, before ?? '\u{10ffff}', limit);
       return (rows as unknown as CrawlColumns[]).map(crawlOf);
     },
     cancel: (tenant, id, end) =>

@@ -4,6 +4,7 @@ import type { HostTurns } from '../../net/host-turns.ts';
 import type { PageReader } from '../page-reader.ts';
 import type { SiteFileReader } from '../site-files.ts';
 import { hooksOf } from './crawl-message.ts';
+import { kindOf } from './crawl-options.ts';
 import { runPage } from './crawl-page.ts';
 import type { CrawlMeter, CrawlSink } from './crawl-ports.ts';
 import { createScope } from './crawl-scope.ts';
@@ -54,7 +55,7 @@ export async function runCrawl(run: CrawlRun): Promise<void> {
   if (!crawl.seeded && !(await beginCrawl(run, frontier))) return;
 
   const inFlight = new Set<Promise<void>>();
-  let firstDone = crawl.done + crawl.failed > 0;
+  let firstDone = kindOf(crawl.options) === 'batch' || crawl.done + crawl.failed > 0;
   let stop: Stop | null = null;
   let trouble: unknown = null;
   /** Waited for before the next page is begun. */
@@ -80,7 +81,7 @@ export async function runCrawl(run: CrawlRun): Promise<void> {
 
   while (!signal.aborted && stop === null && trouble === null) {
     if (resting !== null) await resting;
-    // The first page alone: where it leads to decides what belongs to the crawl.
+    // Of a crawl the first page alone: where it leads to decides what belongs to it.
     const free = (firstDone ? crawl.options.maxConcurrency : 1) - inFlight.size;
     if (free > 0) {
       // One that ends while we ask may add pages that the answer does not know of.

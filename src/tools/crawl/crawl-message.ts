@@ -3,7 +3,7 @@ import { randomBase62 } from '../../kernel/ids.ts';
 import type { JsonValue } from '../../kernel/json.ts';
 import { webhookKey } from '../../kernel/webhook-key.ts';
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
-import type { CrawlEvent, CrawlWebhook } from './crawl-options.ts';
+import { type CrawlEvent, type CrawlWebhook, kindOf } from './crawl-options.ts';
 import type { Crawl, NewHook } from './crawl-store.ts';
 
 /** A page that is longer is told without what it says: whoever hears of it can ask for it. */
@@ -16,13 +16,14 @@ export interface Told {
 }
 
 /** What a crawl's webhook is to be told, in Firecrawl's form; empty where it does not want to hear it. */
-export function hooksOf({ id, options: { webhook } }: Crawl, { event, page, error }: Told, nowMs: number): NewHook[] {
+export function hooksOf({ id, options }: Crawl, { event, page, error }: Told, nowMs: number): NewHook[] {
+  const { webhook } = options;
   if (webhook === null || !webhook.events.includes(event)) return [];
   const whole = page === undefined ? [] : [page as unknown as JsonValue];
   const message = (data: JsonValue[]) =>
     JSON.stringify({
       success: error === undefined,
-      type: `crawl.${event}`,
+      type: `${kindOf(options) === 'batch' ? 'batch_scrape' : 'crawl'}.${event}`,
       id,
       data,
       metadata: { ...webhook.metadata },

@@ -2,6 +2,8 @@ import type { ScrapeOptions } from '../scrape/scraped-page.ts';
 
 /** What a crawl is asked to do, checked; kept with it. Times in ms. */
 export interface CrawlOptions {
+  /** Absent: a crawl, which follows links. */
+  kind?: 'batch';
   /** Most pages that are fetched. */
   limit: number;
   maxDepth: number;
@@ -23,6 +25,13 @@ export interface CrawlOptions {
   webhook: CrawlWebhook | null;
   /** Vector collection that gets chunks of every page. */
   collection: CrawlCollection | null;
+}
+
+/** A crawl finds the pages of a site; a batch is given them, and reads each as often as it was given. */
+export type CrawlKind = 'crawl' | 'batch';
+
+export function kindOf({ kind }: Pick<CrawlOptions, 'kind'>): CrawlKind {
+  return kind ?? 'crawl';
 }
 
 export const crawlEvents = ['started', 'page', 'completed', 'failed'] as const;

@@ -7,6 +7,7 @@ import type { ScrapedPage, ScrapeFormat } from '../scrape/scraped-page.ts';
 import { chunksOf } from './chunk-page.ts';
 import type { CrawlRun, Frontier } from './crawl-job.ts';
 import { hooksOf } from './crawl-message.ts';
+import { kindOf } from './crawl-options.ts';
 import { type CrawlHold, isPassing } from './crawl-ports.ts';
 import { keyed } from './crawl-scope.ts';
 import { robotsCode, type TakenPage } from './crawl-store.ts';
@@ -123,13 +124,14 @@ interface Kept {
 async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read: ScrapedPage): Promise<Kept | null> {
   const { store, lease, crawl, clock, hooked } = run;
   const { options } = crawl;
-  if (!frontier.holds(page, read.metadata.url)) {
+  const isBatch = kindOf(options) === 'batch';
+  if (!isBatch && !frontier.holds(page, read.metadata.url)) {
     await fail(run, page, 'REDIRECTED_OUTSIDE', `It leads outside the crawl, to ${read.metadata.url}.`);
     return { got: false, next: goOn };
   }
   const there = read.metadata.statusCode < 400;
-  const follow = there && options.sitemap !== 'only';
-  const original = there ? originalOf(page, read) : null;
+  const follow = there && !isBatch && options.sitemap !== 'only';
+  const original = there && !isBatch ? originalOf(page, read) : null;
   const links = [...(original === null ? [] : [original]), ...(read.links ?? [])];
   const found = follow ? await frontier.of(links, page.depth + 1) : [];
   if (found === null) {
@@ -155,9 +157,9 @@ async function keepPage(run: CrawlRun, frontier: Frontier, page: TakenPage, read
   const shown = { ...asAsked(read, options.scrape.formats), warnings };
   const atMs = clock.wallMs();
   const ended = canonicalUrl(read.metadata.url);
-  const aliasKey = ended === null ? null : keyed(ended).key;
+  const aliasKey = isBatch || ended === null ? null : keyed(ended).key;
   const told = hooksOf(crawl, { event: 'page', page: shown }, atMs);
-  const contentHash = contentHashOf(page, read, there);
+  const contentHash = isBatch ? ownHash(page) : contentHashOf(page, read, there);
   const finished = {
     state: 'done',
     seq: page.seq,
@@ -195,10 +197,15 @@ function asAsked(read: ScrapedPage, formats: readonly ScrapeFormat[]): ScrapedPa
   };
 }
 
+/** Of no other page. */
+function ownHash({ seq }: TakenPage): string {
+  return `page ${seq}`;
+}
+
 /** Words alone: pages of one text at two addresses are one. Errors and empty pages are like nothing but themselves. */
 function contentHashOf(page: TakenPage, { markdown, metadata }: ScrapedPage, there: boolean): string {
   const words = (markdown ?? '').replace(/\s+/g, ' ').trim();
-  if (!there || words === '') return `page ${page.seq}`;
+  if (!there || words === '') return ownHash(page);
   return createHash('sha256')
     .update(`${metadata.title ?? ''}\n${words}`)
     .digest('base64url');

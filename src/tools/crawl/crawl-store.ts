@@ -1,5 +1,5 @@
 import type { ScrapedPage } from '../scrape/scraped-page.ts';
-import type { CrawlOptions } from './crawl-options.ts';
+import type { CrawlKind, CrawlOptions } from './crawl-options.ts';
 
 /**
  * The port of crawls: jobs, their pages, what their webhooks are told. A crawl is worked at by one process at a time,
@@ -9,10 +9,10 @@ import type { CrawlOptions } from './crawl-options.ts';
  */
 export interface CrawlStore {
   /** `full`: the tenant has `runningMax` that have not ended. Of ended ones the oldest go above `keptMax`. */
-  create(crawl: NewCrawl, seed: FoundUrl, bounds: CrawlBounds): Promise<'created' | 'full'>;
+  create(crawl: NewCrawl, seeds: readonly FoundUrl[], bounds: CrawlBounds): Promise<'created' | 'full'>;
   find(tenant: string, id: string): Promise<Crawl | null>;
-  /** Newest first; `before`: id of the last of the page before. */
-  list(tenant: string, which: 'all' | 'running', before: string | null, limit: number): Promise<readonly Crawl[]>;
+  /** Newest first. */
+  list(tenant: string, listed: ListedCrawls): Promise<readonly Crawl[]>;
   /** Ends a crawl that runs; an ended one stays as it is. Null when there is none. */
   cancel(tenant: string, id: string, end: CrawlEnd): Promise<Crawl | null>;
 
@@ -62,7 +62,7 @@ const crawlStatuses = ['scraping', 'completed', 'failed', 'cancelled'] as const;
 export type CrawlStatus = (typeof crawlStatuses)[number];
 
 export interface NewCrawl {
-  /** Sorts by time. */
+  /** `<kind>_…`; those of a kind sort by time. */
   id: string;
   tenant: string;
   account: string;
@@ -87,6 +87,15 @@ export interface Crawl extends NewCrawl {
   endedMs: number | null;
   /** When it is removed; null while it runs. */
   expiresMs: number | null;
+}
+
+export interface ListedCrawls {
+  /** With it their ids begin. */
+  kind: CrawlKind;
+  which: 'all' | 'running';
+  /** Id of the last of the page before; null: from the newest on. */
+  before: string | null;
+  limit: number;
 }
 
 export interface CrawlBounds {

@@ -1,18 +1,18 @@
 import { randomBase62 } from '../../kernel/ids.ts';
 import { createHookDelivery, type PostHook } from './crawl-hooks.ts';
 import type { CrawlParts } from './crawl-job.ts';
-import type { CrawlOptions } from './crawl-options.ts';
+import { type CrawlKind, type CrawlOptions, kindOf } from './crawl-options.ts';
 import type { CrawlOwner } from './crawl-ports.ts';
 import { keyed } from './crawl-scope.ts';
-import type { Crawl, CrawlError, CrawlResult, NewCrawl } from './crawl-store.ts';
+import type { Crawl, CrawlError, CrawlResult, ListedCrawls, NewCrawl } from './crawl-store.ts';
 import { LeasedCrawls } from './leased-crawls.ts';
 
 /** The crawls of all tenants: what may be asked of them, and the work at those that this process has leased. */
 export interface Crawls {
-  /** `url`: canonical. `full`: the tenant has as many running as it may. */
-  create(owner: CrawlOwner, url: string, options: CrawlOptions): Promise<NewCrawl | 'full'>;
+  /** `urls`: where a crawl begins, canonical; all pages of a batch. `full`: the tenant has as many running as it may. */
+  create(owner: CrawlOwner, urls: readonly string[], options: CrawlOptions): Promise<NewCrawl | 'full'>;
   find(tenant: string, id: string): Promise<Crawl | null>;
-  list(tenant: string, which: 'all' | 'running', before: string | null, limit: number): Promise<readonly Crawl[]>;
+  list(tenant: string, listed: ListedCrawls): Promise<readonly Crawl[]>;
   cancel(tenant: string, id: string): Promise<Crawl | null>;
   results(id: string, after: number, limit: number): Promise<readonly CrawlResult[]>;
   errors(id: string): Promise<readonly CrawlError[]>;
@@ -62,17 +62,19 @@ export function createCrawls(parts: CrawlsParts): Crawls {
   }
 
   return {
-    async create(owner, url, options) {
+    async create(owner, urls, options) {
       const createdMs = clock.wallMs();
-      const crawl: NewCrawl = { ...owner, id: newCrawlId(createdMs), url, options, createdMs };
-      const { key } = keyed(url);
-      const made = await store.create(crawl, { key, url, depth: 0, shape: null }, { runningMax, keptMax });
+      const kind = kindOf(options);
+      const crawl: NewCrawl = { ...owner, id: newCrawlId(kind, createdMs), url: urls[0]!, options, createdMs };
+      const keyOf = (url: string, at: number) => (kind === 'batch' ? `${at} ${url}` : keyed(url).key);
+      const seeds = urls.map((url, at) => ({ key: keyOf(url, at), url, depth: 0, shape: null }));
+      const made = await store.create(crawl, seeds, { runningMax, keptMax });
       if (made === 'full') return made;
       void leased.look();
       return crawl;
     },
     find: (tenant, id) => store.find(tenant, id),
-    list: (tenant, which, before, limit) => store.list(tenant, which, before, limit),
+    list: (tenant, listed) => store.list(tenant, listed),
     async cancel(tenant, id) {
       const atMs = clock.wallMs();
       const end = { status: 'cancelled', error: null, atMs, expiresMs: atMs + parts.retentionMs() } as const;
@@ -104,7 +106,7 @@ export function createCrawls(parts: CrawlsParts): Crawls {
 
 const neverAborted = new AbortController().signal;
 
-/** Sorts by time. */
-function newCrawlId(nowMs: number): string {
-  return `crawl_${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
+/** Those of a kind sort by time. */
+function newCrawlId(kind: CrawlKind, nowMs: number): string {
+  return `${kind}_${Math.floor(nowMs).toString(36).padStart(9, '0')}${randomBase62(16)}`;
 }

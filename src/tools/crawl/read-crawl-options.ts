@@ -17,8 +17,8 @@ export interface CrawlRules {
 }
 
 export interface ReadCrawl {
-  /** Canonical. */
-  url: string;
+  /** Where it begins, canonical; or the pages of a batch, as they were given. */
+  urls: readonly string[];
   options: CrawlOptions;
   warnings: readonly string[];
 }
@@ -55,7 +55,7 @@ export function readCrawl(fields: ToolFields, rules: CrawlRules): ReadCrawl {
     webhook: webhookIn(fields),
     collection: collectionIn(fields),
   };
-  return { url, options, warnings };
+  return { urls: [url], options, warnings };
 }
 
 function limitIn(fields: ToolFields, { pagesMax }: CrawlRules, warnings: string[]): number {
@@ -92,7 +92,7 @@ export async function refusalOfPatterns(
   );
 }
 
-function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {
+export function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {
   const value = fields.value('delay');
   if (value === undefined) return delayMs;
   if (typeof value !== 'number' || !(value >= 0 && value <= delayMaxS))
@@ -100,7 +100,7 @@ function delayIn(fields: ToolFields, { delayMs }: CrawlRules): number {
   return Math.max(delayMs, Math.round(value * 1_000));
 }
 
-function concurrencyIn(fields: ToolFields, { concurrencyMax }: CrawlRules, warnings: string[]): number {
+export function concurrencyIn(fields: ToolFields, { concurrencyMax }: CrawlRules, warnings: string[]): number {
   const absent = Math.min(concurrencyDefault, concurrencyMax);
   const asked = fields.whole('maxConcurrency', { min: 1, max: 1_000_000, default: absent });
   if (asked > concurrencyMax) warnings.push(`'maxConcurrency' is ${concurrencyMax} here, not ${asked}.`);
@@ -115,7 +115,7 @@ function scrapeIn(fields: ToolFields, warnings: string[]): CrawlOptions['scrape'
 }
 
 /** A URL, or an object of Firecrawl's form. */
-function webhookIn(fields: ToolFields): CrawlWebhook | null {
+export function webhookIn(fields: ToolFields): CrawlWebhook | null {
   const value = fields.value('webhook');
   if (value === undefined) return null;
   const inner = typeof value === 'string' ? new ToolFields({ url: value }, 'webhook') : fields.object('webhook')!;
@@ -162,14 +162,15 @@ function stringsIn(fields: ToolFields, name: string, itemsMax: number): Record<s
 function eventsIn(fields: ToolFields): CrawlWebhook['events'] {
   const value = fields.value('events');
   if (value === undefined) return crawlEvents;
-  const known = (item: JsonValue) => crawlEvents.find((event) => event === item || `crawl.${event}` === item);
+  const known = (item: JsonValue) =>
+    crawlEvents.find((event) => event === item || `crawl.${event}` === item || `batch_scrape.${event}` === item);
   const events = Array.isArray(value) && value.length <= 10 ? value.map(known) : [undefined];
   if (events.includes(undefined)) return fields.refuse('events', `an array of ${crawlEvents.join(', ')}`);
   return [...new Set(events as CrawlWebhook['events'])];
 }
 
 /** A name, or an object with the alias that embeds. */
-function collectionIn(fields: ToolFields): CrawlCollection | null {
+export function collectionIn(fields: ToolFields): CrawlCollection | null {
   const value = fields.value('collection');
   if (value === undefined) return null;
   const inner =

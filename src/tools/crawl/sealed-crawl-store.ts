@@ -55,7 +55,8 @@ export function sealedCrawlStore(store: CrawlStore, sealer: Sealer): CrawlStore 
 
   return {
     ...store,
-    create: (crawl, seed, bounds) => store.create({ ...crawl, options: sealed(crawl.options, crawl.id) }, seed, bounds),
+    create: (crawl, seeds, bounds) =>
+      store.create({ ...crawl, options: sealed(crawl.options, crawl.id) }, seeds, bounds),
     find: async (...asked) => openedOrNull(await store.find(...asked)),
     list: async (...asked) => (await store.list(...asked)).map(opened),
     cancel: async (...asked) => openedOrNull(await store.cancel(...asked)),

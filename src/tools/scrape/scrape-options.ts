@@ -21,7 +21,7 @@ const maxAgeMaxMs = 365 * 86_400_000;
 const viewportPxMax = 4_000;
 const bytesMaxMax = 100 * 1024 * 1024;
 const selectors = { itemsMax: 50, charsMax: 500 };
-const pageUrlCharsMax = 8_192;
+export const pageUrlCharsMax = 8_192;
 
 /** What may be asked of a page, and what of it was ignored (for `warning`). */
 export interface ReadOptions {
@@ -64,12 +64,17 @@ function refuseContradictions(fields: ToolFields, { render, formats, waitForMs, 
 export function readUrl(fields: ToolFields): string {
   const text = fields.text('url', { min: 1, max: pageUrlCharsMax })?.trim();
   if (text === undefined) throw new FailureError(invalid('url', "'url' is missing: the address of a page."));
-  // People leave the scheme out.
-  const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(text) ? text : `https://${text.replace(/^\/\//, '')}`;
-  if (URL.parse(url) === null) {
+  const url = addressOf(text);
+  if (url === null) {
     throw new FailureError(invalid('url', "'url' is no address of a page, such as https://example.org/page."));
   }
   return url;
+}
+
+/** The address that a person wrote, who may have left the scheme out; null: it is none. */
+export function addressOf(text: string): string | null {
+  const url = /^[a-z][a-z0-9+.-]*:(?!\d)/i.test(text) ? text : `https://${text.replace(/^\/\//, '')}`;
+  return URL.parse(url) === null ? null : url;
 }
 
 function nonEmpty(texts: readonly string[] | null): readonly string[] | null {

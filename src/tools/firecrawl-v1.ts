@@ -1,0 +1,71 @@
+import { isObject, type JsonObject, type JsonValue } from '../kernel/json.ts';
+
+/*
+ * Bodies of Firecrawl's first API in the words of its second, which ours are too. What is wrong in them stays as it is:
+ * whoever reads them says so.
+ */
+
+/** `extract` is the older word for `json`; both say beside `formats` what they want. Pages are not given from the cache. */
+export function scrapeFromV1({ extract, jsonOptions, formats, ...body }: JsonObject): JsonObject {
+  const wish = jsonOptions ?? extract;
+  const ofFormat = (format: JsonValue) =>
+    format === 'json' || format === 'extract' ? { ...(isObject(wish) ? wish : {}), type: 'json' } : format;
+  return {
+    maxAge: 0,
+    ...body,
+    ...(formats == null ? {} : { formats: Array.isArray(formats) ? formats.map(ofFormat) : formats }),
+  };
+}
+
+/** What was asked for as `extract` is answered under that name. */
+export function scrapeToV1(answer: JsonObject, { formats }: JsonObject): JsonObject {
+  const { data } = answer;
+  if (!Array.isArray(formats) || !formats.includes('extract') || !isObject(data)) return answer;
+  return { ...answer, data: { ...data, ...(data.json === undefined ? {} : { extract: data.json }) } };
+}
+
+export function mapFromV1({ ignoreSitemap, sitemapOnly, ...body }: JsonObject): JsonObject {
+  return { ...sitemapOf(ignoreSitemap, sitemapOnly), ...body };
+}
+
+/** Links are addresses alone. */
+export function mapToV1(answer: JsonObject): JsonObject {
+  const { links } = answer;
+  return Array.isArray(links) ? { ...answer, links: links.map((link) => (isObject(link) ? link.url! : link)) } : answer;
+}
+
+export function crawlFromV1({
+  ignoreSitemap,
+  allowBackwardLinks,
+  maxDepth,
+  scrapeOptions,
+  ...body
+}: JsonObject): JsonObject {
+  return {
+    ...sitemapOf(ignoreSitemap, undefined),
+    ...(allowBackwardLinks === undefined ? {} : { crawlEntireDomain: allowBackwardLinks }),
+    ...(maxDepth === undefined ? {} : { maxDiscoveryDepth: maxDepth }),
+    ...body,
+    ...readingFromV1(scrapeOptions),
+  };
+}
+
+export function searchFromV1({ scrapeOptions, ...body }: JsonObject): JsonObject {
+  return { ...body, ...readingFromV1(scrapeOptions) };
+}
+
+/** The hits of the web are all that there is. */
+export function searchToV1(answer: JsonObject): JsonObject {
+  const { data } = answer;
+  return { ...answer, data: (isObject(data) ? data.web : undefined) ?? [] };
+}
+
+function readingFromV1(scrapeOptions: JsonValue | undefined): JsonObject {
+  if (scrapeOptions === undefined) return {};
+  return { scrapeOptions: isObject(scrapeOptions) ? scrapeFromV1(scrapeOptions) : scrapeOptions };
+}
+
+function sitemapOf(ignored: JsonValue | undefined, only: JsonValue | undefined): JsonObject {
+  if (only === true) return { sitemap: 'only' };
+  return ignored === undefined ? {} : { sitemap: ignored === true ? 'skip' : 'include' };
+}
