@@ -1,12 +1,13 @@
 import http, { type IncomingMessage } from 'node:http';
+import type { Http2SecureServer } from 'node:http2';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
 /** The server's port on loopback; it is closed after the test. */
-export async function listening(t: TestContext, server: http.Server): Promise<number> {
+export async function listening(t: TestContext, server: http.Server | Http2SecureServer): Promise<number> {
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   t.after(() => {
-    server.closeAllConnections();
+    if ('closeAllConnections' in server) server.closeAllConnections();
     server.close();
   });
   return (server.address() as AddressInfo).port;

@@ -52,6 +52,12 @@ export const providerSchema = z.strictObject({
     .default({})
     .describe('Headers sent with every request to it.'),
   proxy: proxySchema('it'),
+  http2: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Asks an https:// address for HTTP/2: up to 100 requests share a connection where it is offered. Cheaper for many streams at once, dearer for single answers; a cut connection ends all on it.',
+    ),
   tls: tlsSchema('at the start and at a reload'),
   api_version: z
     .string()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
+import { createSecureServer } from 'node:http2';
 import https from 'node:https';
 import { test } from 'node:test';
 import type { TLSSocket } from 'node:tls';
@@ -135,6 +136,42 @@ test('a provider that wants a client certificate gets the one of its configurati
   }
   const expected = { host: `127.0.0.1:${port}`, by: 'upstream.test' };
   assert.deepEqual(arrived, [expected, expected]);
+});
+
+test('`http2: true`: requests side by side share one connection to a provider that offers it', async (t) => {
+  const waiting: (() => void)[] = [];
+  const versions: string[] = [];
+  let connections = 0;
+  const server = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
+    request.resume();
+    if (request.method !== 'POST') return void response.end('{"data":[]}');
+    versions.push(request.httpVersion);
+    const answer = () => {
+      response.setHeader('content-type', 'application/json');
+      response.end(completion);
+    };
+    // The first opens the connection; of the others none is answered before all have come.
+    if (versions.length === 1) return answer();
+    waiting.push(answer);
+    if (waiting.length === 20) for (const one of waiting) one();
+  });
+  server.on('connection', () => {
+    connections += 1;
+  });
+  const port = await listening(t, server);
+  const gateway = await startGateway(
+    t,
+    over({ base_url: `https://127.0.0.1:${port}/v1`, tls: { ca: cert }, http2: true }),
+  );
+  assert.equal((await ask(gateway)).status, 200);
+  const opened = connections;
+  const answers = await Promise.all(Array.from({ length: 20 }, () => ask(gateway)));
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    Array(20).fill(200),
+  );
+  assert.deepEqual(new Set(versions), new Set(['2.0']));
+  assert.equal(connections, opened);
 });
 
 test('a start with a proxy in the environment that is none is refused, and the value not shown', async (t) => {

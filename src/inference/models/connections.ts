@@ -32,7 +32,7 @@ export function connectProviders(
       continue;
     }
     const { ca, cert, key } = config.tls ?? {};
-    const way = createRoute({ proxy: config.proxy, ca, cert, key });
+    const way = createRoute({ proxy: config.proxy, ca, cert, key, http2: config.http2 });
     if (!way.ok) {
       problems.push(`provider ${name}: ${way.message}`);
       continue;

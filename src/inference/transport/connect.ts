@@ -13,6 +13,8 @@ export interface ConnectOptions {
   key?: string | undefined;
   /** Null: straight. */
   proxy: ForwardProxy | null;
+  /** To ask an https:// origin for HTTP/2 as well. */
+  http2?: boolean;
 }
 
 /** A socket that is being opened. */
@@ -39,7 +41,7 @@ export function createConnect(origin: URL, options: ConnectOptions): Connect {
   return origin.protocol === 'http:' ? toProxy : tunnelled(origin, proxy, toProxy, options);
 }
 
-type Certificates = Pick<ConnectOptions, 'ca' | 'cert' | 'key'>;
+type Certificates = Pick<ConnectOptions, 'ca' | 'cert' | 'key' | 'http2'>;
 
 function straight(origin: URL, options: Certificates & Pick<ConnectOptions, 'lookup'>): Connect {
   const target = {
@@ -112,7 +114,7 @@ function tunnelled(origin: URL, proxy: ForwardProxy, toProxy: Connect, certifica
   };
 }
 
-function createSecure(origin: URL, { ca, cert, key }: Certificates): (to: object) => Socket {
+function createSecure(origin: URL, { ca, cert, key, http2 }: Certificates): (to: object) => Socket {
   const host = hostOf(origin);
   let session: Buffer | undefined;
   /** Made once: the system's certificates are many to read. */
@@ -131,7 +133,7 @@ function createSecure(origin: URL, { ca, cert, key }: Certificates): (to: object
       // An address has no server name (RFC 6066 §3), but its certificate is checked for it.
       servername: net.isIP(host) === 0 ? host : '',
       ...(net.isIP(host) === 0 ? {} : { host }),
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
     });
     socket.on('session', (latest) => {
       session = latest;

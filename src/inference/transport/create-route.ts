@@ -11,6 +11,8 @@ export interface RouteFacts {
   ca: string | undefined;
   cert: string | undefined;
   key: string | undefined;
+  /** Default: false. */
+  http2?: boolean;
 }
 
 /** The message says what is wrong with which of them, never a secret or a file's content. */
@@ -18,8 +20,9 @@ export type RouteResult = { ok: true; route: UpstreamRoute | undefined } | { ok:
 
 /** Undefined where nothing is said: the usual way. Files are read now. */
 export function createRoute(facts: RouteFacts): RouteResult {
-  const { proxy: written } = facts;
-  if (Object.values(facts).every((one) => one === undefined)) return { ok: true, route: undefined };
+  const { proxy: written, http2 = false } = facts;
+  if (Object.values({ ...facts, http2: http2 || undefined }).every((one) => one === undefined))
+    return { ok: true, route: undefined };
   const proxy = written === undefined ? 'environment' : written === 'off' ? 'off' : readProxy(written);
   if (proxy === null) return { ok: false, message: 'proxy is no URL such as http://proxy.internal:3128' };
   const pems: Partial<Record<'ca' | 'cert' | 'key', string>> = {};
@@ -36,9 +39,9 @@ export function createRoute(facts: RouteFacts): RouteResult {
   const wrong = fault(pems);
   if (wrong !== null) return { ok: false, message: wrong };
   const id = createHash('sha256')
-    .update(JSON.stringify([written, ca, cert, key]))
+    .update(JSON.stringify([written, ca, cert, key, http2]))
     .digest('base64');
-  return { ok: true, route: { id, proxy, ca, cert, key } };
+  return { ok: true, route: { id, proxy, ca, cert, key, http2 } };
 }
 
 function fault(pems: Readonly<Partial<Record<'ca' | 'cert' | 'key', string>>>): string | null {

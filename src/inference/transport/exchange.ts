@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import type { Connection } from './connection.ts';
 import {
   createDecompressor,
   type Decompressor,
@@ -6,7 +7,7 @@ import {
   type Encoding,
   encodingOf,
 } from './decompress.ts';
-import type { Connection, ConnectionPool } from './send.ts';
+import type { ConnectionPool } from './send.ts';
 import {
   bodyTimeout,
   headersTimeout,
@@ -73,6 +74,8 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
   private inputFull = false;
   private sentAtMs = 0;
   private headSeen = false;
+  /** That its connection had begun when this was dispatched there. */
+  private answersBefore = 0;
   /** When the outer guard last saw that something had moved since it looked before. */
   private sinceMs = 0;
   private moved = false;
@@ -81,6 +84,11 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     this.host = host;
     this.observer = observer;
     this.request = request;
+  }
+
+  /** Undici begins it in a later turn than others. */
+  get isUpload(): boolean {
+    return isUploadBody(this.request.body);
   }
 
   get isDone(): boolean {
@@ -154,6 +162,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     if (this.state === 'done' || status < 200) return;
     this.headSeen = true;
     this.moved = true;
+    this.connection!.heard();
     this.answerHeaders = headers;
     const coding = this.get('transfer-encoding');
     if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
@@ -203,7 +212,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
     if (this.state !== 'done' && this.diedUnanswered(error)) {
       if (this.state === 'sent') this.host.retriedOnFreshSocket();
       this.controller = null;
-      this.connection!.destroy();
+      this.connection!.leave(null, true);
       this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
       return;
     }
@@ -241,9 +250,11 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
 
   private dispatchOn(connection: Connection): void {
     this.connection = connection;
+    this.answersBefore = connection.answers;
     this.state = 'starting';
-    connection.dispatch(this.options!, this);
-    if (this.state === 'starting') this.state = 'waiting';
+    const hasPlace = connection.dispatch(this.options!, this);
+    if (!hasPlace) this.dispatchOn(this.pool!.open(this.request.connectTimeoutMs));
+    else if (this.state === 'starting') this.state = 'waiting';
   }
 
   private openDecompressor(encoding: Encoding): Decompressor {
@@ -284,9 +295,10 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
 
   private letGo(): void {
     this.decompressor?.destroy();
-    this.connection?.destroy();
+    const { connection, controller } = this;
     this.connection = null;
     this.controller = null;
+    connection?.leave(controller, connection.answers === this.answersBefore);
   }
 
   private finish(): void {
@@ -298,7 +310,7 @@ export class Exchange implements UpstreamCall, UpstreamHeaders, Dispatcher.Dispa
 
 function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispatcher.DispatchOptions {
   const { method, body } = request;
-  const isUpload = body !== null && typeof body === 'object' && 'open' in body;
+  const isUpload = isUploadBody(body);
   // Compressing tokens one by one costs both sides more than it saves; who compresses all the same is understood.
   const headers = [...request.headers, 'accept-encoding', 'identity'];
   if (isUpload) headers.push('content-length', String(body.bytes));
@@ -312,6 +324,10 @@ function dispatchOptions(request: UpstreamRequest, pool: ConnectionPool): Dispat
     headersTimeout: 0,
     bodyTimeout: 0,
   };
+}
+
+function isUploadBody(body: UpstreamRequest['body']): body is UpstreamUpload {
+  return body !== null && typeof body === 'object' && 'open' in body;
 }
 
 /** A request that is sent again begins the body anew. Undici takes any iterable; its types do not say so. */

@@ -1,7 +1,8 @@
-import type { LookupFunction, Socket } from 'node:net';
-import type { buildConnector, Client, Dispatcher } from 'undici';
+import type { LookupFunction } from 'node:net';
+import type { Client } from 'undici';
 import { upstreamBodyBytesMax } from '../../kernel/limits.ts';
-import { type Connect, createConnect, type Opening } from './connect.ts';
+import { createConnect } from './connect.ts';
+import { Connection, type ConnectionParts } from './connection.ts';
 import { Exchange, type ExchangeHost } from './exchange.ts';
 import { createLookup } from './lookup.ts';
 import type { ForwardProxy, ProxyOf } from './proxy.ts';
@@ -177,12 +178,14 @@ class Pools {
     const way = route?.proxy ?? 'environment';
     const proxy = way === 'environment' ? (options.proxyOf?.(origin) ?? null) : way === 'off' ? null : way;
     const ca = options.ca === undefined ? route?.ca : `${options.ca}\n${route?.ca ?? ''}`;
-    const connect = createConnect(origin, { lookup, ca, cert: route?.cert, key: route?.key, proxy });
+    const http2 = route?.http2 ?? false;
+    const connect = createConnect(origin, { lookup, ca, cert: route?.cert, key: route?.key, proxy, http2 });
     return new ConnectionPool({
       origin,
       proxy,
       connect,
       client,
+      http2,
       monotonicMs: this.time.monotonicMs,
       restMs: options.restMs ?? restAfterAnswerMs,
       keepAliveMs: options.keepAliveMs ?? usualKeepAliveMs,
@@ -202,6 +205,7 @@ class Pools {
   }
 }
 
+const usualKeepAliveMs = 30_000;
 /** Idle sockets kept per origin; above it a socket is closed when its exchange ends. */
 const idleMax = 1_024;
 /**
@@ -212,20 +216,16 @@ export const restAfterAnswerMs = 5;
 /** No connection to an upstream that sent what nobody asked for is used twice for so long. */
 const distrustMs = 600_000;
 
-interface PoolParts {
-  origin: URL;
+interface PoolParts extends ConnectionParts {
   /** Where an http:// origin's requests go to a proxy. */
   proxy: ForwardProxy | null;
-  connect: Connect;
-  client: typeof Client;
   monotonicMs: () => number;
   restMs: number;
-  keepAliveMs: number;
 }
 
 /**
- * The connections to one origin, as many as there are exchanges at once: how many that may be is admission's matter.
- * Not undici's `Pool`: that one looks through all busy clients, twice a request.
+ * The connections to one origin, as many as there are exchanges at once, or as their streams need: how many that may be is
+ * admission's matter. Not undici's `Pool`: that one looks through all busy clients, twice a request.
  */
 export class ConnectionPool {
   /** When it was last asked for a connection, by the transport's count of requests. */
@@ -244,6 +244,8 @@ export class ConnectionPool {
   private readonly idle: Connection[] = [];
   /** Since their answers, in the order of those. */
   private readonly resting: Connection[] = [];
+  /** Over HTTP/2, which others may use too. */
+  private readonly shared: Connection[] = [];
   private readonly all = new Set<Connection>();
   private distrustedUntilMs = Number.NEGATIVE_INFINITY;
 
@@ -264,7 +266,10 @@ export class ConnectionPool {
   /** For an exchange that begins now. `connectTimeoutMs` counts if a socket must be opened. */
   take(exchange: Exchange, nowMs: number, connectTimeoutMs: number): Connection {
     exchange.place = this.running.push(exchange) - 1;
-    const { resting, idle } = this;
+    const { resting, idle, shared } = this;
+    if (shared.length > 0 && !exchange.isUpload) {
+      return shared.find((connection) => connection.hasRoom) ?? this.open(connectTimeoutMs);
+    }
     const restedSinceMs = nowMs - this.parts.restMs;
     while (resting.length > 0 && resting[0]!.answeredAtMs <= restedSinceMs) idle.push(resting.shift()!);
     return idle.pop() ?? this.open(connectTimeoutMs);
@@ -298,107 +303,27 @@ export class ConnectionPool {
     else connection.destroy();
   }
 
-  forget(connection: Connection): void {
-    this.all.delete(connection);
-    for (const list of [this.idle, this.resting]) {
+  /** It has answered over HTTP/2. */
+  share(connection: Connection): void {
+    this.shared.push(connection);
+  }
+
+  /** It takes no exchange any more. */
+  retire(connection: Connection): void {
+    for (const list of [this.idle, this.resting, this.shared]) {
       const at = list.indexOf(connection);
       if (at !== -1) list.splice(at, 1);
     }
+  }
+
+  forget(connection: Connection): void {
+    this.all.delete(connection);
+    this.retire(connection);
   }
 
   /** The peer sent what nobody asked for. */
   distrust(): void {
     this.distrustedUntilMs = this.parts.monotonicMs() + distrustMs;
     for (const connection of [...this.idle, ...this.resting]) connection.destroy();
-  }
-}
-
-const usualKeepAliveMs = 30_000;
-/** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
-const keepAliveMaxMs = 120_000;
-const keepAliveMarginMs = 1_000;
-const answerHeadBytesMax = 16 * 1024;
-/** Some proxies take leave so of a connection that was idle for too long. */
-const farewell = 'HTTP/1.1 408';
-
-/** One client of undici's: a socket at a time, which is kept alive, and an exchange at a time on it. */
-export class Connection {
-  /** An exchange has ended on its socket: the peer may be closing it just now. */
-  reused = false;
-  /** When that was, for its pool. */
-  answeredAtMs = 0;
-  private readonly pool: ConnectionPool;
-  private readonly client: Client;
-  private opening: Opening | null = null;
-  private socket: Socket | null = null;
-  private work: 'idle' | 'waiting' | 'asked' = 'waiting';
-
-  constructor(pool: ConnectionPool, parts: PoolParts, connectTimeoutMs: number) {
-    const { client: UndiciClient, origin, connect, keepAliveMs } = parts;
-    this.pool = pool;
-    this.client = new UndiciClient(origin, {
-      connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
-        this.reused = false;
-        this.opening = connect(connectTimeoutMs, (error, socket) => {
-          this.socket = socket;
-          if (socket === null) return connected(error!, null);
-          // Before undici's own: what comes now is no answer.
-          socket.on('readable', () => {
-            if (this.work !== 'asked') this.readUnasked(socket);
-          });
-          connected(null, socket);
-        });
-      },
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: answerHeadBytesMax,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMaxMs,
-      keepAliveTimeoutThreshold: keepAliveMarginMs,
-    });
-    this.client.on('disconnect', (_origin, _clients, error) => {
-      if (this.work === 'asked') return;
-      // A second answer in one piece with the first, which no `readable` tells.
-      if (error.message === 'bad response') pool.distrust();
-      // The request that waits in a client gets another socket from it.
-      if (this.work === 'idle') this.destroy();
-    });
-  }
-
-  /** One at a time. */
-  dispatch(options: Dispatcher.DispatchOptions, exchange: Exchange): void {
-    this.work = 'waiting';
-    this.client.dispatch(options, exchange);
-  }
-
-  /** The request of its exchange is handed to the socket now. */
-  written(): void {
-    this.work = 'asked';
-  }
-
-  /** The answer has come whole; `unseen`: it ended with its head, and a body that follows would be read as an answer. */
-  answered(end: 'seen' | 'unseen'): void {
-    this.reused = true;
-    this.work = 'idle';
-    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
-    const isSent = this.socket?.writableLength === 0;
-    if (end === 'seen' && isSent && !this.socket?.destroyed) this.pool.keep(this);
-    else this.destroy();
-  }
-
-  /** Closes the socket now, connected or connecting. Its exchange is told. */
-  destroy(): void {
-    this.pool.forget(this);
-    this.client.destroy();
-    // A client that connects forgets its socket; the kernel would go on trying for minutes.
-    this.opening?.destroy();
-    this.socket?.destroy();
-  }
-
-  private readUnasked(socket: Socket): void {
-    const bytes: Buffer | null = socket.read();
-    if (bytes === null) return;
-    if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.pool.distrust();
-    socket.destroy();
   }
 }

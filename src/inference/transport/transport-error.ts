@@ -32,6 +32,7 @@ export function transportErrorOf(error: unknown): TransportError {
   if (error instanceof ConnectFailure) return { kind: error.kind, message: `${connectWords[error.kind]} (${code})` };
   if (wasDestroyed(error)) return transportEnded;
   if (wasCut(error)) return { kind: 'reset', message: 'the connection was closed in the middle of the answer' };
+  if (wasReset(error, code)) return { kind: 'reset', message: 'the stream was reset (HTTP/2)' };
   if (lostConnection(error)) return { kind: 'reset', message: `the connection was closed (${code})` };
   return { kind: 'protocol', message: `the exchange broke the rules of HTTP (${code})` };
 }
@@ -51,6 +52,12 @@ function wasCut(error: unknown): boolean {
   if (codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return true;
   // Undici means to give the parser's word as a code, but only its message holds it.
   return error instanceof Error && error.name === 'HTTPParserError' && error.message.includes('Invalid EOF state');
+}
+
+/** One stream of an HTTP/2 connection, or all of them. */
+function wasReset(error: unknown, code: string): boolean {
+  if (code === 'ERR_HTTP2_STREAM_ERROR' || code === 'ERR_HTTP2_SESSION_ERROR') return true;
+  return error instanceof Error && error.message.startsWith('HTTP/2: ');
 }
 
 /** The peer, or the way to it, ended the connection, and said nothing wrong before. */

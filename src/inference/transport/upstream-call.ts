@@ -29,6 +29,8 @@ export interface UpstreamRoute {
   /** PEM. Shown to an origin that wants to know who asks. */
   cert: string | undefined;
   key: string | undefined;
+  /** Where an https:// origin offers it: up to a hundred exchanges share a connection. */
+  http2?: boolean;
 }
 
 /** A body that is read while it is sent, since it is never whole in memory. */

@@ -1,0 +1,171 @@
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { buildConnector, Client, Dispatcher } from 'undici';
+import type { Connect, Opening } from './connect.ts';
+import type { Exchange } from './exchange.ts';
+import { givenUp, Seat } from './seat.ts';
+import type { ConnectionPool } from './send.ts';
+
+export interface ConnectionParts {
+  origin: URL;
+  connect: Connect;
+  client: typeof Client;
+  /** Without an exchange, where its origin says nothing else. */
+  keepAliveMs: number;
+  /** Where the peer offers it. */
+  http2: boolean;
+}
+
+/** Upstreams' own `keep-alive: timeout=` hint is followed up to this, less a second for the way. */
+const keepAliveMaxMs = 120_000;
+const keepAliveMarginMs = 1_000;
+const answerHeadBytesMax = 16 * 1024;
+/** Some proxies take leave so of a connection that was idle for too long. */
+const farewell = 'HTTP/1.1 408';
+/** Of one HTTP/2 connection: what most servers allow, and what is lost with it when it is cut. */
+const streamsMax = 100;
+
+/**
+ * One client of undici's: a socket at a time, which is kept alive. On it goes one exchange at a time, or, once HTTP/2 was
+ * agreed and the first answer has begun, up to `streamsMax`.
+ */
+export class Connection {
+  /** An exchange has ended on its socket: the peer may be closing it just now. */
+  reused = false;
+  /** When that was, for its pool. */
+  answeredAtMs = 0;
+  /** Answers that have begun on it. */
+  answers = 0;
+  private readonly pool: ConnectionPool;
+  private readonly client: Client;
+  private opening: Opening | null = null;
+  private socket: Socket | null = null;
+  private work: 'idle' | 'waiting' | 'asked' = 'waiting';
+  private protocol: 'http/1.1' | 'h2' = 'http/1.1';
+  /** Exchanges on it. */
+  private streams = 0;
+  /** As many as the peer has been seen to take. */
+  private streamsMax = streamsMax;
+  private retired = false;
+
+  constructor(pool: ConnectionPool, parts: ConnectionParts, connectTimeoutMs: number) {
+    const { client: UndiciClient, origin, connect, keepAliveMs, http2 } = parts;
+    this.pool = pool;
+    this.client = new UndiciClient(origin, {
+      connect: (_: buildConnector.Options, connected: buildConnector.Callback) => {
+        this.reused = false;
+        this.opening = connect(connectTimeoutMs, (error, socket) => {
+          this.socket = socket;
+          if (socket === null) return connected(error!, null);
+          if (http2 && (socket as TLSSocket).alpnProtocol === 'h2') this.protocol = 'h2';
+          else this.watchUnasked(socket);
+          connected(null, socket);
+        });
+      },
+      pipelining: 1,
+      allowH2: http2,
+      ...(http2 ? { h2Options: { maxConcurrentStreams: streamsMax, pingInterval: 0 } } : {}),
+      maxHeaderSize: answerHeadBytesMax,
+      keepAliveTimeout: keepAliveMs,
+      keepAliveMaxTimeout: keepAliveMaxMs,
+      keepAliveTimeoutThreshold: keepAliveMarginMs,
+    });
+    this.client.on('disconnect', (_origin, _clients, error) => {
+      if (this.protocol === 'h2') return this.retire();
+      if (this.work === 'asked') return;
+      // A second answer in one piece with the first, which no `readable` tells.
+      if (error.message === 'bad response') pool.distrust();
+      // The request that waits in a client gets another socket from it.
+      if (this.work === 'idle') this.destroy();
+    });
+  }
+
+  /** Another exchange may be dispatched on it. */
+  get hasRoom(): boolean {
+    return this.streams < this.streamsMax;
+  }
+
+  /** False: the peer takes no more streams now, and the exchange goes elsewhere. */
+  dispatch(options: Dispatcher.DispatchOptions, exchange: Exchange): boolean {
+    this.streams += 1;
+    this.work = 'waiting';
+    if (this.protocol === 'http/1.1') {
+      this.client.dispatch(options, exchange);
+      return true;
+    }
+    const seat = new Seat(exchange);
+    this.client.dispatch(options, seat);
+    if (seat.isTaken) return true;
+    seat.leave();
+    this.streams -= 1;
+    this.streamsMax = Math.max(1, this.streams);
+    return false;
+  }
+
+  /** The request of its exchange is handed to the socket now. */
+  written(): void {
+    this.work = 'asked';
+  }
+
+  /** The answer of an exchange has begun. */
+  heard(): void {
+    this.answers += 1;
+    if (this.answers === 1 && this.protocol === 'h2' && !this.retired) this.pool.share(this);
+  }
+
+  /** The answer has come whole; `unseen`: it ended with its head, and a body that follows would be read as an answer. */
+  answered(end: 'seen' | 'unseen'): void {
+    this.reused = true;
+    if (this.protocol === 'h2') return this.endStream();
+    this.work = 'idle';
+    this.streams = 0;
+    // Of a request that was answered early nobody may read the rest: the next one would wait behind it, or be read as it.
+    const isSent = this.socket?.writableLength === 0;
+    if (end === 'seen' && isSent && !this.socket?.destroyed) this.pool.keep(this);
+    else this.destroy();
+  }
+
+  /**
+   * An exchange is over that was not answered whole. Its socket is closed now, connected or connecting; of HTTP/2 its
+   * stream is reset. `silent`: no answer has begun since it asked, so that the connection may be dead for others too.
+   */
+  leave(controller: Dispatcher.DispatchController | null, silent: boolean): void {
+    if (this.protocol !== 'h2') return this.destroy();
+    controller?.abort(givenUp);
+    if (silent || this.socket?.destroyed) this.retire();
+    this.endStream();
+  }
+
+  /** Closes the socket now, connected or connecting. Its exchanges are told. */
+  destroy(): void {
+    this.pool.forget(this);
+    this.client.destroy();
+    // A client that connects forgets its socket; the kernel would go on trying for minutes.
+    this.opening?.destroy();
+    this.socket?.destroy();
+  }
+
+  private endStream(): void {
+    this.streams -= 1;
+    if (this.retired && this.streams === 0) this.destroy();
+  }
+
+  /** Those on it go on; undici repeats elsewhere what the peer says it has not begun. */
+  private retire(): void {
+    if (this.retired) return;
+    this.retired = true;
+    this.pool.retire(this);
+    if (this.streams === 0) this.destroy();
+  }
+
+  /** Before undici's own listener: what comes while nothing is asked is no answer. */
+  private watchUnasked(socket: Socket): void {
+    socket.on('readable', () => {
+      if (this.work === 'asked') return;
+      const bytes: Buffer | null = socket.read();
+      if (bytes === null) return;
+      if (!bytes.toString('latin1', 0, farewell.length).startsWith(farewell)) this.pool.distrust();
+      socket.destroy();
+    });
+  }
+}

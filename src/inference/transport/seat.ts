@@ -1,0 +1,60 @@
+import type { Dispatcher } from 'undici';
+
+type Handler = Required<
+  Pick<
+    Dispatcher.DispatchHandler,
+    'onRequestStart' | 'onBodySent' | 'onResponseStarted' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd'
+  >
+> & { onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void };
+
+/** Why a stream is reset whose exchange is over: nobody is told. */
+export const givenUp = new Error('given up');
+
+/**
+ * A handler's place on a connection of many. Undici lets a request wait while the peer takes no more streams, and has no way
+ * to call it back: its handler leaves, and the request is given up when its turn comes.
+ */
+export class Seat implements Handler {
+  /** The request has its stream, or was refused. */
+  isTaken = false;
+  private handler: Handler | null;
+
+  constructor(handler: Handler) {
+    this.handler = handler;
+  }
+
+  leave(): void {
+    this.handler = null;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController, context: unknown): void {
+    this.isTaken = true;
+    if (this.handler === null) controller.abort(givenUp);
+    else this.handler.onRequestStart(controller, context);
+  }
+
+  onBodySent(chunk: Buffer): void {
+    this.handler?.onBodySent(chunk);
+  }
+
+  onResponseStarted(): void {
+    this.handler?.onResponseStarted();
+  }
+
+  onResponseStart(...told: Parameters<Handler['onResponseStart']>): void {
+    this.handler?.onResponseStart(...told);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.handler?.onResponseData(controller, chunk);
+  }
+
+  onResponseEnd(...told: Parameters<Handler['onResponseEnd']>): void {
+    this.handler?.onResponseEnd(...told);
+  }
+
+  onResponseError(controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.isTaken = true;
+    this.handler?.onResponseError(controller, error);
+  }
+}
