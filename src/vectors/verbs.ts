@@ -35,6 +35,8 @@ export const vectorVerbs = {
   'query-points': { method: 'POST', path: '/collections/:collection/points/query' },
   'query-batch': { method: 'POST', path: '/collections/:collection/points/query/batch' },
   'query-groups': { method: 'POST', path: '/collections/:collection/points/query/groups' },
+  'matrix-pairs': { method: 'POST', path: '/collections/:collection/points/search/matrix/pairs' },
+  'matrix-offsets': { method: 'POST', path: '/collections/:collection/points/search/matrix/offsets' },
   'scroll-points': { method: 'POST', path: '/collections/:collection/points/scroll' },
   'count-points': { method: 'POST', path: '/collections/:collection/points/count' },
   'facet-points': { method: 'POST', path: '/collections/:collection/facet' },

@@ -50,6 +50,8 @@ export const vectorCalls: Record<VectorVerb, (collection: string) => readonly [p
     `/collections/${c}/points/query/groups`,
     { query: [1, 0, 0, 0], limit: 1, group_by: 'source', group_size: 1 },
   ],
+  'matrix-pairs': (c) => [`/collections/${c}/points/search/matrix/pairs`, { sample: 2, limit: 1 }],
+  'matrix-offsets': (c) => [`/collections/${c}/points/search/matrix/offsets`, { sample: 2, limit: 1 }],
   'scroll-points': (c) => [`/collections/${c}/points/scroll`, { limit: 1 }],
   'count-points': (c) => [`/collections/${c}/points/count`, { exact: true }],
   'facet-points': (c) => [`/collections/${c}/facet`, { key: 'source' }],

@@ -45,7 +45,6 @@ test('what Qdrant cannot do for tenants is 501, in words that say what can', asy
   await call('PUT', '/collections/docs', { vectors: { size: 2, distance: 'Dot' } });
   const asked = {
     facet: { key: 'city' },
-    'points/query/groups': { query: [1, 0], group_by: 'city' },
     'points/query': { query: { order_by: 'n' } },
     'points/scroll': { order_by: 'n' },
     'points/query/batch': { searches: [{ query: { order_by: 'n' } }] },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { distances } from '../../src/vectors/collection.ts';
+import type { Filter } from '../../src/vectors/filter/filter.ts';
 import { matches } from '../../src/vectors/filter/matches.ts';
 import type { PointId } from '../../src/vectors/point.ts';
 import type { Target } from '../../src/vectors/store.ts';
@@ -336,14 +337,36 @@ for (const driver of vectorDrivers) {
     assert.equal(await store.count(tenant, 'docs', null), 3);
   });
 
+  test(`${name}: groups are the best points of each value of a key, by their best`, async (t) => {
+    const store = await filled(await driver.open(t), [
+      { id: 1, vector: [1, 0, 0, 0], payload: { city: 'Rome' } },
+      { id: 2, vector: [0.9, 0, 0, 0], payload: { city: ['Oslo', 'Rome'] } },
+      { id: 3, vector: [0.8, 0, 0, 0], payload: { city: 'Rome' } },
+      { id: 4, vector: [0.7, 0, 0, 0], payload: null },
+      { id: 5, vector: [0.6, 0, 0, 0], payload: { city: 'Paris' } },
+    ]);
+    const { limit: _limit, offset: _offset, ...grouped } = query([1, 0, 0, 0]);
+    const ask = async (filter: Filter | null, groups: number) => {
+      const asked = { ...grouped, filter, groupBy: 'city', groups, groupSize: 2 };
+      const found = await store.queryGroups(tenant, 'docs', asked);
+      return found.map(({ id, hits }) => [id, ...hits.map((hit) => hit.id)]);
+    };
+    assert.deepEqual(await ask(null, 2), [
+      ['Rome', 1, 2],
+      ['Oslo', 2],
+    ]);
+    assert.deepEqual(await ask(where({ must_not: [{ has_id: [1, 2] }] }), 5), [
+      ['Rome', 3],
+      ['Paris', 5],
+    ]);
+  });
+
   test(`${name}: what it cannot do is 501, and is what it says that it cannot do`, async (t) => {
     const store = await filled(await driver.open(t));
     const order = { key: 'n', direction: 'asc', startFrom: null } as const;
-    const { limit: _limit, offset: _offset, ...grouped } = query([1, 0, 0, 0]);
     const asked = {
       facet: () => store.facet(tenant, 'docs', { key: 'city', filter: null, limit: 10 }),
       'text-index': () => store.indexPayload(tenant, 'docs', 'city', 'text', { type: 'text', lowercase: true }),
-      groups: () => store.queryGroups(tenant, 'docs', { ...grouped, groupBy: 'city', groups: 3, groupSize: 2 }),
       'order-by': () =>
         store.scroll(tenant, 'docs', { filter: null, limit: 3, offset: null, orderBy: order, want: idsOnly }),
     };

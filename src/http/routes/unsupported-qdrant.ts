@@ -15,7 +15,6 @@ const shards = 'Collections have no shards of their own here; leave shard keys o
 const cluster = 'There is no Qdrant cluster to manage behind this API; GET /readyz says whether it serves.';
 const telemetry = "Qdrant's telemetry is not served; GET /metrics (admin key) has the gateway's own.";
 const health = 'Not served here; GET /healthz and GET /readyz at the root say whether the gateway lives and serves.';
-const matrix = 'Distance matrices are not served; search for each point instead.';
 const discovery = 'Not served here: POST …/points/query with `query: {discover: {target, context}}` or `{context}`.';
 
 /** Calls of Qdrant's API that Culvert does not do: they get a 501 that says so, never something half done. */
@@ -59,8 +58,6 @@ export const unsupportedQdrantCalls: readonly UnsupportedCall[] = [
     methods: ['POST'],
     message: 'Use POST …/points/query/groups with `query: {recommend: …}`.',
   },
-  { path: '/collections/:collection/points/search/matrix/pairs', methods: ['POST'], message: matrix },
-  { path: '/collections/:collection/points/search/matrix/offsets', methods: ['POST'], message: matrix },
   { path: '/telemetry', methods: ['GET'], message: telemetry },
   { path: '/metrics', methods: ['GET'], message: telemetry },
   {

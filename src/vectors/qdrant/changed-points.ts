@@ -1,8 +1,8 @@
 import { checkBatch, formed, vectorOf } from '../check-vector.ts';
 import type { PointId } from '../point.ts';
-import type { Prefetch, Target, WriteOperation } from '../store.ts';
+import type { Target, WriteOperation } from '../store.ts';
 import type { Partition } from './partition.ts';
-import { inputsOf, searchesOf } from './write-query.ts';
+import { inputsOf, type Searched, searchesOf } from './write-query.ts';
 
 /**
  * Points that a call changes, by id, without having written them itself before: those must exist already. That the same
@@ -47,7 +47,7 @@ export function checkVectors({ collection }: Partition, operations: readonly Wri
 }
 
 /** The same of what is looked for. */
-export function checkInputs({ collection }: Partition, query: Prefetch): void {
+export function checkInputs({ collection }: Partition, query: Searched): void {
   for (const { target, using = '' } of searchesOf(query)) {
     if (!comparing.has(target.kind)) continue;
     const spec = vectorOf(collection, using, 'using');

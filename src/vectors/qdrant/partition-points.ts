@@ -1,18 +1,38 @@
 import { FailureError } from '../../kernel/failure.ts';
 import { noPoint } from '../refusals.ts';
-import type { PointQuery, VectorStore } from '../store.ts';
+import type { VectorStore } from '../store.ts';
 import { changedBeforeWritten, checkInputs, checkVectors } from './changed-points.ts';
+import type { Partition } from './partition.ts';
 import type { Partitions } from './partitions.ts';
 import { listIn, objectIn, scoredPoint, selectorOf, storedPoint } from './read-answers.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeOperations } from './write-operations.ts';
-import { idsOf, type Lookups, lookupOf, searchesOf, writeQuery } from './write-query.ts';
+import {
+  idsOf,
+  type Lookups,
+  lookupOf,
+  type Searched,
+  searchesOf,
+  writeGroupQuery,
+  writeQuery,
+} from './write-query.ts';
 
 type PointMethods = Pick<VectorStore, 'write' | 'retrieve' | 'query' | 'queryGroups' | 'scroll' | 'count' | 'facet'>;
 
 /** Points of the callers' collections: what is written of them, and found. */
 export function partitionPoints(partitions: Partitions): PointMethods {
+  /** Qdrant refuses a query by a point that it does not have, and names that by the id which it has there. */
+  async function search(partition: Partition, path: string, body: string, queries: readonly Searched[]) {
+    try {
+      return await partitions.ask(partition, path, body, 'read');
+    } catch (error) {
+      const ids = error instanceof FailureError && error.failure.kind === 'invalid-request' ? idsOf(queries) : [];
+      const [unknown] = ids.length === 0 ? [] : await partitions.missing(partition, ids);
+      throw unknown === undefined ? error : noPoint(unknown);
+    }
+  }
+
   return {
     async write(tenant, name, operations) {
       const partition = await partitions.open(tenant, name);
@@ -41,21 +61,23 @@ export function partitionPoints(partitions: Partitions): PointMethods {
       for (const query of queries) checkInputs(partition, query);
       const lookups = await lookedUp(partitions, tenant, queries);
       const body = `{"searches":[${queries.map((query) => writeQuery(partition, query, lookups)).join(',')}]}`;
-      try {
-        const results = listIn(await partitions.ask(partition, '/points/query/batch', body, 'read'));
-        return results.map((result, at) =>
-          listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
-        );
-      } catch (error) {
-        // Qdrant refuses a query by a point that it does not have, and names that by the id which it has there.
-        const ids = error instanceof FailureError && error.failure.kind === 'invalid-request' ? idsOf(queries) : [];
-        const [unknown] = ids.length === 0 ? [] : await partitions.missing(partition, ids);
-        throw unknown === undefined ? error : noPoint(unknown);
-      }
+      const results = listIn(await search(partition, '/points/query/batch', body, queries));
+      return results.map((result, at) =>
+        listIn(objectIn(result).points).map((point) => scoredPoint(point, queries[at]!.want, partition.collection)),
+      );
     },
-    async queryGroups(tenant, name) {
-      await partitions.open(tenant, name);
-      throw unsupported('groups');
+    async queryGroups(tenant, name, query) {
+      const partition = await partitions.open(tenant, name);
+      checkInputs(partition, query);
+      const body = writeGroupQuery(partition, query, await lookedUp(partitions, tenant, [query]));
+      const result = objectIn(await search(partition, '/points/query/groups', body, [query]));
+      return listIn(result.groups).map((group) => {
+        const { id, hits } = objectIn(group);
+        return {
+          id: id as string | number,
+          hits: listIn(hits).map((point) => scoredPoint(point, query.want, partition.collection)),
+        };
+      });
     },
     async scroll(tenant, name, { filter, limit, offset, orderBy, want }) {
       const partition = await partitions.open(tenant, name);
@@ -83,7 +105,7 @@ export function partitionPoints(partitions: Partitions): PointMethods {
 }
 
 /** The collections that the queries look points up in. */
-async function lookedUp(partitions: Partitions, tenant: string, queries: readonly PointQuery[]): Promise<Lookups> {
+async function lookedUp(partitions: Partitions, tenant: string, queries: readonly Searched[]): Promise<Lookups> {
   const names = new Set(queries.flatMap(searchesOf).flatMap((search) => lookupOf(search)?.collection ?? []));
   return new Map(
     await Promise.all(Array.from(names, async (name) => [name, await partitions.open(tenant, name)] as const)),

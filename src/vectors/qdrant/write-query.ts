@@ -1,11 +1,14 @@
 import type { PointId } from '../point.ts';
-import type { ContextPair, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
-import type { Partition } from './partition.ts';
+import type { ContextPair, GroupQuery, Lookup, PointQuery, Prefetch, Target, VectorInput } from '../store.ts';
+import { keyInPayload, type Partition } from './partition.ts';
 import { selectorOf } from './read-answers.ts';
 import { unsupported } from './unsupported.ts';
 import { writeFilter } from './write-filter.ts';
 import { writeFormula } from './write-formula.ts';
 import { valueText } from './write-operations.ts';
+
+/** What queries, groups and prefetches have in common. */
+export type Searched = Omit<Prefetch, 'limit'>;
 
 /** One of the searches of `points/query/batch`, as JSON text. Throws 501 for what Qdrant cannot do here. */
 export function writeQuery(partition: Partition, query: PointQuery, lookups: Lookups): string {
@@ -14,6 +17,16 @@ export function writeQuery(partition: Partition, query: PointQuery, lookups: Loo
     ...selectorOf(query.want),
   };
   return searchText(partition, query, rest, lookups);
+}
+
+/** The body of `points/query/groups`. */
+export function writeGroupQuery(partition: Partition, query: GroupQuery, lookups: Lookups): string {
+  const rest = {
+    group_by: keyInPayload(query.groupBy),
+    group_size: query.groupSize,
+    ...selectorOf(query.want),
+  };
+  return searchText(partition, { ...query, limit: query.groups }, rest, lookups);
 }
 
 /** Every search within one looks among this partition's points alone, whatever stands around it. */
@@ -91,13 +104,13 @@ function inputText(partition: Partition, input: VectorInput): string {
 export type Lookups = ReadonlyMap<string, Partition>;
 
 /** Where the points are that a search names; undefined: in the collection itself. */
-export function lookupOf({ target }: Prefetch): Lookup | undefined {
+export function lookupOf({ target }: Pick<Prefetch, 'target'>): Lookup | undefined {
   for (const input of inputsOf(target)) if ('id' in input && input.from !== undefined) return input.from;
   return undefined;
 }
 
 /** The query and all prefetches in it. */
-export function searchesOf(query: Prefetch): readonly Prefetch[] {
+export function searchesOf(query: Searched): readonly Searched[] {
   return [query, ...(query.prefetch ?? []).flatMap(searchesOf)];
 }
 
@@ -117,7 +130,7 @@ export function inputsOf(target: Target): readonly VectorInput[] {
   }
 }
 
-export function idsOf(queries: readonly PointQuery[]): readonly PointId[] {
+export function idsOf(queries: readonly Searched[]): readonly PointId[] {
   const inputs = queries.flatMap(searchesOf).flatMap(({ target }) => inputsOf(target));
   return inputs.flatMap((input) => ('id' in input && input.from === undefined ? [input.id] : []));
 }

@@ -6,6 +6,7 @@ import { refuse } from '../filter/refuse.ts';
 import type { PointId } from '../point.ts';
 import { readPointId } from '../point-id.ts';
 import type { VectorVerb } from '../verbs.ts';
+import { readGroupLookup } from './looked-up-groups.ts';
 import { parseBody } from './parse-body.ts';
 import {
   type CreatedCollection,
@@ -15,6 +16,7 @@ import {
   readPayloadIndex,
   readUpdate,
 } from './read-collection.ts';
+import { readMatrix } from './read-matrix.ts';
 import { readOptions } from './read-options.ts';
 import { readCount, readFacet, readRetrieve, readScroll } from './read-page.ts';
 import { type QueryDialect, readGroupQuery, readQueries, readQuery } from './read-query.ts';
@@ -111,6 +113,11 @@ export function readCall(call: OpenedCall, spec: CollectionSpec | null, limits: 
       return ready({ kind: 'count', collection, filter: readCount(body) });
     case 'facet-points':
       return ready({ kind: 'facet', collection, query: readFacet(body) });
+    case 'matrix-pairs':
+    case 'matrix-offsets': {
+      const form = verb === 'matrix-pairs' ? 'pairs' : 'offsets';
+      return ready({ kind: 'matrix', collection, matrix: readMatrix(body, spec!), form });
+    }
     case 'post-points':
       if (isRetrieve(body)) return ready({ kind: 'retrieve', collection, ...readRetrieve(body) });
       return readWriteCall(body, collection, spec!, 'upsert', limits, acknowledge);
@@ -163,7 +170,9 @@ function readQueryCall(verb: QueryVerb, body: JsonObject, collection: string, sp
   const [dialect, shape] = verb.split('-') as [QueryDialect, 'points' | 'batch' | 'groups'];
   const form = dialect === 'query' ? 'query' : 'search';
   if (shape === 'groups') {
-    return withTexts({ kind: 'groups', collection, query: readGroupQuery(body, dialect, vectors) }, vectors);
+    const query = readGroupQuery(body, dialect, vectors);
+    const lookup = readGroupLookup(body.with_lookup, 'with_lookup');
+    return withTexts({ kind: 'groups', collection, query, lookup }, vectors);
   }
   const request: VectorRequest =
     shape === 'batch'

@@ -9,12 +9,12 @@ import { refuseShardKey } from './read-points.ts';
 import { pointsAskedMax, readOptionalFilter } from './read-query.ts';
 import { optional, readBoolean, readList, readWhole } from './read-scalars.ts';
 import { readOrderBy } from './read-target.ts';
-import { readWant } from './read-want.ts';
+import { readWant, wantKeys } from './read-want.ts';
 
 const limitDefault = 10;
 
 export function readRetrieve(json: JsonObject): { ids: readonly PointId[]; want: Want } {
-  const body = readObject(json, 'body', ['ids', 'with_payload', 'with_vector', 'shard_key']);
+  const body = readObject(json, 'body', ['ids', ...wantKeys, 'shard_key']);
   refuseShardKey(body, '');
   return {
     ids: readList(body.ids, 'ids', { min: 0, max: pointsAskedMax }, readPointId),
@@ -23,15 +23,7 @@ export function readRetrieve(json: JsonObject): { ids: readonly PointId[]; want:
 }
 
 export function readScroll(json: JsonObject): ScrollQuery {
-  const body = readObject(json, 'body', [
-    'offset',
-    'limit',
-    'filter',
-    'with_payload',
-    'with_vector',
-    'order_by',
-    'shard_key',
-  ]);
+  const body = readObject(json, 'body', ['offset', 'limit', 'filter', ...wantKeys, 'order_by', 'shard_key']);
   refuseShardKey(body, '');
   const orderBy = optional(body.order_by) ? null : readOrderBy(body.order_by, 'order_by');
   if (orderBy !== null && !optional(body.offset)) {

@@ -130,7 +130,7 @@ test('groups have a key, a size and a number', () => {
   ] as const) {
     const { request } = readFor(plainSpec, verb, body);
     const query = { ...shared, filter: null, target: nearest, groupBy: 'a.b', groups: 4, groupSize: 2 };
-    assert.deepEqual(request, { kind: 'groups', collection: 'plain', query });
+    assert.deepEqual(request, { kind: 'groups', collection: 'plain', query, lookup: null });
   }
 });
 
@@ -174,8 +174,8 @@ for (const [verb, body, message] of [
   ['search-points', { vector, with_payload: {} }, '400 with_payload: give either include or exclude'],
   [
     'search-points',
-    { vector, with_vectors: true },
-    "400 body: unknown key 'with_vectors' (did you mean 'with_vector'?)",
+    { vector, with_vectors: false, with_vector: true },
+    '400 with_vectors: give with_vector or with_vectors, not both',
   ],
   ['search-points', { vector, with_vector: [1] }, '400 with_vector[0]: expected a name, got a number'],
   [
@@ -297,8 +297,8 @@ for (const [verb, body, message] of [
   ],
   [
     'query-groups',
-    { query: vector, group_by: 'a', with_lookup: 'x' },
-    '501 with_lookup: looking up groups in another collection is not supported; retrieve their points by id.',
+    { query: vector, group_by: 'a', with_lookup: { collection: 'x', with_vector: true, with_vectors: true } },
+    '400 with_lookup.with_vectors: give with_vector or with_vectors, not both',
   ],
   ['recommend-points', { negative: [1] }, '400 positive: must not be empty with the strategy average_vector'],
   [

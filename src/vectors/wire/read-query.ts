@@ -9,8 +9,7 @@ import { readName } from './read-collection.ts';
 import { refuseShardKey } from './read-points.ts';
 import { optional, readBoolean, readFinite, readList, readWhole } from './read-scalars.ts';
 import { type Compared, nearest, readRecommend, readTarget } from './read-target.ts';
-import { readWant } from './read-want.ts';
-import { refuseUnsupported } from './unsupported.ts';
+import { readWant, wantKeys } from './read-want.ts';
 import type { VectorReader } from './vector-reader.ts';
 
 /** Points that one call may ask for, all of its queries together. */
@@ -25,7 +24,7 @@ const groupSizeDefault = 3;
 /** Which of Qdrant's endpoints the body is for. */
 export type QueryDialect = 'search' | 'recommend' | 'query';
 
-const sharedKeys = ['filter', 'params', 'score_threshold', 'with_payload', 'with_vector', 'shard_key'];
+const sharedKeys = ['filter', 'params', 'score_threshold', ...wantKeys, 'shard_key'];
 const pageKeys = ['limit', 'offset'];
 const groupKeys = ['group_by', 'group_size', 'limit', 'with_lookup'];
 const modelKeys = ['model', 'embedding_model'];
@@ -68,9 +67,6 @@ export function readQueries(body: JsonObject, dialect: QueryDialect, vectors: Ve
 
 export function readGroupQuery(json: JsonObject, dialect: QueryDialect, vectors: VectorReader): GroupQuery {
   const body = readObject(json, 'body', [...dialectKeys[dialect], ...sharedKeys, ...groupKeys, ...modelKeys]);
-  if (!optional(body.with_lookup)) {
-    refuseUnsupported('with_lookup', 'looking up groups in another collection is', 'retrieve their points by id');
-  }
   const groups = optional(body.limit) ? limitDefault : readWhole(body.limit, 'limit', 1, pointsAskedMax);
   const groupSize = optional(body.group_size)
     ? groupSizeDefault

@@ -8,12 +8,22 @@ import { optional, readList } from './read-scalars.ts';
 /** Paths in one `with_payload`. */
 const payloadPathsMax = 1_000;
 
+/** Keys that `readWant` reads; the last two mean the same. */
+export const wantKeys = ['with_payload', 'with_vector', 'with_vectors'] as const;
+
 /** `with_payload` and `with_vector` of a body; `at` as in `searches[2].`, '' at the top. `payload`: when left out. */
 export function readWant(body: JsonObject, at: string, { payload }: { payload: boolean }): Want {
   return {
     payload: readPayloadWant(body.with_payload, `${at}with_payload`, payload),
-    vector: readVectorWant(body.with_vector, `${at}with_vector`),
+    vector: readVectorWant(oneOf(body, at), `${at}with_vector`),
   };
+}
+
+/** Qdrant takes both spellings. */
+function oneOf(body: JsonObject, at: string): JsonValue | undefined {
+  const { with_vector: one, with_vectors: other } = body;
+  if (!optional(one) && !optional(other)) refuse(`${at}with_vectors`, 'give with_vector or with_vectors, not both');
+  return optional(one) ? other : one;
 }
 
 function readPayloadWant(value: JsonValue | undefined, at: string, fallback: boolean): Want['payload'] {

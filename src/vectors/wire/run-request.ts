@@ -1,5 +1,8 @@
+import type { StoredPoint } from '../point.ts';
 import { noPoint } from '../refusals.ts';
-import type { Owner, VectorStore } from '../store.ts';
+import type { Owner, PointGroup, VectorStore } from '../store.ts';
+import { matrixOffsets, matrixPairs } from './distance-matrix.ts';
+import { lookUpGroups } from './looked-up-groups.ts';
 import { shownInfo, shownPoint, shownScored, shownSpec } from './shown-collection.ts';
 import type { Acknowledge, VectorRequest } from './vector-request.ts';
 
@@ -52,7 +55,10 @@ export async function runRequest(store: VectorStore, owner: Owner, request: Vect
   }
 }
 
-type Search = Extract<VectorRequest, { kind: 'query' | 'queries' | 'groups' | 'scroll' | 'count' | 'facet' }>;
+type Search = Extract<
+  VectorRequest,
+  { kind: 'query' | 'queries' | 'groups' | 'matrix' | 'scroll' | 'count' | 'facet' }
+>;
 
 async function search(store: VectorStore, tenant: string, request: Search): Promise<unknown> {
   const { collection } = request;
@@ -69,8 +75,14 @@ async function search(store: VectorStore, tenant: string, request: Search): Prom
     }
     case 'groups': {
       const groups = await store.queryGroups(tenant, collection, request.query);
-      return { groups: groups.map(({ id, hits }) => ({ id, hits: hits.map(shownScored) })) };
+      const { lookup } = request;
+      const found = lookup === null ? null : await lookUpGroups(store, tenant, lookup, groups);
+      return { groups: groups.map((group) => shownGroup(group, found?.get(group.id))) };
     }
+    case 'matrix':
+      return request.form === 'pairs'
+        ? matrixPairs(store, tenant, collection, request.matrix)
+        : matrixOffsets(store, tenant, collection, request.matrix);
     case 'scroll': {
       const { points, next } = await store.scroll(tenant, collection, request.query);
       const shown = points.map(({ orderValue, ...point }) =>
@@ -83,6 +95,10 @@ async function search(store: VectorStore, tenant: string, request: Search): Prom
     case 'facet':
       return { hits: await store.facet(tenant, collection, request.query) };
   }
+}
+
+function shownGroup({ id, hits }: PointGroup, lookup: StoredPoint | undefined): object {
+  return { id, hits: hits.map(shownScored), ...(lookup !== undefined && { lookup: shownPoint(lookup) }) };
 }
 
 function updateResult(operation: number, acknowledge: Acknowledge): object {

@@ -3,6 +3,8 @@ import type { CollectionSpec, PayloadType } from '../collection.ts';
 import type { Filter } from '../filter/filter.ts';
 import type { PointId, Want } from '../point.ts';
 import type { AliasChange, FacetQuery, GroupQuery, PointQuery, ScrollQuery, WriteOperation } from '../store.ts';
+import type { DistanceMatrix } from './distance-matrix.ts';
+import type { GroupLookup } from './looked-up-groups.ts';
 
 /** A checked call. What differs between the two vocabularies, or in the answer alone, stands in `form`. */
 export type VectorRequest =
@@ -36,7 +38,8 @@ export type VectorRequest =
   /** `search` answers the list itself, `query` an object with it. */
   | { kind: 'query'; collection: string; query: PointQuery; form: QueryForm }
   | { kind: 'queries'; collection: string; queries: readonly PointQuery[]; form: QueryForm }
-  | { kind: 'groups'; collection: string; query: GroupQuery }
+  | { kind: 'groups'; collection: string; query: GroupQuery; lookup: GroupLookup | null }
+  | { kind: 'matrix'; collection: string; matrix: DistanceMatrix; form: 'pairs' | 'offsets' }
   | { kind: 'scroll'; collection: string; query: ScrollQuery }
   | { kind: 'count'; collection: string; filter: Filter | null }
   | { kind: 'facet'; collection: string; query: FacetQuery };
